@@ -1,0 +1,120 @@
+# Everything a person or CI does with this project. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PINS := requirements/constraints.txt
+REQUIREMENTS := requirements/runtime.txt requirements/dev.txt
+# Named by what is pinned, not dated: a checkout that only touches files installs nothing again.
+INSTALLED := $(VENV)/.installed-$(shell cat $(PINS) $(REQUIREMENTS) | cksum | cut -d ' ' -f 1)
+COLLECTION_LINK := $(VENV)/collections/ansible_collections/kafkaops/recovery
+
+SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session
+
+KAFKA_VERSIONS := 4.3.1 3.9.2
+KAFKA_MATRIX_VERSIONS := 4.0.2 4.1.2 4.2.1 4.4.0
+
+TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins lab demo bench)
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+# Ansible refuses to start without UTF-8.
+export LC_ALL := C.UTF-8
+# lab, demo and bench are packages in tests/; they use the collection as the modules do.
+demo bench molecule: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
+# molecule writes an ansible.cfg of its own.
+molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: $(INSTALLED) ## Make .venv with the pinned dependencies and this collection in it
+
+$(INSTALLED):
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is %s: make install PYTHON=..." % sys.version)'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) $(addprefix --requirement ,$(REQUIREMENTS))
+	mkdir -p $(dir $(COLLECTION_LINK))
+	ln -s ../../../.. $(COLLECTION_LINK)
+	@# Spark starts in half the time with an archive of its classes. The first session would make it behind the user's back.
+	PYTHONPATH=$(VENV)/collections $(BIN)/python -c 'from $(SESSION) import make_class_archive as make; make()'
+	touch $@
+
+.PHONY: demo
+demo: install ## A real Kafka cluster loses its leaders and gets them back
+	$(BIN)/python -m demo
+
+.PHONY: test
+test: install ## Everything CI checks
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit
+	+$(MAKE) --no-print-directory integration
+	+$(MAKE) --no-print-directory molecule
+
+.PHONY: lint
+lint: format-check ruff mypy yamllint ansible-lint changelog-lint docs-lint ## Formatter, linters, types, changelog and docs
+
+.PHONY: format-check
+format-check: install
+	$(BIN)/ruff format --check .
+
+.PHONY: ruff
+ruff: install
+	$(BIN)/ruff check .
+
+.PHONY: mypy
+mypy: install
+	$(BIN)/mypy $(TYPED)
+
+.PHONY: yamllint
+yamllint: install
+	$(BIN)/yamllint --strict .
+
+.PHONY: ansible-lint
+ansible-lint: install
+	PATH=$(CURDIR)/$(BIN):$$PATH ansible-lint
+
+.PHONY: changelog-lint
+changelog-lint: install
+	$(BIN)/antsibull-changelog lint
+
+.PHONY: docs-lint
+docs-lint: install
+	PATH=$(CURDIR)/$(BIN):$$PATH antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .
+
+.PHONY: sanity
+sanity: install ## ansible-test sanity
+	$(BIN)/python tests/sanity/run.py
+
+.PHONY: unit
+unit: install ## Tests without brokers
+	$(BIN)/python -m pytest tests/unit
+
+.PHONY: integration
+integration: install ## Tests on real brokers
+	$(BIN)/python -m pytest tests/integration $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+
+.PHONY: molecule
+molecule: install ## The roles' scenarios on a real cluster
+	PATH=$(CURDIR)/$(BIN):$$PATH molecule test --all
+
+.PHONY: test-matrix
+test-matrix: ## The tests on real brokers, on the other Kafka versions
+	+$(MAKE) --no-print-directory integration KAFKA_VERSIONS="$(KAFKA_MATRIX_VERSIONS)"
+
+.PHONY: bench
+bench: install ## The benchmarks, as ratios
+	$(BIN)/python -m bench
+
+.PHONY: format
+format: install ## Rewrite the Python files in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+.PHONY: clean
+clean: ## Remove what the targets made, .venv included
+	rm -rf $(VENV) .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/output
+	find . -name __pycache__ -prune -exec rm -rf {} +
