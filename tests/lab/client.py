@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The tests' oracle: what is true in a cluster, told by other clients than the code under test.
+
+Topics, consuming and elections go through confluent-kafka; what it cannot do (another broker's view, a follower's log
+end offset, thousands of partitions in one Produce request) is asked of that broker itself. All of it uses the INTERNAL
+listener, so nothing passes a proxy.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, ElectionType, KafkaException, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from confluent_kafka.cimpl import NewTopic
+
+from lab import jars, process, settings, wire
+from lab.waiting import wait_until
+
+if TYPE_CHECKING:
+    from lab.cluster import Cluster
+    from lab.node import Broker
+
+_NO_LEADER = -1
+_NOT_LEADER_OR_FOLLOWER = 6
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """One partition as one broker sees it (DescribeTopicPartitions, KIP-966); ``leader`` is None when offline."""
+
+    leader: int | None
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+class Client:
+    """Creates, writes, reads and inspects topics of one cluster. Raises KafkaException and OSError."""
+
+    def __init__(self, cluster: Cluster, *, timeout: float = 60.0) -> None:
+        self._cluster = cluster
+        self._timeout = timeout
+
+    def create_topic(
+        self, name: str, assignment: Mapping[int, Sequence[int]], config: Mapping[str, object] | None = None
+    ) -> None:
+        """Create a topic, ``assignment`` mapping each partition to its replicas; returns when every broker knows it.
+
+        Partitions count from 0. Thousands in one topic are fine.
+        """
+        new_topic = NewTopic(
+            name,
+            num_partitions=len(assignment),
+            replica_assignment=[list(assignment[partition]) for partition in range(len(assignment))],
+            config={key: str(value) for key, value in (config or {}).items()},
+        )
+        admin = self._admin()  # has to live until the answer is here
+        created = admin.create_topics([new_topic], request_timeout=self._timeout, operation_timeout=self._timeout)
+        created[name].result(self._timeout)
+        for broker in self._cluster.live_brokers:
+            wait_until(
+                partial(self._all_led, name, len(assignment), broker),
+                self._timeout,
+                what=f"broker {broker.node_id} sees leaders of all {len(assignment)} partitions of {name}",
+            )
+
+    def produce(self, topic: str, partitions: int | Iterable[int], count: int, *, label: str = "record") -> list[str]:
+        """Write ``count`` records to each partition with acks=all, and return the values of one partition, in order.
+
+        A value tells the record's identity: ``label-number``, numbered from 0 in each call. Each leader gets one
+        request, however many partitions it leads (librdkafka would send one for each). Raises RuntimeError when a
+        broker refuses, TimeoutError when a partition has no leader.
+        """
+        values = [f"{label}-{number}" for number in range(count)]
+        missing = {partitions} if isinstance(partitions, int) else set(partitions)
+
+        def written() -> bool:
+            missing.difference_update(self._produce_once(topic, missing, values))
+            return not missing
+
+        wait_until(written, self._timeout, what=f"every wanted partition of {topic} takes {count} {label} records")
+        return values
+
+    def _produce_once(self, topic: str, partitions: set[int], values: list[str]) -> set[int]:
+        """Return the partitions that took the records. Those without a leader, as yet, took nothing."""
+        taken: set[int] = set()
+        states = self.describe(topic)
+        for broker in self._cluster.live_brokers:
+            led = [partition for partition in partitions if states[partition].leader == broker.node_id]
+            if not led:
+                continue
+            errors = wire.produce(broker.host, broker.ports[settings.INTERNAL], topic, led, values)
+            failed = {partition: code for partition, code in errors.items() if code != _NOT_LEADER_OR_FOLLOWER}
+            if failed:
+                raise RuntimeError(f"{topic}: broker {broker.node_id} answered with error codes by partition {failed}.")
+            taken.update(set(led) - set(errors))
+        return taken
+
+    def consume_all(self, topic: str, partition: int) -> list[str]:
+        """Return the values of all committed records of a partition, in order. The partition must have a leader."""
+        consumer = Consumer({**self._config(), "group.id": "lab", "enable.auto.commit": "false"})
+        try:
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), self._timeout)
+            consumer.assign([TopicPartition(topic, partition, low)])
+            values: list[str] = []
+            while consumer.position([TopicPartition(topic, partition)])[0].offset < high and low < high:
+                messages = consumer.consume(10_000, timeout=1.0)
+                for message in messages:
+                    if message.error():
+                        raise KafkaException(message.error())
+                    values.append((message.value() or b"").decode())
+            return values
+        finally:
+            consumer.close()
+
+    def describe(self, topic: str, *, broker: int | None = None) -> dict[int, PartitionState]:
+        """Return every partition's state as one broker sees it, by default the first live one."""
+        node = self._cluster.brokers[broker] if broker is not None else self._cluster.live_brokers[0]
+        states: dict[int, PartitionState] = {}
+        for partition in wire.topic_partitions(node.host, node.ports[settings.INTERNAL], topic, timeout=self._timeout):
+            states[partition.partition_index] = PartitionState(
+                leader=None if partition.leader_id == _NO_LEADER else partition.leader_id,
+                leader_epoch=partition.leader_epoch,
+                replicas=tuple(partition.replica_nodes),
+                isr=tuple(partition.isr_nodes),
+                elr=tuple(partition.eligible_leader_replicas or ()),
+                last_known_elr=tuple(partition.last_known_elr or ()),
+                offline_replicas=tuple(partition.offline_replicas),
+            )
+        return states
+
+    def leader(self, topic: str, partition: int = 0) -> int | None:
+        """Return the leader's broker id, None when the partition is offline."""
+        return self.describe(topic)[partition].leader
+
+    def log_end_offsets(self, topic: str, partitions: Iterable[int], broker: int) -> dict[int, int | None]:
+        """Return the log end offsets that one broker holds, asked of it as the debugging replica (-2).
+
+        Answered without a leader, too. None for a partition that the broker refused to tell.
+        """
+        node = self._cluster.brokers[broker]
+        return wire.log_end_offsets(
+            node.host, node.ports[settings.INTERNAL], topic, list(partitions), timeout=self._timeout
+        )
+
+    def log_end_offset(self, topic: str, partition: int, broker: int) -> int | None:
+        """Return one of ``log_end_offsets``."""
+        return self.log_end_offsets(topic, [partition], broker)[partition]
+
+    def elect_unclean(self, topic: str, partitions: Iterable[int]) -> None:
+        """Ask for unclean elections; the first unfenced replica in order wins. Raises KafkaException."""
+        wanted = [TopicPartition(topic, partition) for partition in partitions]
+        if not wanted:
+            raise ValueError("An election over no partitions would mean every partition.")
+        admin = self._admin()
+        result = admin.elect_leaders(ElectionType.UNCLEAN, wanted)  # its timeouts raise SystemError in 2.16.1
+        for error in result.result(self._timeout).values():
+            if error is not None:
+                raise error
+
+    def allow(self, user: str, operation: str, *, topic: str | None = None) -> None:
+        """Grant an operation, such as ``DESCRIBE``, on a topic or on the cluster; returns when every broker knows."""
+        binding = AclBinding(
+            ResourceType.BROKER if topic is None else ResourceType.TOPIC,
+            topic or "kafka-cluster",
+            ResourcePatternType.LITERAL,
+            f"User:{user}",
+            "*",
+            AclOperation[operation],
+            AclPermissionType.ALLOW,
+        )
+        admin = self._admin()
+        admin.create_acls([binding], request_timeout=self._timeout)[binding].result(self._timeout)
+        for broker in self._cluster.live_brokers:
+            knows = partial(wire.knows_acl, broker.host, broker.ports[settings.INTERNAL], binding)
+            wait_until(knows, self._timeout, what=f"broker {broker.node_id} knows {binding}")
+
+    def run_tool(self, main_class: str, *args: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+        """Run one of Kafka's own command-line classes, e.g. ``org.apache.kafka.tools.LeaderElectionCommand``."""
+        command = process.java_command(jars.tools(self._cluster.version), main_class, *args)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+        )
+
+    def _config(self) -> dict[str, str | int | float | bool]:
+        return {"bootstrap.servers": self._cluster.bootstrap(settings.INTERNAL), "log_level": 0}
+
+    def _admin(self) -> AdminClient:
+        return AdminClient(self._config())
+
+    def _all_led(self, topic: str, partitions: int, broker: Broker) -> bool:
+        states = self.describe(topic, broker=broker.node_id)
+        return len(states) == partitions and all(state.leader is not None for state in states.values())

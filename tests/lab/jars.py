@@ -1,0 +1,119 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Jars from Maven Central, resolved once and kept in the user's cache directory.
+
+Parallel callers wait for each other on a file lock. A directory in the cache is complete or absent, because it is
+filled under another name and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab import versions
+from lab.cache import cache_dir, exclusive
+
+_DOWNLOAD_TIMEOUT_S = 900
+
+
+class JarError(RuntimeError):
+    """Maven is missing, or could not resolve what was asked for."""
+
+
+def kafka(version: str = versions.DEFAULT) -> list[Path]:
+    """Return the jars of a Kafka server and its logging, in class-path order."""
+    return _kafka_jars(version, "kafka", ("kafka_" + versions.SCALA,))
+
+
+def tools(version: str = versions.DEFAULT) -> list[Path]:
+    """Return the jars of Kafka's own command-line classes (``org.apache.kafka.tools``), server included."""
+    return _kafka_jars(version, "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
+
+
+def artifact(coordinate: str) -> Path:
+    """Return one jar by its coordinate ``group:artifact:version[:classifier]``, without its dependencies."""
+    name = coordinate.split(":")[1]
+    jars = _resolve(name, (coordinate,), transitive=False)
+    if len(jars) != 1:
+        raise JarError(f"Expected one jar for {coordinate}, Maven copied {[jar.name for jar in jars]}.")
+    return jars[0]
+
+
+def _kafka_jars(version: str, name: str, artifacts: Sequence[str]) -> list[Path]:
+    versions.check(version)
+    coordinates = [f"org.apache.kafka:{artifact_id}:{version}" for artifact_id in artifacts]
+    return _resolve(f"{name}-{version}", (*coordinates, versions.SLF4J_SIMPLE), versions.MANAGED.get(version, ()))
+
+
+def _resolve(
+    name: str, coordinates: Sequence[str], managed: Sequence[str] = (), *, transitive: bool = True
+) -> list[Path]:
+    pom = render_pom(coordinates, managed)
+    # The key follows the pom, so that a changed pin is fetched anew.
+    key = f"{name}-{hashlib.sha256(f'{pom}{transitive}'.encode()).hexdigest()[:8]}"
+    target = cache_dir() / "jars" / key
+    if not target.is_dir():
+        with exclusive(key):
+            if not target.is_dir():
+                _copy_dependencies(pom, target, transitive=transitive)
+    return sorted(target.glob("*.jar"))
+
+
+def _copy_dependencies(pom: str, target: Path, *, transitive: bool) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JarError("The lab needs Maven: there is no mvn on the PATH.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
+        pom_path, jars = Path(scratch, "pom.xml"), Path(scratch, "jars")
+        pom_path.write_text(pom, encoding="utf-8")
+        command = [
+            maven,
+            "--batch-mode",
+            "--no-transfer-progress",
+            f"--file={pom_path}",
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={jars}",
+            "-DincludeScope=runtime",
+            f"-DexcludeTransitive={str(not transitive).lower()}",
+        ]
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=_DOWNLOAD_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+        )
+        if result.returncode != 0:
+            error = next((line for line in result.stdout.splitlines() if "ERROR" in line), result.stderr)
+            raise JarError(f"Maven could not fetch the jars for {target.name}: {error}")
+        jars.rename(target)
+
+
+def render_pom(coordinates: Sequence[str], managed: Sequence[str] = ()) -> str:
+    """Return a pom.xml that depends on ``coordinates``, with the versions of ``managed`` overriding."""
+    return _POM.format(
+        dependencies="".join(map(_render_dependency, coordinates)),
+        managed="".join(map(_render_dependency, managed)),
+    )
+
+
+def _render_dependency(coordinate: str) -> str:
+    group_id, artifact_id, version, *classifier = coordinate.split(":")
+    tags = {"groupId": group_id, "artifactId": artifact_id, "version": version}
+    if classifier:
+        tags["classifier"] = classifier[0]
+    return "<dependency>" + "".join(f"<{tag}>{text}</{tag}>" for tag, text in tags.items()) + "</dependency>"
+
+
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kafkaops</groupId><artifactId>lab</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>
+  <dependencies>{dependencies}</dependencies>
+</project>
+"""

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What tests and benchmarks of leadership do to a cluster: run the operation, and what somebody else does meanwhile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership import (
+    LeadershipOptions,
+    LeadershipResult,
+    run_leadership,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_election import (
+    MoveOptions,
+    MoveReport,
+    move_leaders,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Wish
+from lab import settings as node_settings
+from lab.cluster import Cluster
+from lab.waiting import wait_until
+
+MEMORY_TOPIC = "_kafkaops_leadership"
+_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Somebody on a host of their own, who keeps the list of deprioritised brokers."""
+
+    cluster: Cluster
+    journal_dir: Path
+    request_timeout_ms: int = 2000
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return settings_from(
+            {"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": self.request_timeout_ms}
+        )
+
+    def run(
+        self,
+        change: Change,
+        *brokers: int,
+        topics: Sequence[str] = (),
+        check_mode: bool = False,
+        memory: Home = Home.TOPIC,
+        memory_topic: str = MEMORY_TOPIC,
+    ) -> LeadershipResult:
+        """Change the list and the orders; what the module does, without its process."""
+        options = LeadershipOptions(
+            memory=memory,
+            memory_topic=memory_topic,
+            journal_dir=str(self.journal_dir),
+            attempts=3,
+            verify_timeout_ms=10_000,
+            check_mode=check_mode,
+        )
+        with Wire(self.settings) as wire:
+            return run_leadership(
+                wire, Wish(change, brokers, tuple(topics)), options, NullProgress(), threading.Event()
+            )
+
+    def list(self, *brokers: int, topics: Sequence[str] = ()) -> LeadershipResult:
+        """Put brokers on the list."""
+        return self.run(Change.PRESENT, *brokers, topics=topics)
+
+    def restore(self) -> LeadershipResult:
+        """Empty every list."""
+        patterns = self.run(Change.PRESENT, check_mode=True).before.by_topic
+        if patterns:
+            self.run(Change.EXACT, topics=[*patterns])
+        return self.run(Change.EXACT)
+
+    def take_off(self, *brokers: int) -> LeadershipResult:
+        """Take brokers off the list."""
+        return self.run(Change.ABSENT, *brokers)
+
+    def move_leaders(self, *, away_from: int | None = None, back_to: int | None = None) -> MoveReport:
+        """Move leaders by preferred elections; what the module does, without its process."""
+        options = MoveOptions(
+            from_brokers=frozenset() if away_from is None else frozenset({away_from}),
+            to_brokers=frozenset() if back_to is None else frozenset({back_to}),
+            patterns=(),
+            max_moves=1000,
+            memory=Home.TOPIC,
+            memory_topic=MEMORY_TOPIC,
+            journal_dir=str(self.journal_dir),
+            attempts=3,
+            verify_timeout_ms=10_000,
+            check_mode=False,
+        )
+        with Wire(self.settings) as wire:
+            return move_leaders(wire, options, NullProgress(), threading.Event())
+
+    def in_process(self, call: str) -> subprocess.Popen[bytes]:
+        """Start a call of this operator, such as ``list(1)``, in a process of its own, to be killed."""
+        code = f"""
+            from pathlib import Path
+            from types import SimpleNamespace
+            from lab.leadership import Operator
+            cluster = SimpleNamespace(bootstrap=lambda: {self.cluster.bootstrap()!r})
+            Operator(cluster, Path({str(self.journal_dir)!r}), {self.request_timeout_ms}).{call}
+        """
+        return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=_python_path())
+
+
+def outcome(result: LeadershipResult, topic: str, partition: int = 0) -> OrderOutcome:
+    """What became of one partition."""
+    return result.outcomes[TopicPartition(topic, partition)]
+
+
+def orders(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
+    """The replica order of every partition, as a broker sees it."""
+    return {partition: state.replicas for partition, state in cluster.client.describe(topic).items()}
+
+
+def leaders(cluster: Cluster, topic: str) -> dict[int, int | None]:
+    """The leader of every partition, as a broker sees it."""
+    return {partition: state.leader for partition, state in cluster.client.describe(topic).items()}
+
+
+def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]], *, wait: bool = True) -> None:
+    """Reassign partitions to replicas in this order, as another tool would."""
+    message = AlterPartitionReassignmentsRequest
+    partition = message.ReassignableTopic.ReassignablePartition
+    request = message(
+        timeout_ms=10_000,
+        allow_replication_factor_change=True,
+        topics=[
+            message.ReassignableTopic(
+                name=topic,
+                partitions=[partition(partition_index=each, replicas=[*order]) for each, order in wanted.items()],
+            )
+        ],
+    )
+    settings = settings_from({"bootstrap_servers": cluster.bootstrap(node_settings.INTERNAL)})
+    with Wire(settings) as wire:
+        response, _asked = wire.call_any(lambda: request, "AlterPartitionReassignments")
+    codes = {each.error_code for answered in response.responses for each in answered.partitions}
+    if codes != {0}:
+        raise RuntimeError(f"{topic}: error codes {codes}")
+    if wait:
+        wait_orders(cluster, topic, wanted)
+
+
+def wait_orders(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]]) -> None:
+    """Return when every broker sees these orders, and all of their replicas in sync."""
+
+    def reached() -> bool:
+        for broker in cluster.live_brokers:
+            states = cluster.client.describe(topic, broker=broker.node_id)
+            for partition, order in wanted.items():
+                if states[partition].replicas != tuple(order) or set(states[partition].isr) != set(order):
+                    return False
+        return True
+
+    wait_until(reached, _TIMEOUT_S, what=f"{topic} has the orders {dict(wanted)}")
+
+
+def wait_in_sync(cluster: Cluster, topic: str) -> None:
+    """Return when every replica of a topic is in sync."""
+    wait_orders(cluster, topic, orders(cluster, topic))
+
+
+def delete_topic(cluster: Cluster, topic: str) -> None:
+    """Delete a topic; returns when every broker has forgotten it."""
+    admin = _admin(cluster)
+    admin.delete_topics([topic], operation_timeout=_TIMEOUT_S)[topic].result()
+    for broker in cluster.live_brokers:
+        wait_until(
+            lambda node_id=broker.node_id: not cluster.client.describe(topic, broker=node_id),  # type: ignore[misc]
+            _TIMEOUT_S,
+            what=f"broker {broker.node_id} forgets {topic}",
+        )
+
+
+def add_partitions(cluster: Cluster, topic: str, assignment: Sequence[Sequence[int]]) -> None:
+    """Give a topic more partitions, with these replicas."""
+    total = len(cluster.client.describe(topic)) + len(assignment)
+    admin = _admin(cluster)
+    wanted = NewPartitions(topic, total, replica_assignment=[[*order] for order in assignment])
+    admin.create_partitions([wanted], operation_timeout=_TIMEOUT_S)[topic].result()
+    for broker in cluster.live_brokers:
+        wait_until(
+            lambda node_id=broker.node_id: len(cluster.client.describe(topic, broker=node_id)) == total,  # type: ignore[misc]
+            _TIMEOUT_S,
+            what=f"broker {broker.node_id} sees {total} partitions of {topic}",
+        )
+
+
+def _admin(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap(node_settings.INTERNAL), "log_level": 0})
+
+
+def _python_path() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

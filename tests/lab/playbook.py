@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the collection's playbooks as a person does: ansible-playbook, from the project's root."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+RECOVER = "kafkaops.recovery.recover_offline_partitions"
+_RECAP = re.compile(r"^localhost\s+:\s+(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PlaybookRun:
+    """How a playbook ended."""
+
+    returncode: int
+    output: str
+    """stdout and stderr, as the terminal would have shown them."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The recap: ok, changed, failed and so on; empty when the play never began."""
+        recap = _RECAP.search(self.output)
+        return {key: int(value) for key, value in (pair.split("=") for pair in recap[1].split())} if recap else {}
+
+
+def command(playbook: str, variables: Mapping[str, object], *arguments: str) -> list[str]:
+    """The command line of a run."""
+    ansible = str(Path(sys.executable).with_name("ansible-playbook"))
+    return [ansible, playbook, "-e", json.dumps(variables), *arguments]
+
+
+def run_playbook(
+    playbook: str, variables: Mapping[str, object], *arguments: str, timeout: float = 240.0
+) -> PlaybookRun:
+    """Run a playbook to its end; it and all it started are killed when it takes longer than ``timeout`` seconds."""
+    with start_playbook(playbook, variables, *arguments) as process:
+        try:
+            output, _nothing = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            signal_tree(process.pid, signal.SIGKILL)
+            raise
+    return PlaybookRun(process.returncode, output)
+
+
+def start_playbook(playbook: str, variables: Mapping[str, object], *arguments: str) -> subprocess.Popen[str]:
+    """Start a playbook, for tests that do something to it while it runs (see ``signal_tree``)."""
+    return subprocess.Popen(
+        command(playbook, variables, *arguments),
+        cwd=PROJECT,
+        env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def signal_tree(pid: int, number: signal.Signals, *, only: str = "") -> None:
+    """Signal a process and all its descendants, or those whose command line holds ``only``.
+
+    Ansible puts its workers and modules into sessions of their own, where no process group reaches them.
+    """
+    for member in [*_descendants(pid), pid]:
+        with suppress(ProcessLookupError, FileNotFoundError):
+            if only in Path(f"/proc/{member}/cmdline").read_bytes().decode(errors="replace"):
+                os.kill(member, number)
+
+
+def _descendants(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # The command's name, in brackets, may hold spaces; the parent's id is the second field after it.
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(status.parent.name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        waiting += children.get(waiting[0], [])
+        found += children.get(waiting.pop(0), [])
+    return found
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """A report file, as any JSON reader sees it."""
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return report
+
+
+def statuses(report: Mapping[str, Any]) -> Sequence[tuple[str, int, str]]:
+    """(topic, partition, status) of every partition in a report."""
+    return [(each["topic"], each["partition"], each["status"]) for each in report["partitions"]]

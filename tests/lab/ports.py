@@ -1,0 +1,35 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""TCP ports that stay ours for as long as a cluster lives, its brokers' dead times included."""
+
+from __future__ import annotations
+
+import socket
+
+
+class HeldPorts:
+    """Loopback ports reserved by bound sockets that never listen.
+
+    Linux lets a broker bind and listen on such a port (both sides set SO_REUSEADDR, as Java does), while nobody else is
+    given it, neither as a free port nor for an outgoing connection. A connection attempt meanwhile is refused.
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self._host = host
+        self._sockets: list[socket.socket] = []
+
+    def take(self) -> int:
+        """Reserve a free port and return it."""
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        held = socket.socket(family, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind((self._host, 0))
+        self._sockets.append(held)
+        return int(held.getsockname()[1])
+
+    def release(self) -> None:
+        """Give all ports back."""
+        while self._sockets:
+            self._sockets.pop().close()

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Offline partitions with a known past, made on a running cluster.
+
+Followers are frozen, not killed: they come back without a JVM start. Nothing is written before a frozen follower has
+left the ISR; by then its last Fetch has been answered empty, so that no record waits in its socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.cluster import Cluster
+from lab.waiting import wait_until
+
+_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Offline:
+    """What a scenario leaves behind: every partition of ``topic`` is offline, in the same state."""
+
+    topic: str
+    partitions: range
+    replicas: tuple[int, ...]
+    """Replica order of each partition; the first one led last and is dead (SIGKILL)."""
+    best: int
+    """The survivor that should lead. Never the first surviving replica in order."""
+    log_end_offsets: Mapping[int, int]
+    """What each survivor holds of every partition, by broker id."""
+
+
+def diverged(
+    cluster: Cluster,
+    topic: str,
+    partitions: int = 1,
+    *,
+    replicas: Sequence[int] = (1, 2, 3),
+    records: tuple[int, int, int] = (10, 5, 1),
+    config: Mapping[str, object] | None = None,
+) -> Offline:
+    """Make partitions whose first surviving replica holds less than the second, all in the same leader epoch lineage.
+
+    ``replicas`` are (dead, shorter, longer). Of ``records`` per partition, the first number reaches all three, the
+    second (labelled "longer") the longer one and the dead, the third (labelled "lost") the dead leader alone.
+    """
+    dead, shorter, longer = replicas
+    offline = _create(cluster, topic, partitions, replicas, config)
+    common = records[0]
+    _write(cluster, topic, offline, common, "common", holders=replicas)
+    cluster.brokers[shorter].freeze()
+    _wait_isr(cluster, topic, {dead, longer}, seen_by=dead)
+    _write(cluster, topic, offline, records[1], "longer", holders=(dead, longer))
+    cluster.brokers[longer].freeze()
+    _wait_isr(cluster, topic, {dead}, seen_by=dead)
+    _write(cluster, topic, offline, records[2], "lost", holders=(dead,))
+    cluster.brokers[dead].kill()
+    for broker in (shorter, longer):
+        cluster.brokers[broker].thaw()
+    for broker in (shorter, longer):
+        _wait_offline(cluster, topic, seen_by=broker)
+    return Offline(topic, offline, tuple(replicas), longer, {shorter: common, longer: common + records[1]})
+
+
+def longer_log_of_older_epoch(
+    cluster: Cluster,
+    topic: str,
+    partitions: int = 1,
+    *,
+    replicas: Sequence[int] = (1, 2, 3),
+    records: tuple[int, int, int] = (10, 20, 5),
+    config: Mapping[str, object] | None = None,
+) -> Offline:
+    """Make partitions where the longer surviving log ends in an older leader epoch than the shorter one.
+
+    ``replicas`` are (dead, older, newer). Of ``records`` per partition, the first number reaches all three, the second
+    (labelled "older") the older one and the dead; then ``newer`` is elected unclean and writes the third ("newer").
+    """
+    dead, older, newer = replicas
+    offline = _create(cluster, topic, partitions, replicas, config)
+    common = records[0]
+    _write(cluster, topic, offline, common, "common", holders=replicas)
+    cluster.brokers[newer].freeze()
+    _wait_isr(cluster, topic, {dead, older}, seen_by=dead)
+    _write(cluster, topic, offline, records[1], "older", holders=(dead, older))
+    cluster.brokers[older].freeze()
+    _wait_isr(cluster, topic, {dead}, seen_by=dead)
+    cluster.brokers[dead].kill()
+    cluster.brokers[newer].thaw()
+    _wait_offline(cluster, topic, seen_by=newer)
+    cluster.client.elect_unclean(topic, offline)
+    _wait_isr(cluster, topic, {newer}, seen_by=newer)
+    _write(cluster, topic, offline, records[2], "newer", holders=(newer,))
+    # The newer one must leave the ISR, and can only do so in favour of another member: the dead one, come back.
+    cluster.brokers[dead].start()
+    _wait_isr(cluster, topic, {dead, newer}, seen_by=newer)
+    cluster.brokers[newer].freeze()
+    _wait_isr(cluster, topic, {dead}, seen_by=dead)
+    cluster.brokers[dead].kill()
+    # The older one catches up with the controller while nobody could teach it the newer epoch's records.
+    for broker in (older, newer):
+        cluster.brokers[broker].thaw()
+        _wait_offline(cluster, topic, seen_by=broker)
+    return Offline(topic, offline, tuple(replicas), newer, {older: common + records[1], newer: common + records[2]})
+
+
+def _create(
+    cluster: Cluster, topic: str, partitions: int, replicas: Sequence[int], config: Mapping[str, object] | None
+) -> range:
+    assignment = dict.fromkeys(range(partitions), replicas)
+    cluster.client.create_topic(topic, assignment, {"min.insync.replicas": 1, **(config or {})})
+    _wait_isr(cluster, topic, set(replicas), seen_by=replicas[0])
+    return range(partitions)
+
+
+def _write(cluster: Cluster, topic: str, partitions: range, count: int, label: str, *, holders: Sequence[int]) -> None:
+    """Write to each partition, and make sure that all of ``holders`` (the leader first) have the records."""
+    before = cluster.client.log_end_offsets(topic, partitions, holders[0])
+    cluster.client.produce(topic, partitions, count, label=label)
+    after = {partition: (offset or 0) + count for partition, offset in before.items()}
+    for broker in holders:
+
+        def lacking(broker: int = broker) -> dict[int, int | None]:
+            found = cluster.client.log_end_offsets(topic, partitions, broker)
+            return {partition: found[partition] for partition in partitions if found[partition] != after[partition]}
+
+        # A follower that was too slow left the ISR, and acks=all did not wait for it: it catches up.
+        wait_until(lambda: not lacking(), _TIMEOUT_S, what=f"broker {broker} holds what was written to {topic}")
+
+
+def _wait_isr(cluster: Cluster, topic: str, isr: set[int], *, seen_by: int) -> None:
+    """Wait until every partition is led from within exactly this ISR."""
+
+    def reached() -> bool:
+        states = cluster.client.describe(topic, broker=seen_by).values()
+        return all(set(state.isr) == isr and state.leader in isr for state in states)
+
+    wait_until(reached, _TIMEOUT_S, what=f"ISR of {topic} is {sorted(isr)}, seen by broker {seen_by}", interval=0.2)
+
+
+def _wait_offline(cluster: Cluster, topic: str, *, seen_by: int) -> None:
+    """Wait until no partition has a leader."""
+
+    def reached() -> bool:
+        return all(state.leader is None for state in cluster.client.describe(topic, broker=seen_by).values())
+
+    wait_until(reached, _TIMEOUT_S, what=f"{topic} is offline, seen by broker {seen_by}", interval=0.2)

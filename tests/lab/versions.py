@@ -1,0 +1,32 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which Kafka versions the lab runs, and every version number it pins."""
+
+from __future__ import annotations
+
+DEFAULT = "4.3.1"
+KAFKA = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
+"""Releases the collection is tested against, oldest first."""
+
+SCALA = "2.13"
+SLF4J_SIMPLE = "org.slf4j:slf4j-simple:1.7.36"
+
+# Agents for a node's JVM: f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:..."
+BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
+JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
+JOLOKIA = "org.jolokia:jolokia-agent-jvm:2.3.0:javaagent"
+
+MANAGED = {
+    # kafka_2.13 4.4.0 asks for kafka-tools-api 4.4.0, which was never published to Maven Central.
+    "4.4.0": ("org.apache.kafka:kafka-tools-api:4.3.1",),
+}
+"""Per Kafka version, the coordinates that Maven's dependencyManagement overrides."""
+
+
+def check(version: str) -> str:
+    """Return ``version`` if the lab knows it; raise ValueError naming the known ones otherwise."""
+    if version not in KAFKA:
+        raise ValueError(f"The lab does not know Kafka {version}; it knows {', '.join(KAFKA)} (tests/lab/versions.py).")
+    return version

@@ -1,0 +1,180 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One request to one node over plaintext: how the lab asks a certain broker, and no other, what it sees."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import Any
+
+from confluent_kafka.admin import AclBinding
+from kafka.protocol.admin import (
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.producer import ProduceRequest, ProduceResponse
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+_CORRELATION_ID = 1
+_METADATA_VERSION = 9
+_DESCRIBE_ACLS_VERSION = 2
+_LIST_OFFSETS_VERSION = 7
+_PRODUCE_VERSION = 9
+_ACKS_ALL = -1
+_UNLIMITED = 2**31 - 1
+_DEBUGGING_REPLICA = -2
+_LATEST = -1
+_PARTITIONS_PER_PAGE = 2000
+
+
+def ask(host: str, port: int, request: Any, response_class: Any, *, timeout: float = 5.0) -> Any:
+    """Send ``request`` (a kafka-python message with its version set) and return the decoded answer.
+
+    Raises OSError (TimeoutError included) when the node does not answer within ``timeout`` seconds, or wrongly.
+    """
+    request.with_header(correlation_id=_CORRELATION_ID, client_id="lab")
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        connection.sendall(request.encode(header=True, framed=True))
+        (size,) = struct.unpack(">i", read_exactly(connection, 4))
+        answer = read_exactly(connection, size)
+    (correlation_id,) = struct.unpack_from(">i", answer)
+    if correlation_id != _CORRELATION_ID:
+        raise ConnectionError(f"the answer has correlation id {correlation_id}, the request had {_CORRELATION_ID}")
+    return response_class.decode(answer, version=request.API_VERSION, header=True)
+
+
+def metadata(host: str, port: int, *, timeout: float = 5.0) -> Any:
+    """Return the Metadata response, without topics, of one broker: its view of who is unfenced."""
+    request = MetadataRequest[_METADATA_VERSION](topics=[], allow_auto_topic_creation=False)
+    return ask(host, port, request, MetadataResponse, timeout=timeout)
+
+
+def topic_partitions(host: str, port: int, topic: str, *, timeout: float = 5.0) -> list[Any]:
+    """Return the partitions of one topic from a broker's DescribeTopicPartitions, all pages; [] when it is unknown."""
+    partitions: list[Any] = []
+    cursor = None
+    while True:
+        request = DescribeTopicPartitionsRequest[0](
+            topics=[DescribeTopicPartitionsRequest.TopicRequest(name=topic)],
+            response_partition_limit=_PARTITIONS_PER_PAGE,
+            cursor=cursor,
+        )
+        response = ask(host, port, request, DescribeTopicPartitionsResponse, timeout=timeout)
+        for described in response.topics:
+            partitions.extend(described.partitions)
+        if response.next_cursor is None:
+            return partitions
+        cursor = DescribeTopicPartitionsRequest.Cursor(
+            topic_name=response.next_cursor.topic_name, partition_index=response.next_cursor.partition_index
+        )
+
+
+def log_end_offsets(
+    host: str, port: int, topic: str, partitions: list[int], *, timeout: float = 5.0
+) -> dict[int, int | None]:
+    """Return the log end offsets a broker holds as leader or follower; None where it answered with an error."""
+    wanted = ListOffsetsRequest.ListOffsetsTopic
+    request = ListOffsetsRequest[_LIST_OFFSETS_VERSION](
+        replica_id=_DEBUGGING_REPLICA,
+        isolation_level=0,
+        topics=[
+            wanted(
+                name=topic,
+                partitions=[
+                    wanted.ListOffsetsPartition(partition_index=partition, current_leader_epoch=-1, timestamp=_LATEST)
+                    for partition in partitions
+                ],
+            )
+        ],
+    )
+    response = ask(host, port, request, ListOffsetsResponse, timeout=timeout)
+    return {
+        answer.partition_index: answer.offset if answer.error_code == 0 else None
+        for answered in response.topics
+        for answer in answered.partitions
+    }
+
+
+def knows_acl(host: str, port: int, acl: AclBinding, *, timeout: float = 5.0) -> bool:
+    """Whether a broker's authorizer has this ACL."""
+    request = DescribeAclsRequest[_DESCRIBE_ACLS_VERSION](
+        resource_type_filter=acl.restype_int,
+        resource_name_filter=acl.name,
+        pattern_type_filter=acl.resource_pattern_type_int,
+        principal_filter=acl.principal,
+        host_filter=acl.host,
+        operation=acl.operation_int,
+        permission_type=acl.permission_type_int,
+    )
+    return bool(ask(host, port, request, DescribeAclsResponse, timeout=timeout).resources)
+
+
+def produce(
+    host: str, port: int, topic: str, partitions: list[int], values: list[str], *, timeout: float = 60.0
+) -> dict[int, int]:
+    """Write the same records to each of the partitions a broker leads, acks=all; returns error codes other than 0."""
+    topic_data = ProduceRequest.TopicProduceData
+    batch = _record_batch(values)
+    request = ProduceRequest[_PRODUCE_VERSION](
+        transactional_id=None,
+        acks=_ACKS_ALL,
+        timeout_ms=int(timeout * 1000),
+        topic_data=[
+            topic_data(
+                name=topic,
+                partition_data=[
+                    topic_data.PartitionProduceData(index=partition, records=batch) for partition in partitions
+                ],
+            )
+        ],
+    )
+    response = ask(host, port, request, ProduceResponse, timeout=timeout)
+    return {
+        answer.index: answer.error_code
+        for answered in response.responses
+        for answer in answered.partition_responses
+        if answer.error_code
+    }
+
+
+def _record_batch(values: list[str]) -> bytes:
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=False,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=_UNLIMITED,
+    )
+    for offset, value in enumerate(values):
+        builder.append(offset, int(time.time() * 1000), None, value.encode(), [])
+    return bytes(builder.build())
+
+
+def read_exactly(connection: socket.socket, size: int) -> bytes:
+    """Read ``size`` bytes. Raises ConnectionError when the other side ends before that."""
+    received = bytearray()
+    while len(received) < size:
+        chunk = connection.recv(size - len(received))
+        if not chunk:
+            raise ConnectionError(f"connection closed after {len(received)} of {size} bytes")
+        received += chunk
+    return bytes(received)
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether somebody listens on the port."""
+    try:
+        socket.create_connection((host, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True

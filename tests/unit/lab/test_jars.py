@@ -1,0 +1,34 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Versions, and the pom.xml made of them."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from lab import jars, versions
+
+NAMESPACE = {"m": "http://maven.apache.org/POM/4.0.0"}
+
+
+def coordinates(pom: str, path: str) -> list[list[str | None]]:
+    return [[tag.text for tag in found] for found in ET.fromstring(pom).findall(path, NAMESPACE)]
+
+
+def test_a_pom_names_dependencies_and_overrides() -> None:
+    pom = jars.render_pom(["g:a:1", "g:b:2:all"], ["g:c:3"])
+    assert coordinates(pom, "m:dependencies/m:dependency") == [["g", "a", "1"], ["g", "b", "2", "all"]]
+    assert coordinates(pom, "m:dependencyManagement/m:dependencies/m:dependency") == [["g", "c", "3"]]
+
+
+def test_the_default_version_is_a_known_one() -> None:
+    assert versions.check(versions.DEFAULT) == versions.DEFAULT
+
+
+def test_an_unknown_version_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"3\.9\.2.*4\.4\.0"):
+        versions.check("2.8.0")
