@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The options that say which partitions; module_utils/glue/selection.py has their argument spec."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  partitions:
+    description:
+      - The partitions to look at.
+      - When neither this nor O(partitions_file) is given, all offline partitions are looked at. Topics that our
+        principal may not describe are silently absent then, as Kafka leaves them out.
+    type: list
+    elements: dict
+    suboptions:
+      topic:
+        description:
+          - Name of the topic.
+        type: str
+        required: true
+      partition:
+        description:
+          - Number of the partition, from 0.
+          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
+        type: int
+      partitions:
+        description:
+          - Numbers of partitions of that topic.
+        type: list
+        elements: int
+  partitions_file:
+    description:
+      - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
+        Files of C(kafka-leader-election.sh), with one C("partition") an entry, are taken too.
+      - The whole file is checked before any connection is opened, and every fault in it is named with its place.
+    type: path
+  include_internal_topics:
+    description:
+      - Whether to look at offline partitions of Kafka's internal topics, such as C(__consumer_offsets), too.
+      - They hold the state of consumer groups and transactions. To lose records of these can make consumers and
+        producers fail or read again.
+    type: bool
+    default: false
+"""

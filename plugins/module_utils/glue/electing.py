@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a module's parameters to elections that were carried out, and their report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import journal_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import require_quorum
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster, look_at_brokers
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.aftermath import look_at_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
+    ElectionOptions,
+    ElectionReport,
+    plan_of_designations,
+    run_elections,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Finding
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """How a run ended, and the brokers as they were when it began."""
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    report: ElectionReport
+    aftermath: tuple[Finding, ...]
+
+
+def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Elected:
+    """Carries out what the parameters name, and writes the report that was asked for.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report_file, settings, given, options = all_of(
+        lambda: ReportFile(params["report_file"], Mode.CHECK if check_mode else Mode.APPLY),
+        lambda: connection_settings(params),
+        lambda: given_designations(params),
+        lambda: ElectionOptions(
+            journal_dir=journal_directory(params),
+            attempts=params["recovery_election_attempts"],
+            verify_timeout_ms=params["verify_timeout_ms"],
+            check_mode=check_mode,
+        ),
+    )
+    progress = progress_to(params["progress_file"])
+    with Wire(settings) as wire:
+        progress.step("looking at the brokers")
+        cluster = describe_cluster(wire)
+        plan = given if isinstance(given, Plan) else plan_of_designations(wire, given)
+        mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
+        brokers = look_at_brokers(wire, cluster, mentioned)
+        if plan.elections:
+            require_quorum(wire, params)
+        report = run_elections(wire, plan, options, progress, stop, brokers)
+        aftermath = look_at_aftermath(wire, report.outcomes) if params["report_aftermath"] else ()
+    report_file.write(cluster.cluster_id, brokers, report.outcomes, aftermath)
+    return Elected(cluster.cluster_id, brokers, report, aftermath)

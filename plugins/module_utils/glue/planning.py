@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a module's parameters to a plan, by way of Spark only when something is offline."""
+
+from __future__ import annotations
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import refuse_existing_output
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.policy import policy_options
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import wanted_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.clock import utc_now
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.flags import flagged
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.policies import PolicyOptions, read_policies
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import outcomes_of_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the brokers as they were found; none where no broker was contacted."""
+
+    plan: Plan
+    brokers: tuple[Broker, ...]
+
+
+def make_plan(params: Mapping[str, Any]) -> Planned:
+    """Plans from evidence or from the cluster, and writes the files that were asked for.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report, settings, wanted, options, *_checked = all_of(
+        lambda: ReportFile(params["report_file"], Mode.CHECK),
+        lambda: None if params["evidence"] else connection_settings(params),
+        lambda: wanted_partitions(params),
+        lambda: policy_options(params),
+        lambda: refuse_existing_output(params["plan_file"]),
+        lambda: refuse_existing_output(params["evidence_dir"]),
+    )
+    progress = progress_to(params["progress_file"])
+    if settings is None:
+        planned = _from_evidence(params["evidence"], options, progress)
+    else:
+        planned = _from_cluster(settings, wanted, options, params, progress)
+    if params["plan_file"] is not None:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import write_plan
+
+        write_plan(planned.plan, params["plan_file"])
+    report.write(planned.plan.cluster_id, planned.brokers, outcomes_of_plan(planned.plan))
+    return planned
+
+
+def _from_evidence(path: str, options: PolicyOptions, progress: Progress) -> Planned:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import plan_of_evidence
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.evidence import read_evidence
+
+    evidence = read_evidence(path)
+    policies = options.same_for_all({each.topic for each in evidence.partitions})
+    return Planned(plan_of_evidence(evidence, policies, progress), ())
+
+
+def _from_cluster(
+    settings: ConnectionSettings,
+    wanted: Collection[TopicPartition] | None,
+    options: PolicyOptions,
+    params: Mapping[str, Any],
+    progress: Progress,
+) -> Planned:
+    with Wire(settings) as wire:
+        found = survey(wire, wanted, include_internal=params["include_internal_topics"])
+        policies = read_policies(wire, {each.topic for each in found.offline}, options) if found.offline else {}
+    if not found.offline:
+        return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers)
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import plan_of_survey
+
+    plan = plan_of_survey(settings, found, policies, params, progress)
+    progress.step("looking for open transactions")
+    with Wire(settings) as wire:
+        plan = flagged(wire, plan, {each.topic_partition for each in found.offline if each.is_internal})
+    return Planned(plan, found.brokers)

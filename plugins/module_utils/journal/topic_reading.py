@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads our compacted topic. Changes nothing, and takes no lock."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Records
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.committed_records import (
+    CommittedRecords,
+    committed_records,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+
+_SETTLE_S = 1.0
+"""A commit is acknowledged some milliseconds before its records can be read."""
+_READ_S = 10.0
+"""Leaders move, most of all while leaderships are drained."""
+_LOOK_EVERY_S = 0.1
+
+
+def read_topic(wire: Wire, addresses: Mapping[int, Address], topic: str) -> Records | None:
+    """The newest value of each key; None when there is no such topic. ``addresses`` are the brokers', by id.
+
+    Raises JournalError when it exists and cannot be read; NoBrokerAnswersError.
+    """
+    deadline = time.monotonic() + _READ_S
+    while True:
+        leader = _leader(wire, topic)
+        if leader is None:
+            return None
+        try:
+            if leader not in addresses:
+                raise JournalError(
+                    f"its leader, broker {leader}, has no address" if leader >= 0 else "it has no leader"
+                )
+            return _newest(_settled(lambda: committed_records(wire, addresses[leader], TopicPartition(topic, 0))))  # noqa: B023
+        except (BrokerCallError, RequestRefusedError, JournalError) as fault:
+            if time.monotonic() >= deadline:
+                raise JournalError(
+                    f"topic {topic} holds what is remembered and cannot be read: {fault}; nothing is changed without it"
+                ) from None
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _leader(wire: Wire, topic: str) -> int | None:
+    """The broker id of the topic's leader, -1 when it has none; None when there is no such topic."""
+    description = describe_partitions(wire, [topic])
+    for refusal in description.refused:
+        if refusal.is_unknown:
+            return None
+        raise JournalError(
+            f"topic {topic} cannot be looked at: {refusal}; our principal needs DESCRIBE, READ and WRITE on it; "
+            "where it never had them, memory: file does without"
+        )
+    (state,) = description.partitions
+    return state.leader_id
+
+
+def _settled(read: Callable[[], CommittedRecords]) -> CommittedRecords:
+    """Reads until no transaction is open, or for a moment: a run that goes on, or that died, keeps one open longer."""
+    deadline = time.monotonic() + _SETTLE_S
+    while True:
+        found = read()
+        if found.is_settled or time.monotonic() >= deadline:
+            return found
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _newest(found: CommittedRecords) -> dict[str, Any]:
+    records: dict[str, bytes | None] = {(key or b"").decode(errors="replace"): value for key, value in found.records}
+    try:
+        return {key: json.loads(value) for key, value in records.items() if value is not None}
+    except ValueError:
+        raise JournalError("it holds a record that is no JSON") from None

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups and their committed offsets (ListGroups, API key 16; OffsetFetch, 9, as of KIP-709)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import by_topic, in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+
+with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    from kafka.protocol.admin import ListGroupsRequest
+    from kafka.protocol.consumer import OffsetFetchRequest
+
+_GROUPS_PER_REQUEST = 100
+_SEVERAL_GROUPS = 8
+_BY_TOPIC_NAME = 9
+
+
+def coordinated_groups(wire: Wire, address: Address) -> list[str]:
+    """The groups that this broker coordinates and that our principal may see.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    response = wire.call(address, ListGroupsRequest())
+    if response.error_code:
+        raise error_codes.refusal("ListGroups", response.error_code)
+    return sorted(each.group_id for each in response.groups)
+
+
+def committed_offsets(
+    wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
+) -> dict[str, dict[TopicPartition, int]]:
+    """What each group committed for these partitions; nothing where it committed nothing, or does not tell.
+
+    Raises BrokerCallError.
+    """
+    found: dict[str, dict[TopicPartition, int]] = {}
+    message = OffsetFetchRequest
+    group_message = message.OffsetFetchRequestGroup
+    for some in in_batches(groups, _GROUPS_PER_REQUEST):
+        request = message(
+            groups=[
+                group_message(
+                    group_id=group,
+                    topics=[
+                        group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
+                        for topic, numbers in by_topic(partitions).items()
+                    ],
+                )
+                for group in some
+            ],
+            require_stable=False,
+            min_version=_SEVERAL_GROUPS,
+            max_version=_BY_TOPIC_NAME,
+        )
+        for group in wire.call(coordinator, request).groups:
+            found[group.group_id] = {
+                TopicPartition(topic.name, partition.partition_index): partition.committed_offset
+                for topic in group.topics
+                for partition in topic.partitions
+                if not partition.error_code and partition.committed_offset >= 0
+            }
+    return found

@@ -1,0 +1,222 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What each replica of one broker holds, asked of the broker itself (KAFKA-20098 by public RPCs)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.epoch_probe import EpochAnswer, epoch_ends
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.identity import check_identity
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.lineage_search import LineageSearch
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.list_offsets import (
+    OffsetAnswer,
+    log_end_offsets,
+    log_start_offsets,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, describe_log_dirs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Connection, Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
+
+_CAUSES = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: Cause.MISSING,
+    error_codes.NOT_LEADER_OR_FOLLOWER: Cause.MISSING,
+    error_codes.TOPIC_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
+    error_codes.CLUSTER_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
+    error_codes.KAFKA_STORAGE_ERROR: Cause.LOG_DIR_OFFLINE,
+}
+_PAUSE_S = 0.5
+_STATE_CAUSES = {
+    BrokerState.FENCED: Cause.FENCED,
+    BrokerState.UNREACHABLE: Cause.UNREACHABLE,
+    BrokerState.HUNG: Cause.HUNG,
+    BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
+}
+# A second look helps with these only for a moment: a broker that has just come up may not know its replicas yet.
+_PASSING = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
+_LOOKS_AT_PASSING = 3
+
+
+def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+    """The rows of a broker that is not asked: each one names the broker's state and its cause."""
+    cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
+    return [_failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
+
+
+def probe_replicas(
+    settings: ConnectionSettings, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+) -> list[ReplicaLog]:
+    """Asks one broker for all the given replicas, and returns one row for each, in the order given.
+
+    ``deadline`` is a time.monotonic() value. Trouble with the broker ends up in the rows, never in an exception. The
+    broker is tried again until the deadline, except where that cannot help: it refuses us, another one answers at its
+    address, or the controller fences it as well. All rows come over one connection: when it breaks the broker may have
+    restarted, so what it said before is void and everything is asked again.
+    """
+    if broker.host is None or broker.port is None:
+        return silent_rows(broker, partitions)
+    address = Address(broker.host, broker.port)
+    failure = BrokerCallError(str(address), Cause.DEADLINE, "the deadline passed before this broker was asked")
+    rows: list[ReplicaLog] | None = None
+    looks = 0
+    with Wire(settings) as wire:
+        while time.monotonic() < deadline:
+            connection = wire.fresh_connection(address)
+            try:
+                rows = _Probe(settings, connection, broker.broker_id, deadline).rows(partitions)
+                looks += 1
+            except BrokerCallError as fault:
+                failure = fault
+                if fault.cause is not Cause.HUNG and time.monotonic() < deadline:
+                    # It may have restarted since the look before; a look cut short by the deadline tells nothing.
+                    rows = None
+                if broker.is_fenced or fault.cause in (Cause.NOT_AUTHORISED, Cause.WRONG_BROKER):
+                    break
+            finally:
+                connection.close()
+            if rows is not None and (looks >= _LOOKS_AT_PASSING or not any(row.cause in _PASSING for row in rows)):
+                break
+            time.sleep(max(0.0, min(_PAUSE_S, deadline - time.monotonic())))
+    if rows is not None:
+        return rows
+    return [_failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    settings: ConnectionSettings
+    connection: Connection
+    broker_id: int
+    deadline: float
+
+    def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+        check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
+        return [row for batch in in_batches(partitions) for row in self._batch(batch)]
+
+    def _limit_ms(self) -> int:
+        left_ms = int((self.deadline - time.monotonic()) * 1000)
+        return max(1, min(self.settings.request_timeout_ms, left_ms))
+
+    def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+        ends = log_end_offsets(self.connection, partitions, timeout_ms=self._limit_ms())
+        rows = {each: self._row_with_end(each, ends.get(each, [])) for each in partitions}
+        well = [each for each, row in rows.items() if row.cause is None]
+        if well:
+            starts = log_start_offsets(self.connection, well, timeout_ms=self._limit_ms())
+            rows |= {each: _with_start(rows[each], starts.get(each, [])) for each in well}
+            rows |= self._with_lineages({each: rows[each] for each in well if rows[each].cause is None})
+        disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
+        return [_on_disk(rows[each], disk) for each in partitions]
+
+    def _row_with_end(self, partition: TopicPartition, answers: Sequence[OffsetAnswer]) -> ReplicaLog:
+        row = ReplicaLog(partition.topic, partition.partition, self.broker_id)
+        fault = _offset_fault(answers, "ListOffsets (log end)")
+        if fault:
+            return replace(row, cause=fault[0], error=fault[1])
+        return replace(row, log_end_offset=answers[0].offset, current_leader_epoch=answers[0].current_leader_epoch)
+
+    def _with_lineages(self, rows: Mapping[TopicPartition, ReplicaLog]) -> dict[TopicPartition, ReplicaLog]:
+        searches = {
+            each: LineageSearch(row.log_start_offset or 0, row.log_end_offset or 0, row.current_leader_epoch or 0)
+            for each, row in rows.items()
+        }
+        failed: dict[TopicPartition, ReplicaLog] = {}
+        while True:
+            questions = {
+                each: search.question
+                for each, search in searches.items()
+                if search.question is not None and each not in failed
+            }
+            if not questions:
+                break
+            answers = epoch_ends(self.connection, questions, timeout_ms=self._limit_ms())
+            for each in questions:
+                fault = _epoch_fault(answers.get(each, []))
+                if fault:
+                    failed[each] = replace(rows[each], cause=fault[0], error=fault[1])
+                else:
+                    searches[each].answer(answers[each][0].epoch_end)
+        found = {each: _with_lineage(rows[each], search) for each, search in searches.items() if each not in failed}
+        return {**found, **failed}
+
+
+def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
+    return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
+
+
+def _count_fault(answers: Sequence[object], request: str) -> tuple[Cause, str] | None:
+    if len(answers) == 1:
+        return None
+    found = "left it out of its answer" if not answers else f"answered it {len(answers)} times"
+    return Cause.BAD_ANSWER, f"{request}: the broker {found}"
+
+
+def _offset_fault(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
+    fault = _count_fault(answers, request)
+    if fault:
+        return fault
+    code = answers[0].error_code
+    if code:
+        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.described(code)}"
+    if answers[0].offset < 0:
+        return Cause.BAD_ANSWER, f"{request}: offset {answers[0].offset}"
+    return None
+
+
+def _epoch_fault(answers: Sequence[EpochAnswer]) -> tuple[Cause, str] | None:
+    fault = _count_fault(answers, "Fetch (epoch probe)")
+    if fault:
+        return fault
+    code = answers[0].error_code
+    if code in (error_codes.NONE, error_codes.OFFSET_OUT_OF_RANGE):
+        if code == error_codes.NONE and answers[0].epoch_end is None:
+            return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
+        return None
+    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.described(code)}"
+
+
+def _with_start(row: ReplicaLog, answers: Sequence[OffsetAnswer]) -> ReplicaLog:
+    fault = _offset_fault(answers, "ListOffsets (log start)")
+    if fault:
+        return replace(row, cause=fault[0], error=fault[1])
+    start, end = answers[0].offset, row.log_end_offset or 0
+    if start > end:
+        return replace(row, cause=Cause.BAD_ANSWER, error=f"log start offset {start} lies beyond log end offset {end}")
+    return replace(row, log_start_offset=start)
+
+
+def _with_lineage(row: ReplicaLog, search: LineageSearch) -> ReplicaLog:
+    lineage = search.lineage
+    return replace(
+        row,
+        log_end_offset=search.log_end_offset,
+        lineage=lineage,
+        last_written_epoch=lineage[-1].epoch if lineage else None,
+    )
+
+
+def _on_disk(row: ReplicaLog, disk: LogDirs) -> ReplicaLog:
+    replicas = disk.replicas.get(TopicPartition(row.topic, row.partition), ())
+    current = next((each for each in replicas if not each.is_future), None)
+    if current is None:
+        return replace(row, is_future=any(each.is_future for each in replicas))
+    row = replace(
+        row,
+        size_bytes=current.size_bytes,
+        log_dir=current.log_dir,
+        is_future=any(each.is_future for each in replicas),
+    )
+    if current.log_dir in disk.offline and row.cause is None:
+        return replace(row, cause=Cause.LOG_DIR_OFFLINE, error=f"{current.log_dir}: {disk.offline[current.log_dir]}")
+    return row

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one connection description, from which both Kafka clients are configured. Standard library only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address, parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import SettingsError
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+DEFAULT_REQUEST_TIMEOUT_MS = 5000
+_TRUSTED_FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionSettings:
+    """How to reach a cluster, and as whom.
+
+    ``request_timeout_ms`` limits one attempt at one broker, connecting and authenticating included; whoever can ask
+    another broker then does. Names follow kafka-python where it has one. Secrets stay out of ``repr``.
+
+    Raises SettingsError with every fault found.
+    """
+
+    bootstrap_servers: tuple[Address, ...]
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    sasl_username: str | None = None
+    sasl_password: str | None = field(default=None, repr=False)
+    sasl_kerberos_service_name: str = "kafka"
+    sasl_kerberos_domain_name: str | None = None
+    sasl_oauthbearer_token: str | None = field(default=None, repr=False)
+    sasl_oauthbearer_token_endpoint_url: str | None = None
+    sasl_oauthbearer_client_id: str | None = None
+    sasl_oauthbearer_client_secret: str | None = field(default=None, repr=False)
+    sasl_oauthbearer_scope: str | None = None
+    ssl_cafile: str | None = None
+    ssl_certfile: str | None = None
+    ssl_keyfile: str | None = None
+    ssl_key_password: str | None = field(default=None, repr=False)
+    ssl_check_hostname: bool = True
+    request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
+
+    def __post_init__(self) -> None:
+        faults = [*self._faults()]
+        if faults:
+            raise SettingsError(faults)
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    def _faults(self) -> Iterator[str]:
+        if not self.bootstrap_servers:
+            yield "bootstrap_servers is empty: name at least one broker as host:port"
+        if self.security_protocol not in SECURITY_PROTOCOLS:
+            yield f"security_protocol {self.security_protocol!r} is none of {', '.join(SECURITY_PROTOCOLS)}"
+        if self.request_timeout_ms <= 0:
+            yield f"request_timeout_ms is {self.request_timeout_ms}, which is not above 0"
+        yield from self._sasl_faults()
+        yield from self._tls_faults()
+
+    def _sasl_faults(self) -> Iterator[str]:
+        if not self.uses_sasl:
+            if self.sasl_mechanism:
+                yield (
+                    f"sasl_mechanism is {self.sasl_mechanism}, but security_protocol {self.security_protocol} uses no "
+                    "SASL: set security_protocol to SASL_SSL or SASL_PLAINTEXT"
+                )
+            return
+        if self.sasl_mechanism not in SASL_MECHANISMS:
+            yield f"sasl_mechanism {self.sasl_mechanism!r} is none of {', '.join(SASL_MECHANISMS)}"
+        elif self.sasl_mechanism == "OAUTHBEARER":
+            by_client = (
+                self.sasl_oauthbearer_token_endpoint_url,
+                self.sasl_oauthbearer_client_id,
+                self.sasl_oauthbearer_client_secret,
+            )
+            if not self.sasl_oauthbearer_token and not all(by_client):
+                yield (
+                    "OAUTHBEARER needs sasl_oauthbearer_token, or sasl_oauthbearer_token_endpoint_url with "
+                    "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
+                )
+        elif self.sasl_mechanism != "GSSAPI" and not (self.sasl_username and self.sasl_password):
+            yield f"{self.sasl_mechanism} needs sasl_username and sasl_password"
+
+    def _tls_faults(self) -> Iterator[str]:
+        files = {"ssl_cafile": self.ssl_cafile, "ssl_certfile": self.ssl_certfile, "ssl_keyfile": self.ssl_keyfile}
+        given = {name: path for name, path in files.items() if path}
+        if given and not self.uses_tls:
+            yield (
+                f"{', '.join(given)} given, but security_protocol {self.security_protocol} uses no TLS: set it to SSL "
+                "or SASL_SSL"
+            )
+        for name, path in given.items():
+            if not os.access(path, os.R_OK):
+                yield f"{name} {path} cannot be read here"
+        if self.ssl_keyfile and not self.ssl_certfile:
+            yield "ssl_keyfile is given without ssl_certfile"
+
+
+def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
+    """Makes settings of plain values; ``bootstrap_servers`` is a string or a list of strings, None means "not given".
+
+    Raises SettingsError with every fault found.
+    """
+    known = {each.name for each in dataclasses.fields(ConnectionSettings)}
+    given = {name: value for name, value in options.items() if name in known and value is not None}
+    servers = given.get("bootstrap_servers", ())
+    addresses: list[Address] = []
+    faults: list[str] = []
+    for text in [servers] if isinstance(servers, str) else map(str, servers):
+        try:
+            addresses += parse_addresses(text)
+        except ValueError as fault:
+            faults.append(f"bootstrap_servers: {fault}")
+    if not faults:
+        return ConnectionSettings(**given | {"bootstrap_servers": tuple(addresses)})
+    try:
+        # Any address will do here: what else is wrong is to be told in the same breath.
+        ConnectionSettings(**given | {"bootstrap_servers": (Address("", 0),)})
+    except SettingsError as others:
+        faults += others.faults
+    raise SettingsError(faults)
+
+
+def write_settings_reference(settings: ConnectionSettings, path: str | os.PathLike[str]) -> None:
+    """Puts settings, secrets included, into a new file that only this user can read.
+
+    Spark's tasks get its path and nothing else, so that no secret enters a conf, a closure or an event log.
+    """
+    values = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    values["bootstrap_servers"] = [str(address) for address in settings.bootstrap_servers]
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _TRUSTED_FILE_MODE)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        json.dump(values, file)
+
+
+def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
+    """Reads what write_settings_reference wrote."""
+    return settings_from(json.loads(Path(path).read_text(encoding="utf-8")))

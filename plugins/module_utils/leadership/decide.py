@@ -1,0 +1,139 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decides what becomes of one partition's order and of what is remembered of it. Pure; standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Base, Drift, base_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, among, with_last
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import (
+    RememberedOrder,
+    orders_of_ours,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+
+LEADERLESS = (
+    "it has no leader, and a change of its order could make the controller elect one: recover it first "
+    "(kafkaops.recovery.recover_offline_partitions)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done to one partition."""
+
+    outcome: OrderOutcome
+    """How it ends if everything that is asked for is done."""
+    remembered: RememberedOrder | None
+    """What is remembered so far."""
+    remember: RememberedOrder | None
+    """What has to be remembered before its order is touched; None: nothing once it is in order."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.outcome.topic_partition
+
+    @property
+    def is_reorder(self) -> bool:
+        return self.outcome.replicas_after != self.outcome.replicas
+
+    @property
+    def is_forgetting(self) -> bool:
+        """True when what is remembered is to be dropped, once the partition is in order."""
+        return self.remembered is not None and self.remember is None
+
+    @property
+    def is_work(self) -> bool:
+        """True when something has to be written: the order, or what is remembered."""
+        return self.is_reorder or self.remember != self.remembered
+
+    def left_alone(self, why: str) -> Decision:
+        """The same partition, with nothing done to it and everything still remembered."""
+        outcome = replace(self.outcome, status=OrderStatus.LEFT_ALONE, reason=why, replicas_after=self.outcome.replicas)
+        return Decision(outcome, self.remembered, self.remembered)
+
+
+def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Collection[int]) -> Decision:
+    """What to do to a partition that exists. A partition without a leader is left alone."""
+    base = base_of(state, remembered)
+    wanted = with_last(base.order, listed)
+    decision = Decision(
+        _outcome(state, base, wanted, listed), remembered, _to_remember(state, remembered, base.order, wanted)
+    )
+    return decision.left_alone(LEADERLESS) if state.is_offline and decision.is_reorder else decision
+
+
+def gone(remembered: RememberedOrder) -> Decision:
+    """A remembered partition that does not exist any more."""
+    return Decision(_without_state(remembered, OrderStatus.GONE, "it was deleted"), remembered, None)
+
+
+def hidden(remembered: RememberedOrder, why: str) -> Decision:
+    """A remembered partition that cannot be looked at. It stays remembered."""
+    return Decision(_without_state(remembered, OrderStatus.LEFT_ALONE, why), remembered, remembered)
+
+
+def _to_remember(
+    state: PartitionState, remembered: RememberedOrder | None, base: Order, wanted: Order
+) -> RememberedOrder | None:
+    if wanted == base:
+        return None
+    same_topic = remembered if remembered is not None and remembered.topic_id == state.topic_id else None
+    if same_topic and same_topic.original == base and state.replicas == wanted == same_topic.ours[-1]:
+        return same_topic
+    ours = orders_of_ours(same_topic, state.replicas, wanted)
+    return RememberedOrder(state.topic, state.partition, state.topic_id, base, ours)
+
+
+def _outcome(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> OrderOutcome:
+    status, reason = _status(state, base, wanted, listed)
+    return OrderOutcome(
+        topic=state.topic,
+        partition=state.partition,
+        status=status,
+        reason="; ".join(filter(None, (base.reason, reason))),
+        topic_id=state.topic_id,
+        drift=base.drift,
+        replicas=state.replicas,
+        replicas_after=wanted,
+        original=base.order,
+    )
+
+
+def _status(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> tuple[OrderStatus, str]:
+    last = [*among(wanted, listed)]
+    if wanted != state.replicas:
+        if wanted == base.order:
+            return OrderStatus.WOULD_RESTORE, f"back to {[*wanted]}"
+        return OrderStatus.WOULD_REORDER, f"{_brokers(last)} last"
+    if base.drift is Drift.REORDERED:
+        return OrderStatus.CONFLICT, "nothing is remembered of it any more"
+    if base.drift is Drift.RECREATED and not last:
+        return OrderStatus.GONE, ""
+    if len(last) == len(wanted):
+        return OrderStatus.ALL_LISTED, "every replica is on a listed broker: their order stays"
+    return OrderStatus.IN_ORDER, f"{_brokers(last)} last already" if last else "in its original order"
+
+
+def _brokers(ids: list[int]) -> str:
+    return f"broker {ids[0]} is" if len(ids) == 1 else f"brokers {', '.join(map(str, ids))} are"
+
+
+def _without_state(remembered: RememberedOrder, status: OrderStatus, reason: str) -> OrderOutcome:
+    return OrderOutcome(
+        topic=remembered.topic,
+        partition=remembered.partition,
+        status=status,
+        reason=reason,
+        topic_id=None,
+        drift=Drift.NONE,
+        replicas=None,
+        replicas_after=None,
+        original=remembered.original,
+    )

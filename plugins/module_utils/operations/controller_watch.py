@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Asks one controller, on its own listener, what it is and what it takes for true."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import quorum
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    RequestRefusedError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import QuorumState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Controller, View
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a controller said at one look; ``state`` is None unless it leads."""
+
+    state: QuorumState | None
+    view: View
+
+
+@dataclass(slots=True)
+class ControllerWatch:
+    """One controller during the window. Once it has stayed silent for its whole limit, it is not asked again."""
+
+    wire: Wire
+    address: Address
+    peers: dict[int, Address] = field(default_factory=dict)
+    """All controllers, by their ids, as this one lists them."""
+    cluster_id: str | None = None
+    features: quorum.Features | None = None
+    configs: quorum.QuorumConfigs | None = None
+    fault: BrokerCallError | None = None
+    """Why it did not answer last; None when it did."""
+    node_id: int | None = None
+
+    def look(self) -> Answer | None:
+        """Its view now, None when it gave none; all requests together take one request_timeout_ms at most."""
+        if self.fault is not None and self.fault.cause is Cause.HUNG:
+            return None
+        deadline = time.monotonic() + self.wire.settings.request_timeout_ms / 1000
+        try:
+            answer = self._view(deadline)
+            if self.features is None:
+                self._introduce(deadline)
+            self.fault = None
+        except BrokerCallError as fault:
+            self.fault = fault
+            return None
+        except RequestRefusedError as refusal:
+            self.fault = BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(refusal))
+            return None
+        return answer
+
+    def named(self, answer: Answer) -> View:
+        """The view, under the id that the controller may have told only after it."""
+        view = answer.view
+        return View(view.address, self.node_id, view.leader_id, view.epoch, claims_leadership=view.claims_leadership)
+
+    def controller(self) -> Controller:
+        """What is known of it."""
+        return Controller(
+            str(self.address),
+            self.node_id,
+            self.features.supports_pre_vote if self.features is not None else None,
+            self.configs.fetch_timeout_ms if self.configs is not None else None,
+            self.configs.election_timeout_ms if self.configs is not None else None,
+            self.configs.auto_join if self.configs is not None else None,
+            cause=self.fault.cause if self.fault is not None else None,
+            error=str(self.fault) if self.fault is not None else "",
+        )
+
+    def _view(self, deadline: float) -> Answer:
+        state = quorum.quorum_state(self._call(quorum.describe_quorum_request(), deadline))
+        known = quorum.known_leader(self._call(quorum.known_leader_request(), deadline))
+        view = View(
+            str(self.address),
+            self.node_id,
+            known.leader_id if known is not None else None,
+            known.epoch if known is not None else None,
+            claims_leadership=state is not None,
+        )
+        return Answer(state, view)
+
+    def _introduce(self, deadline: float) -> None:
+        listed = quorum.controllers(self._call(quorum.controllers_request(), deadline))
+        self.cluster_id, self.peers = listed.cluster_id, listed.addresses
+        self.configs = quorum.configs(self._call(quorum.configs_request(self.peers), deadline))
+        if self.configs is not None:
+            self.node_id = self.configs.node_id
+        self.features = quorum.features(self._call(quorum.features_request(), deadline))
+
+    def _call(self, request: Any, deadline: float) -> Any:
+        return self.wire.call(self.address, request, timeout_ms=max(1, int((deadline - time.monotonic()) * 1000)))

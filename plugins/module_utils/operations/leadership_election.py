@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Preferred elections, a bounded number of moves at a time, each seen done before the next ones are asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import memory_path
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import (
+    Cluster,
+    describe_cluster,
+    look_at_brokers,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import PREFERRED, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import matches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import (
+    Move,
+    MoveStatus,
+    move_away,
+    move_to,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_detours import Detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home, Homes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
+    Writer,
+    read_states,
+    watch,
+)
+
+STOPPED = "the run was asked to stop before this election; run it again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveOptions:
+    """Which leaders to move, and how."""
+
+    from_brokers: frozenset[int]
+    """Shall lead nothing that another one can."""
+    to_brokers: frozenset[int]
+    """Shall lead what they are the preferred replica of."""
+    patterns: tuple[str, ...]
+    """Topics to look at; empty for all of them."""
+    max_moves: int
+    """Leaders that move at a time; at most PARTITIONS_PER_REQUEST."""
+    memory: Home
+    memory_topic: str
+    journal_dir: str
+    attempts: int
+    verify_timeout_ms: int
+    check_mode: bool
+
+    def judge(self, state: PartitionState) -> Move | None:
+        """What is to be done to a partition; None: nothing."""
+        if self.patterns and not matches(state.topic, self.patterns):
+            return None
+        away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
+        return away or move_to(state, self.to_brokers)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """How every partition ended that had, or has, another leader than it should."""
+
+    cluster_id: str
+    moves: Mapping[TopicPartition, Move]
+
+
+def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
+    """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already.
+
+    Raises JournalError, before anything was changed. NoBrokerAnswersError, RequestRefusedError or BrokerCallError: no
+    broker could be read from.
+    """
+    progress.step("looking at the leaders")
+    cluster = describe_cluster(wire)
+    moves = _moves(options, describe_partitions(wire).partitions)
+    wanted = _wanted(moves)
+    if wanted and not options.check_mode:
+        living = _living(wire, cluster)
+        writer = Writer(wire, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
+        with ExitStack() as stack:
+            detours = None
+            if any(moves[each].is_detour for each in wanted):
+                file = memory_path(options.journal_dir, cluster.cluster_id)
+                homes = Homes(wire, living, options.memory, options.memory_topic, file)
+                detours = Detours(writer, stack.enter_context(homes.open()))
+            for number, batch in enumerate(in_batches(wanted, options.max_moves)):
+                progress.step("moving leaders", number * options.max_moves, len(wanted))
+                if stop.is_set():
+                    moves |= {each: replace(moves[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
+                else:
+                    moves |= _Batch(writer, options, detours, stop).move({each: moves[each] for each in batch})
+    return MoveReport(cluster.cluster_id, moves)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    writer: Writer
+    options: MoveOptions
+    detours: Detours | None
+    """None where none was foreseen."""
+    stop: threading.Event
+
+    def move(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """How each of the moves ended. The partitions are looked at again just before each attempt."""
+        ended: dict[TopicPartition, Move] = {}
+        faults: dict[TopicPartition, str] = {}
+        for attempt in range(self.writer.attempts):
+            left = [each for each in moves if each not in ended]
+            again = _moves(self.options, read_states(self.writer.wire, left).values())
+            # Another leader than the one to be moved away from, and no other one wanted: somebody else was faster.
+            ended |= {each: _seen(moves[each], None) for each in left if each not in again}
+            ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
+            waiting = {each: again[each] for each in _wanted(again)}
+            if not waiting:
+                break
+            faults, states = self._attempt(waiting, attempt)
+            for partition, state in states.items():
+                if state.leader_id == waiting[partition].target:
+                    ended[partition] = _seen(waiting[partition], state)
+            if self.stop.is_set():
+                break
+        return ended | {
+            each: replace(moves[each], status=MoveStatus.FAILED, reason=faults.get(each) or self._not_seen(moves[each]))
+            for each in moves
+            if each not in ended
+        }
+
+    def _attempt(
+        self, waiting: Mapping[TopicPartition, Move], attempt: int
+    ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
+        """Each partition's error, and the partitions that were asked for as they were seen last."""
+        with self._targets_first(waiting) as unready:
+            asked = [each for each in waiting if each not in unready]
+            if not asked:
+                return unready, {}
+            faults = self._ask(asked, attempt)
+            states = watch(
+                self.writer,
+                [each for each in asked if each not in faults],
+                lambda state: state.leader_id == waiting[state.topic_partition].target,
+            )
+        return {**unready, **faults}, states
+
+    @contextmanager
+    def _targets_first(self, waiting: Mapping[TopicPartition, Move]) -> Iterator[dict[TopicPartition, str]]:
+        """Each move's target is the first replica within this context; why not, for those where it is not."""
+        around = [each for each in waiting.values() if each.is_detour]
+        if self.detours is None or not around:
+            yield {each.topic_partition: f"{each.reason}: run again" for each in around}
+            return
+        with self.detours.taken(around) as unready:
+            yield unready
+
+    def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
+        """Each partition's error. A lost answer is none: what became of it is looked up."""
+        try:
+            answers = elect(self.writer.wire, self.writer.address(attempt), PREFERRED, waiting)
+        except RequestRefusedError as fault:
+            return {} if fault.is_outcome_unknown else dict.fromkeys(waiting, str(fault))
+        except BrokerCallError:
+            return {}
+        return {
+            partition: str(answer)
+            for partition, answer in answers.items()
+            if not (answer.is_elected or answer.was_not_needed)
+        }
+
+    def _not_seen(self, move: Move) -> str:
+        return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
+
+
+def _living(wire: Wire, cluster: Cluster) -> dict[int, Address]:
+    """The brokers to write to: not one that is hung, which would carry a write out when it thaws, after all others."""
+    online = {each.broker_id for each in look_at_brokers(wire, cluster) if each.state is BrokerState.ONLINE}
+    return {
+        each.broker_id: each.address
+        for each in cluster.registrations
+        if each.broker_id in online or (not online and not each.is_fenced)
+    }
+
+
+def _moves(options: MoveOptions, states: Iterable[PartitionState]) -> dict[TopicPartition, Move]:
+    judged = {state.topic_partition: options.judge(state) for state in states}
+    return {partition: move for partition, move in sorted(judged.items()) if move is not None}
+
+
+def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+    return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
+
+
+def _seen(move: Move, state: PartitionState | None) -> Move:
+    return replace(
+        move,
+        status=MoveStatus.MOVED,
+        leader_after=state.leader_id if state else None,
+    )

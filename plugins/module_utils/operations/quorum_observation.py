@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Looks at the quorum, through the brokers and through the controllers themselves. Writes nothing.
+
+Brokers forward DescribeQuorum to the leader that they know, and wait when there is none. A controller says at once what
+it takes for true, so that with their addresses a quorum is seen that brokers have lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import quorum
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import QuorumState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.controller_watch import (
+    Answer,
+    ControllerWatch,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Look, Observation
+
+_BETWEEN_LOOKS_MS = 250
+
+
+def observe_quorum(wire: Wire, controllers: Sequence[Address] = (), *, window_ms: int = 0) -> Observation:
+    """What can be seen of the quorum now, and again four times a second for ``window_ms``.
+
+    ``controllers`` are addresses of controllers' own listeners that can be reached from here; those that they list are
+    asked too. All are asked at once. A silent one costs one request_timeout_ms, once.
+
+    Raises NoBrokerAnswersError when neither a broker nor a controller answers, and RequestRefusedError when our
+    principal may not describe the quorum.
+    """
+    return _Observer(wire, controllers).observe(window_ms)
+
+
+class _BrokerSide:
+    """What the brokers tell. Nothing of it is known where they do not answer."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.features: quorum.Features | None = None
+        self.cluster: Cluster | None = None
+        self.configs: quorum.QuorumConfigs | None = None
+        self.silence: NoBrokerAnswersError | None = None
+        """Why the last DescribeQuorum brought no answer."""
+
+    def introduce(self) -> QuorumState | None:
+        """Asks everything once."""
+        try:
+            answer, asked = self._wire.call_any(quorum.features_request, "ApiVersions")
+            self.features = quorum.features(answer)
+            self.cluster = describe_cluster(self._wire)
+            ids = [each.broker_id for each in self.cluster.registrations]
+            self.configs = quorum.configs(self._wire.call(asked, quorum.configs_request(ids)))
+        except NoBrokerAnswersError as silence:
+            self.silence = silence
+            return None
+        except BrokerCallError:
+            pass  # Timeouts are good to know, not needed.
+        return self.state()
+
+    def state(self) -> QuorumState | None:
+        """The quorum as its leader tells it through a broker, None when no broker brings that answer."""
+        try:
+            answer, _asked = self._wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
+        except NoBrokerAnswersError as silence:
+            self.silence = silence
+            return None
+        self.silence = None
+        return quorum.quorum_state(answer)
+
+    @property
+    def broker_ids(self) -> frozenset[int] | None:
+        if self.cluster is None or self.features is None or not self.features.lists_fenced_brokers:
+            return None
+        return frozenset(each.broker_id for each in self.cluster.registrations)
+
+
+class _Observer:
+    def __init__(self, wire: Wire, controllers: Sequence[Address]) -> None:
+        self._wire = wire
+        self._brokers = _BrokerSide(wire)
+        self._controllers = [ControllerWatch(wire, address) for address in dict.fromkeys(controllers)]
+        self._started = time.monotonic()
+
+    def observe(self, window_ms: int) -> Observation:
+        looks = [self._first_look()]
+        while (left_ms := window_ms - self._elapsed_ms()) > 0:
+            time.sleep(min(left_ms, _BETWEEN_LOOKS_MS) / 1000)
+            looks.append(self._look())
+        return self._observation(looks)
+
+    def _first_look(self) -> Look:
+        at_ms = self._elapsed_ms()
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            through_brokers = executor.submit(self._brokers.introduce)
+            answers = self._ask(self._controllers)
+            discovered = self._discover()
+            self._controllers = sorted([*self._controllers, *discovered], key=_by_id)
+            answers += self._ask(discovered)
+            return _joined(at_ms, through_brokers.result(), answers)
+
+    def _look(self) -> Look:
+        at_ms = self._elapsed_ms()
+        answers = self._ask(self._controllers)
+        is_led = any(answer.state is not None for _watch, answer in answers)
+        return _joined(at_ms, None if is_led else self._brokers.state(), answers)
+
+    def _ask(self, watches: Sequence[ControllerWatch]) -> list[tuple[ControllerWatch, Answer]]:
+        """What those say that answer; all are asked at once."""
+        answers = self._wire.in_parallel(lambda number: watches[number].look(), range(len(watches)))
+        return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, Answer)]
+
+    def _discover(self) -> list[ControllerWatch]:
+        """The controllers that those which answered list, and that were not asked yet."""
+        listed = {node_id: address for watch in self._controllers for node_id, address in watch.peers.items()}
+        addresses = {address: node_id for node_id, address in listed.items()}
+        for watch in self._controllers:
+            if watch.node_id is None:  # a silent one that the others know
+                watch.node_id = addresses.get(watch.address)
+        met = {watch.node_id for watch in self._controllers}
+        return [
+            ControllerWatch(self._wire, address, node_id=node_id)
+            for node_id, address in listed.items()
+            if node_id not in met
+        ]
+
+    def _observation(self, looks: Sequence[Look]) -> Observation:
+        told = [*(watch.features for watch in self._controllers), self._brokers.features]
+        features = [each for each in told if each is not None]
+        if not features:
+            raise NoBrokerAnswersError(
+                "DescribeQuorum",
+                [
+                    *(self._brokers.silence.failures if self._brokers.silence is not None else ()),
+                    *(watch.fault for watch in self._controllers if watch.fault is not None),
+                ],
+            )
+        controllers = [each.configs for each in self._controllers if each.configs is not None]
+        configs = controllers or ([self._brokers.configs] if self._brokers.configs is not None else [])
+        cluster_ids = [watch.cluster_id for watch in self._controllers]
+        if self._brokers.cluster is not None:
+            cluster_ids.append(self._brokers.cluster.cluster_id)
+        return Observation(
+            cluster_id=next((each for each in cluster_ids if each is not None), None),
+            looks=tuple(looks),
+            controllers=tuple(each.controller() for each in self._controllers),
+            broker_ids=self._brokers.broker_ids,
+            kraft_version=_highest(each.kraft_version for each in features),
+            metadata_version=_highest(each.metadata_version for each in features),
+            fetch_timeout_ms=_highest(each.fetch_timeout_ms for each in configs),
+            election_timeout_ms=_highest(each.election_timeout_ms for each in configs),
+            silence=self._silence(looks[-1]),
+        )
+
+    def _silence(self, look: Look) -> str:
+        if look.state is not None:
+            return ""
+        told = [f"controller {view.node_id or view.address} says it does not lead" for view in look.views]
+        told += [str(watch.fault) for watch in self._controllers if watch.fault is not None]
+        if self._brokers.silence is not None:
+            told.append(str(self._brokers.silence))
+        return "; ".join(told)
+
+    def _elapsed_ms(self) -> int:
+        return int((time.monotonic() - self._started) * 1000)
+
+
+def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]) -> Look:
+    """One look; of several leaders' states the one of the newest epoch."""
+    answered = list(answers)
+    states = [state for state in (through_brokers, *(answer.state for _watch, answer in answered)) if state is not None]
+    return Look(
+        at_ms,
+        max(states, key=lambda state: state.leader_epoch, default=None),
+        tuple(watch.named(answer) for watch, answer in answered),
+    )
+
+
+def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:
+    return watch.node_id is None, watch.node_id or 0, watch.address
+
+
+def _highest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)

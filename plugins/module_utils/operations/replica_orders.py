@@ -1,0 +1,123 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sets replica orders and sees them set. Every order change of this collection goes through here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+    RequestRefusedError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import reorder
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+
+_LOOK_EVERY_S = 0.1
+_PAUSE_S = 0.5
+"""Before another attempt. A controller fails over within seconds, so that each attempt must not follow on the heels."""
+
+States = Mapping[TopicPartition, PartitionState]
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How this run writes: over which wire, to which brokers in turn, how often, and how long it waits to see it done.
+
+    Brokers lag behind the controller, so that one look after a success may still show the old state: "not done" is only
+    said once ``verify_timeout_s`` has passed.
+    """
+
+    wire: Wire
+    addresses: Sequence[Address]
+    """Brokers that answered. An attempt after a failed one goes to the next of them."""
+    attempts: int
+    verify_timeout_s: float
+
+    def address(self, attempt: int) -> Address:
+        return self.addresses[attempt % len(self.addresses)]
+
+
+def read_states(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
+    """The given partitions as the metadata has them now; those that do not exist are left out.
+
+    Raises NoBrokerAnswersError or BrokerCallError.
+    """
+    wanted = set(partitions)
+    description = describe_partitions(wire, {each.topic for each in wanted})
+    return {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted}
+
+
+def watch(
+    writer: Writer, partitions: Collection[TopicPartition], is_done: Callable[[PartitionState], bool]
+) -> dict[TopicPartition, PartitionState]:
+    """Reads partitions until all are done or the verify timeout has passed; returns what was seen last.
+
+    A read that fails is tried again, since nothing is known then. Empty when no read succeeded.
+    """
+    deadline = time.monotonic() + writer.verify_timeout_s
+    seen: dict[TopicPartition, PartitionState] = {}
+    while True:
+        try:
+            seen = read_states(writer.wire, partitions)
+        except (NoBrokerAnswersError, BrokerCallError):
+            # Not knowing is not failing: the deadline decides.
+            pass
+        else:
+            if all(each in seen and is_done(seen[each]) for each in partitions):
+                return seen
+        if time.monotonic() >= deadline:
+            return seen
+        time.sleep(_LOOK_EVERY_S)
+
+
+def set_orders(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+    """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
+
+    A request whose outcome is unknown is followed by a look before any further attempt.
+    """
+    faults: dict[TopicPartition, str] = {}
+    for batch in in_batches(sorted(orders)):
+        faults |= _set_batch(writer, {each: orders[each] for each in batch})
+    return faults
+
+
+def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+    waiting = dict(orders)
+    faults: dict[TopicPartition, str] = {}
+    for attempt in range(writer.attempts):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        try:
+            answers = reorder(writer.wire, writer.address(attempt), waiting)
+        except (RequestRefusedError, BrokerCallError) as fault:
+            if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
+                faults = dict.fromkeys(waiting, str(fault))
+                if fault.is_transient:
+                    continue
+                break
+            answers, unanswered = {}, f"the outcome is unknown: {fault}"
+        else:
+            unanswered = "the controller left it out of its answer"
+        asked = {each: answers.get(each, unanswered) for each in waiting}
+        accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
+        seen = watch(writer, accepted, lambda state: state.replicas == orders[state.topic_partition])
+        waiting = {each: order for each, order in waiting.items() if each not in seen or seen[each].replicas != order}
+        faults = {each: asked[each] or _not_seen(seen.get(each), order) for each, order in waiting.items()}
+        if not waiting:
+            break
+    return faults
+
+
+def _not_seen(state: PartitionState | None, order: Sequence[int]) -> str:
+    found = f"its replicas are {list(state.replicas)}" if state else "it cannot be read"
+    return f"the controller accepted the order {list(order)}, but {found}"

@@ -1,0 +1,28 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Asking one broker, where the task runs: the one thing in a gather that touches the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import ReplicaLog
+
+AskBroker: TypeAlias = Callable[[str, Broker, Sequence[TopicPartition], float], list[ReplicaLog]]
+"""(settings reference, broker, partitions, deadline in time.monotonic() seconds) -> one log per partition."""
+
+
+def ask_broker(
+    settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+) -> list[ReplicaLog]:
+    """Asks one broker about its replicas, with the connection settings that the reference leads to on this host."""
+    # Spark's planning processes unpickle this function too: each would pay for importing a Kafka client.
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas  # noqa: PLC0415
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import read_settings_reference  # noqa: PLC0415
+
+    return probe_replicas(read_settings_reference(settings_reference), broker, partitions, deadline)

@@ -1,0 +1,209 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One Spark session, started quickly and quietly, with everything cleaned up after it.
+
+What makes it quick, in order of weight: an archive of Spark's classes, the C1 compiler alone (a session is over before
+C2 pays off), the serial collector, no user interface and no Hive.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.class_archive import (
+    ClassArchive,
+    class_archive,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError, find_java
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers
+
+with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    _LOST = (Py4JError, ConnectionError)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs. Nothing in it may be secret: confs show in event logs and process lists."""
+
+    master: str = "local[*,4]"
+    """A Spark master URL. The default: this host alone, a task slot for each core, and a lost task is tried again."""
+    driver_memory: str = "2g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """Further Spark settings; they win over this collection's own."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+
+_JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
+_SETTINGS = {
+    "spark.app.name": "kafkaops.recovery",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.eventLog.enabled": "false",
+    # Its queries are few, and their sizes known: re-planning them costs more than it saves.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.maxResultSize": "0",
+}
+_LOWEST_PRIORITY = 19
+_LAST_BREATH_SECONDS = 2
+_LOG = "jvm.log"
+_LINES_SHOWN = 8
+"""What py4j raises when the JVM answers no more."""
+
+
+@contextmanager
+def spark_session(
+    options: SparkOptions = SparkOptions(), *, wait_for_class_archive: bool = False
+) -> Iterator[SparkSession]:
+    """A session for the length of a ``with`` block.
+
+    Quiet: what Spark's JVM prints goes to a file, and is shown only where it cannot start. The JVM ends with the block,
+    except the first one on a host: that one stays for some seconds, at the lowest priority, to write the class archive,
+    or is waited for if ``wait_for_class_archive`` (for whoever installs, or builds an image).
+
+    Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block.
+    """
+    java = find_java()
+    archive = class_archive(java, Path(_find_spark_home(), "jars"), _JVM_FLAGS)
+    with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        context = _start(_conf(options, archive, directory), options, directory)
+        leave_jvm = False
+        try:
+            context.addPyFile(str(code_for_workers(directory)))
+            spark = SparkSession(context)
+            yield spark
+            leave_jvm = archive.is_recorded and _is_rehearsed(spark)
+        except _LOST as error:
+            if not _is_dying(_jvm()):
+                raise
+            raise SparkUnavailableError(
+                f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
+            ) from error
+        finally:
+            jvm = _stop(context)
+            # addPyFile put the code for the workers on our own path, and it goes with the directory.
+            sys.path[:] = [each for each in sys.path if not each.startswith(name)]
+            if leave_jvm:
+                _leave(jvm)
+            else:
+                jvm.kill()
+            if wait_for_class_archive or not leave_jvm:
+                jvm.wait()
+
+
+def make_class_archive() -> None:
+    """Makes the class archive now, for whoever installs or builds an image. Does nothing where there is a good one.
+
+    Raises SparkUnavailableError.
+    """
+    with spark_session(wait_for_class_archive=True):
+        pass
+
+
+def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> SparkConf:
+    settings = {
+        **_SETTINGS,
+        "spark.master": options.master,
+        "spark.driver.memory": options.driver_memory,
+        "spark.driver.extraJavaOptions": " ".join((*_JVM_FLAGS, *archive.flags)),
+        "spark.local.dir": str(directory),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        **options.conf,
+    }
+    return SparkConf(loadDefaults=False).setAll(list(settings.items()))
+
+
+def _start(conf: SparkConf, options: SparkOptions, directory: Path) -> SparkContext:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if options.is_local:
+        # A host whose own name does not resolve is no reason to fail, and nobody else needs to reach this Spark.
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    try:
+        with (directory / _LOG).open("wb") as output:
+            # A session of its own keeps a terminal's signals from the JVM: it ends by our hand, or when we are gone.
+            streams = {"stdout": output, "stderr": output, "start_new_session": True}
+            gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
+        return SparkContext(conf=conf, gateway=gateway)
+    except (PySparkException, *_LOST) as error:
+        reason = _in_short(str(error))
+        if SparkContext._gateway is not None:
+            _forget_jvm().kill()
+        raise SparkUnavailableError(f"Spark did not start: {reason}. Its JVM said: {_said(directory)}") from error
+
+
+def _stop(context: SparkContext) -> subprocess.Popen[bytes]:
+    """Returns the JVM: nothing that lasts is in it any more."""
+    with suppress(*_LOST):  # a JVM that is gone is stopped
+        context.stop()
+    return _forget_jvm()
+
+
+def _jvm() -> subprocess.Popen[bytes]:
+    gateway: Any = SparkContext._gateway
+    process: subprocess.Popen[bytes] = gateway.proc
+    return process
+
+
+def _is_dying(jvm: subprocess.Popen[bytes]) -> bool:
+    """Its sockets close a moment before it can be waited for."""
+    with suppress(subprocess.TimeoutExpired):
+        jvm.wait(_LAST_BREATH_SECONDS)
+    return jvm.returncode is not None
+
+
+def _forget_jvm() -> subprocess.Popen[bytes]:
+    """PySpark keeps a process's first JVM for good; the next session is to start its own."""
+    jvm = _jvm()
+    with suppress(*_LOST):
+        SparkContext._gateway.shutdown()  # type: ignore[union-attr]  # _jvm has just used it
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    return jvm
+
+
+def _is_rehearsed(spark: SparkSession) -> bool:
+    """Whether all classes are loaded now. The work is done by then: a fault here costs the archive, nothing else."""
+    with suppress(Exception):
+        rehearse(spark)
+        return True
+    return False
+
+
+def _leave(jvm: subprocess.Popen[bytes]) -> None:
+    """Lets the JVM end by itself, which writes the archive. Nothing of ours waits for that, or is in its way."""
+    os.setpriority(os.PRIO_PROCESS, jvm.pid, _LOWEST_PRIORITY)
+    if jvm.stdin is not None:
+        jvm.stdin.close()
+
+
+def _said(directory: Path) -> str:
+    return _in_short((directory / _LOG).read_text(encoding="utf-8", errors="replace")) or "nothing"
+
+
+def _in_short(words: str) -> str:
+    """The last lines of what Java says, less where in its code that happened."""
+    lines = [line.strip() for line in words.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return " | ".join(lines[-_LINES_SHOWN:])

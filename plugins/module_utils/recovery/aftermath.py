@@ -1,0 +1,54 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an election leaves behind, for a person to look at. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast_words import offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
+
+
+class Kind(StrEnum):
+    """What to look at."""
+
+    COMMITTED_BEYOND_END = "committed_beyond_end"
+    """A group committed an offset that lies beyond the new log end: it read records that are lost."""
+    OPEN_TRANSACTION = "open_transaction"
+    """The new leader's log holds records of a transaction, and no marker that ends it."""
+    WILL_TRUNCATE = "will_truncate"
+    """A replica deletes records when it follows the new leader."""
+    NOT_KNOWN = "not_known"
+    """A question that nobody answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is left behind on a recovered partition, or that could not be found out."""
+
+    kind: Kind
+    explanation: str
+    topic: str | None = None
+    """None where it is not about one partition."""
+    partition: int | None = None
+
+
+def will_truncate(outcome: Outcome) -> Iterator[Finding]:
+    """The replicas that hold, or may hold, what the new leader does not."""
+    for loss in outcome.losses:
+        if loss.broker_id != outcome.leader_after:
+            continue
+        for other in loss.against:
+            if other.lost:
+                least = "" if other.answered else "at least "
+                text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
+            elif not other.answered:
+                text = f"replica {other.broker_id} was silent: what it deletes when it returns is unknown"
+            else:
+                continue
+            yield Finding(Kind.WILL_TRUNCATE, text, outcome.topic, outcome.partition)

@@ -1,0 +1,165 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What electing each candidate would lose, told from epoch lineages. Pure; standard library only.
+
+A loss is a record that another replica holds and the candidate never held: every other replica truncates to the log of
+the new leader. What the candidate itself has deleted before its log start offset, by retention or DeleteRecords, is
+no loss. Counts are of offsets, so that transaction markers count, and records that compaction will have removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.last_leader import last_leader
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.log_contents import (
+    Stretches,
+    before_offset,
+    divergence_offset,
+    from_offset,
+    of_newer_epochs,
+    records_in,
+    stretches_of,
+    union,
+    without,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LossAgainst:
+    """What one other replica holds and the candidate does not."""
+
+    broker_id: int
+    answered: bool
+    """False for a replica that told nothing, dead or not: ``lost`` is then the least that is lost, if anything."""
+    lost: Stretches | None
+    """None when nothing is known of it, which is not "nothing"."""
+    divergence_offset: int | None = None
+    """Where the two logs part. None when they share no epoch, and when the other log is not known."""
+    deleted: Stretches = ()
+    """What it still holds of what the candidate held too, and has deleted before its log start offset."""
+    untold: Stretches = ()
+    """What it holds before the candidate's log start offset, when it cannot be told whether the candidate held it."""
+
+    @property
+    def is_exact(self) -> bool:
+        """True when ``lost`` is all that it could lose, no more and no less."""
+        return self.answered and self.lost is not None and not self.untold
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What electing one candidate would lose."""
+
+    broker_id: int
+    against: tuple[LossAgainst, ...]
+    """One for every other replica: those that answered in order of rank, then the silent ones."""
+    lost: Stretches
+    """Each lost record once, whichever replicas hold it. The least that is lost; all of it when ``is_exact``."""
+    more_than_first: int | None
+    """How many records more than electing rank 1 would lose; negative for fewer. None when it cannot be told."""
+
+    @property
+    def at_least(self) -> int:
+        """Records."""
+        return records_in(self.lost)
+
+    @property
+    def at_most(self) -> int | None:
+        """Records. None for "unknown", as long as one replica is silent or cannot be compared."""
+        if any(not each.answered or each.lost is None for each in self.against):
+            return None
+        return self.at_least + records_in(union(each.untold for each in self.against))
+
+    @property
+    def is_exact(self) -> bool:
+        return all(each.is_exact for each in self.against)
+
+
+def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]) -> tuple[Forecast, ...]:
+    """One forecast for each of a partition's candidates, which come best first. ``silent`` are broker ids.
+
+    Of a silent replica nothing is known, with one exception: the last leader. When a candidate's last written epoch is
+    the one before the partition's current leader epoch, no other leader came after that epoch, so that its leader was
+    the last one. The candidate's log is then a part of the last leader's: it truncated to it before it wrote in that
+    epoch, and a leader never truncates. So what those candidates hold is known of the last leader too, as long as its
+    disk is whole. A survivor's high watermark would add nothing: it never lies beyond the survivor's own log end.
+    """
+    logs = {each.broker_id: stretches_of(each) for each in candidates}
+    leader = last_leader(state)
+    of_leader = _known_of_last_leader(state, candidates)
+    all_against = [
+        (
+            *(_against_answered(one, other, logs) for other in candidates if other is not one),
+            *(_against_silent(one, each, logs, of_leader if each == leader else None) for each in sorted(silent)),
+        )
+        for one in candidates
+    ]
+    lost = [union(each.lost for each in against if each.lost) for against in all_against]
+    is_comparable = None not in logs.values()
+    return tuple(
+        Forecast(
+            one.broker_id,
+            against,
+            part,
+            records_in(part) - records_in(lost[0]) if is_comparable else None,
+        )
+        for one, against, part in zip(candidates, all_against, lost, strict=True)
+    )
+
+
+def refusal_above(limit: int, forecast: Forecast) -> str | None:
+    """Why the election is refused by unclean_recovery_max_lost_records; None when it is not.
+
+    What is known to be lost is compared. What silent replicas hold beyond that can hold no election back: of the dead
+    it is never known.
+    """
+    if forecast.at_least <= limit:
+        return None
+    return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
+
+
+def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:
+    followed = [each for each in candidates if each.last_written_epoch == state.leader_epoch - 1]
+    known = [part for part in map(stretches_of, followed) if part]
+    return union(known) if known else None
+
+
+def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:
+    mine, theirs = logs[one.broker_id], logs[other.broker_id]
+    if mine is None or theirs is None:
+        return LossAgainst(other.broker_id, True, None)
+    diverging, earlier = divergence_offset(mine, theirs), before_offset(theirs, one.log_start_offset)
+    never_held = _never_held(one, earlier)
+    rest = without(earlier, never_held)
+    return LossAgainst(
+        other.broker_id,
+        True,
+        union([never_held, without(from_offset(theirs, one.log_start_offset), mine)]),
+        diverging,
+        deleted=rest if diverging is not None else (),
+        untold=rest if diverging is None else (),
+    )
+
+
+def _against_silent(
+    one: Candidate, silent: int, logs: dict[int, Stretches | None], known: Stretches | None
+) -> LossAgainst:
+    mine = logs[one.broker_id]
+    if mine is None or known is None:
+        return LossAgainst(silent, False, None)
+    never_held = _never_held(one, before_offset(known, one.log_start_offset))
+    return LossAgainst(silent, False, union([never_held, without(from_offset(known, one.log_start_offset), mine)]))
+
+
+def _never_held(one: Candidate, earlier: Stretches) -> Stretches:
+    """What, of records before its log start offset, cannot have been in a log: those newer than its oldest epoch left.
+
+    Epochs only grow along a log. The others it did hold where the two logs share an epoch: they are the same up to it.
+    """
+    return of_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()

@@ -1,0 +1,91 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Says a loss forecast in words. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import Forecast, LossAgainst
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.log_contents import Stretches, records_in
+
+_MOST_RANGES = 3
+
+
+def in_words(forecast: Forecast) -> str:
+    """One line for a person, such as "electing 2 loses offsets 100..149 (50 records) that replica 3 holds"."""
+    return "; ".join([f"electing {forecast.broker_id} {_answered(forecast)}", *_others(forecast)])
+
+
+def offsets(stretches: Stretches) -> str:
+    """Offsets, first and last, and how many records: "100..149 and 200..209 (60 records)".
+
+    Stretches of several epochs that touch or overlap are one range.
+    """
+    ranges = list(_joined(stretches))
+    named = ", ".join(f"{first}..{last}" if first < last else str(first) for first, last in ranges[:_MOST_RANGES])
+    more = f" and {len(ranges) - _MOST_RANGES} ranges more" if len(ranges) > _MOST_RANGES else ""
+    return f"{named}{more} ({_records(records_in(stretches))})"
+
+
+def _answered(forecast: Forecast) -> str:
+    losses = [
+        f"offsets {offsets(each.lost)} that replica {each.broker_id} holds"
+        for each in forecast.against
+        if each.answered and each.lost
+    ]
+    if losses:
+        total = f", {_records(forecast.at_least)} in all" if len(losses) > 1 else ""
+        return f"loses {' and '.join(losses)}{total}"
+    compared = [each.broker_id for each in forecast.against if each.is_exact]
+    if compared:
+        return f"loses nothing that replica{'s' if len(compared) > 1 else ''} {_listed(compared)} holds"
+    if any(each.untold for each in forecast.against):
+        return "loses nothing for certain"
+    return "cannot be compared with another replica"
+
+
+def _others(forecast: Forecast) -> Iterator[str]:
+    if forecast.more_than_first is not None and forecast.more_than_first < 0:
+        yield f"that is {_records(-forecast.more_than_first)} fewer than electing rank 1"
+    for each in forecast.against:
+        if not each.answered:
+            yield f"against silent replica {each.broker_id}: {_silent(each)}"
+        elif each.lost is None:
+            yield f"against replica {each.broker_id}: unknown, since records without a leader epoch cannot be compared"
+        elif each.deleted:
+            yield f"replica {each.broker_id} also deletes offsets {offsets(each.deleted)}, as this replica has already"
+        elif each.untold:
+            also = f"replica {each.broker_id} also deletes offsets {offsets(each.untold)}"
+            yield f"{also}, before this replica's log start offset: whether it ever held them cannot be told"
+
+
+def _silent(loss: LossAgainst) -> str:
+    if loss.lost is None:
+        return "unknown"
+    if not loss.lost:
+        return "at least 0, upper bound unknown"
+    return f"at least offsets {offsets(loss.lost)}, upper bound unknown"
+
+
+def _joined(stretches: Stretches) -> Iterator[tuple[int, int]]:
+    first, last = None, -1
+    for each in sorted(stretches, key=lambda one: one.start_offset):
+        if first is not None and each.start_offset <= last + 1:
+            last = max(last, each.end_offset - 1)
+            continue
+        if first is not None:
+            yield first, last
+        first, last = each.start_offset, each.end_offset - 1
+    if first is not None:
+        yield first, last
+
+
+def _records(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'}"
+
+
+def _listed(broker_ids: Iterable[int]) -> str:
+    return ", ".join(map(str, broker_ids))

@@ -1,0 +1,363 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carries a plan out: designated elections, verified, with every replica order put back."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: designated_election
+short_description: Elect designated leaders for offline partitions
+version_added: 1.0.0
+description:
+  - Elects the designated leader of each partition of a plan, unclean, and verifies that it leads.
+  - No released Kafka has a designated election. So the same replicas are put into an order with the designated leader
+    first, an UNCLEAN election is asked for, which takes the first replica that is alive, and the order is put back.
+    The replica set is never changed.
+  - Where the plan says so, the election is an ordinary one, of a member of the ISR or ELR.
+  - Each partition is looked at again just before. One that has a leader, or that differs from the plan in anything
+    relevant, is left alone, and the reason is told. Others go on.
+  - A journal on this host holds each changed order until it is put back. A run after a crash puts back what was left,
+    first.
+  - The task fails when any partition was not recovered, after all others were.
+  - When it is asked to end by SIGTERM or SIGINT, it finishes the request in flight, puts orders back, and returns
+    what was done.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.report
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.gathering.max_rows
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Looks at every partition again, and tells the elections that would be asked for. No request that writes is sent.
+  diff_mode:
+    support: full
+    details:
+      - Leader and replica order of the partitions where they change, up to O(max_rows).
+  idempotent:
+    support: full
+    details:
+      - A partition that has a leader is left alone.
+options:
+  plan_file:
+    description:
+      - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
+      - The whole file is checked before any connection is opened, and every fault in it is named with its place. One
+        is that it was edited and its digest not renewed.
+      - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
+    type: path
+  plan:
+    description:
+      - A plan, as M(kafkaops.recovery.leader_candidate_info) returns it.
+    type: dict
+  partitions:
+    description:
+      - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.
+    type: list
+    elements: dict
+    suboptions:
+      topic:
+        description:
+          - Name of the topic.
+        type: str
+        required: true
+      partition:
+        description:
+          - Number of the partition, from 0.
+        type: int
+        required: true
+      designated_leader:
+        description:
+          - Id of the broker that is to lead. It must hold a replica.
+        type: int
+        required: true
+  recovery_election_attempts:
+    description:
+      - How often to try a request that fails in a way that may pass. A request whose outcome is unknown is looked up
+        before it is sent again.
+    type: int
+    default: 3
+  verify_timeout_ms:
+    description:
+      - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
+    type: int
+    default: 30000
+  report_aftermath:
+    description:
+      - Look at what the elections left behind, and tell it. Nothing is aborted or reset.
+      - Groups whose committed offset lies beyond the new log end, open transactions, and replicas that truncate when
+        they return. Costs a few requests to each broker, and nothing when nothing was recovered.
+    type: bool
+    default: true
+seealso:
+  - module: kafkaops.recovery.leader_candidate_info
+    description: Makes the plan.
+"""
+
+EXAMPLES = r"""
+- name: See what a reviewed plan would do now
+  kafkaops.recovery.designated_election:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    plan_file: plan.json
+  check_mode: true
+  diff: true
+
+- name: Carry a reviewed plan out
+  kafkaops.recovery.designated_election:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    plan_file: plan.json
+    report_file: report.json
+
+- name: Elect a replica by hand
+  kafkaops.recovery.designated_election:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    partitions:
+      - topic: orders
+        partition: 3
+        designated_leader: 2
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: always, once the elections began
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+brokers:
+  description:
+    - Every broker that is registered or that the plan names, in order of its id.
+    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 2
+      host: kafka2.example.com
+      port: 9092
+      rack: null
+      is_fenced: false
+      state: online
+      cause: ''
+partitions:
+  description:
+    - How each partition of the plan ended, in order of topic, then partition.
+    - When there are more than O(max_rows), those that were not recovered go in first.
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      status: recovered
+      reason: 'rank 1: last written epoch 6 is the highest, log end offset 150'
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      designated_leader: 3
+      leader_before: -1
+      leader_after: 3
+      leader_epoch_before: 7
+      leader_epoch_after: 9
+      replicas: [1, 2, 3]
+      replicas_after: [1, 2, 3]
+      candidates: []
+      silent: []
+      losses: []
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    status:
+      description: How it ended.
+      type: str
+      choices: [recovered, would_recover, already_online, refused, failed, unrecoverable, unknown]
+    reason:
+      description: Why, and what can be done about it.
+      type: str
+    topic_id:
+      description: The topic's id, null when it was not found out.
+      type: str
+    designated_leader:
+      description: Broker id of the planned leader, null where no election was planned.
+      type: int
+    leader_before:
+      description: Broker id of the leader before, -1 when there was none, null when it was not found out.
+      type: int
+    leader_after:
+      description: Broker id of the leader after, -1 when there is none, null when it was not found out.
+      type: int
+    leader_epoch_before:
+      description: The partition's leader epoch before, null when it was not found out.
+      type: int
+    leader_epoch_after:
+      description: The partition's leader epoch after, null when it was not found out.
+      type: int
+    replicas:
+      description: Broker ids of its replicas before, in order of preference.
+      type: list
+      elements: int
+    replicas_after:
+      description: Broker ids of its replicas after, null when it was not found out.
+      type: list
+      elements: int
+    candidates:
+      description: The replicas of the plan, best first. The fields are those of
+        M(kafkaops.recovery.leader_candidate_info).
+      type: list
+      elements: dict
+    silent:
+      description: The replicas that told nothing for the plan. The fields are those of
+        M(kafkaops.recovery.leader_candidate_info).
+      type: list
+      elements: dict
+    losses:
+      description: What electing each candidate was expected to lose. The fields are those of
+        M(kafkaops.recovery.leader_candidate_info).
+      type: list
+      elements: dict
+truncated:
+  description: Whether there are more partitions than O(max_rows).
+  returned: always, once the elections began
+  type: bool
+  sample: false
+summary:
+  description: How many partitions have each status.
+  returned: always, once the elections began
+  type: dict
+  sample:
+    recovered: 1
+    would_recover: 0
+    already_online: 0
+    refused: 0
+    failed: 0
+    unrecoverable: 0
+    unknown: 0
+aftermath:
+  description: What the elections left behind, up to O(max_rows). The report file has all of it.
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - kind: committed_beyond_end
+      topic: orders
+      partition: 3
+      explanation: group billing committed offset 151, 1 beyond the log end 150
+  contains:
+    kind:
+      description: What to look at.
+      type: str
+      choices: [committed_beyond_end, open_transaction, will_truncate, not_known]
+    topic:
+      description: Name of the topic, null where it is not about one partition.
+      type: str
+    partition:
+      description: Number of the partition, null where it is not about one.
+      type: int
+    explanation:
+      description: What was found, with the numbers.
+      type: str
+leftovers:
+  description: Replica orders that an earlier run changed and could not put back, and what became of them.
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - change:
+        topic: orders
+        partition: 3
+        topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+        original: [1, 2, 3]
+        changed: [3, 1, 2]
+      undoing: restored
+      reason: back to [1, 2, 3]
+  contains:
+    change:
+      description: What the earlier run changed. The fields are those of
+        RV(kafkaops.recovery.offline_partition_info#module:unfinished).
+      type: dict
+    undoing:
+      description: What became of it.
+      type: str
+      choices: [restored, would_restore, already_back, conflict, gone, failed]
+    reason:
+      description: Why, for a person.
+      type: str
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import DESIGNATIONS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS, most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+
+ARGUMENTS = (
+    CONNECTION
+    + DESIGNATIONS
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + MAX_ROWS
+    + REPORT
+    + PROGRESS
+    + Arguments(
+        argument_spec={
+            "recovery_election_attempts": {"type": "int", "default": 3},
+            "verify_timeout_ms": {"type": "int", "default": 30000},
+            "report_aftermath": {"type": "bool", "default": True},
+        }
+    )
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    stop = stop_on_signals()
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import election_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.electing import elect
+
+    done = elect(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in election_results.warnings(done.report.leftovers):
+        module.warn(warning)
+    outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
+    shown = most_telling(outcomes, max_rows)
+    failure = election_results.failure_message(done.report, check_mode=module.check_mode)
+    return {
+        "changed": done.report.is_changed,
+        "cluster_id": done.cluster_id,
+        "brokers": plain(done.brokers),
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(outcomes),
+        "summary": summary(outcomes),
+        "leftovers": plain(done.report.leftovers),
+        "aftermath": plain(done.aftermath[:max_rows]),
+        "diff": election_results.diff_of(done.report, max_rows),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who should lead each offline partition, why, and the plan to make it so."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: leader_candidate_info
+short_description: Find out who should lead each offline partition, and make a plan of it
+version_added: 1.0.0
+description:
+  - Asks every surviving replica of the offline partitions what it holds, ranks the replicas, explains each rank in
+    words, and plans the election of the best one that can be elected.
+  - The best replica has the highest last written leader epoch. Of those that share it, the longest log is the best.
+    Of those with equal logs, the one that comes first in the replica list is.
+  - Spark does the asking and the ranking, on this host and in one session. It is not started when nothing is offline.
+  - What electing each of them would lose is told from the epochs in their logs, exactly where others answered, and
+    as a lower bound, or as unknown, against those that did not.
+  - O(recovery_strategy) says how much to accept. A partition with a live member of the ELR gets an ordinary election.
+  - A partition of which no replica told what it holds, or where the controller would elect another broker than the
+    best one, gets no election, and the reason is told.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.selection
+  - kafkaops.recovery.gathering
+  - kafkaops.recovery.gathering.max_rows
+  - kafkaops.recovery.policy
+  - kafkaops.recovery.report
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+options:
+  evidence:
+    description:
+      - Directory with the evidence of an earlier run, which is ranked in place of asking the replicas. No broker is
+        contacted.
+      - The plan holds what the replicas told then. When it is carried out, partitions that changed since are left
+        alone.
+    type: path
+  plan_file:
+    description:
+      - Where to write the plan, a JSON file for M(kafkaops.recovery.designated_election).
+      - Must not exist. That is found out before any connection is opened.
+      - Written in check mode too, because it tells of the cluster and does not change it.
+    type: path
+seealso:
+  - module: kafkaops.recovery.designated_election
+    description: Carries the plan out.
+"""
+
+EXAMPLES = r"""
+- name: Plan for all offline partitions
+  kafkaops.recovery.leader_candidate_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    plan_file: plan.json
+  register: candidates
+
+- name: Carry the plan out
+  kafkaops.recovery.designated_election:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    plan_file: plan.json
+
+- name: Rank replicas that were asked before
+  kafkaops.recovery.leader_candidate_info:
+    evidence: /var/tmp/evidence-2026-01-31
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+brokers:
+  description:
+    - Every broker that is registered or that occurs in a replica list, in order of its id. Empty with O(evidence).
+    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 2
+      host: kafka2.example.com
+      port: 9092
+      rack: null
+      is_fenced: false
+      state: online
+      cause: ''
+partitions:
+  description:
+    - Each partition with what is planned for it, in order of topic, then partition.
+    - When there are more than O(max_rows), those without a planned election go in first.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      status: would_recover
+      reason: 'rank 1: last written epoch 6 is the highest, log end offset 150'
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      designated_leader: 3
+      leader_before: -1
+      leader_after: null
+      leader_epoch_before: 7
+      leader_epoch_after: null
+      replicas: [1, 2, 3]
+      replicas_after: null
+      candidates:
+        - broker_id: 3
+          rank: 1
+          last_written_epoch: 6
+          log_start_offset: 0
+          log_end_offset: 150
+          lineage:
+            - epoch: 2
+              end_offset: 100
+            - epoch: 6
+              end_offset: 150
+          size_bytes: 11034
+          flags: []
+          explanation: 'rank 1: last written epoch 6 is the highest, log end offset 150'
+      silent:
+        - broker_id: 1
+          cause: unreachable
+          error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    status:
+      description: V(would_recover) where an election is planned, or why there is none.
+      type: str
+      choices: [would_recover, already_online, refused, unrecoverable, unknown]
+    reason:
+      description: Why, for a person.
+      type: str
+    topic_id:
+      description: The topic's id, null when it was not found out.
+      type: str
+    designated_leader:
+      description: Broker id of the planned leader, null where no election is planned.
+      type: int
+    leader_before:
+      description: Broker id of the present leader, -1 when there is none, null when it was not found out.
+      type: int
+    leader_after:
+      description: The same as RV(partitions[].leader_before) where no election is planned, otherwise null.
+      type: int
+    leader_epoch_before:
+      description: The partition's present leader epoch, null when it was not found out.
+      type: int
+    leader_epoch_after:
+      description: The same as RV(partitions[].leader_epoch_before) where no election is planned, otherwise null.
+      type: int
+    replicas:
+      description: Broker ids of its replicas, in order of preference.
+      type: list
+      elements: int
+    replicas_after:
+      description: Always null, as nothing is done.
+      type: list
+      elements: int
+    candidates:
+      description: The replicas that told what they hold, best first.
+      type: list
+      elements: dict
+      contains:
+        broker_id:
+          description: The replica's broker.
+          type: int
+        rank:
+          description: Its place in the ranking. 1 is the best.
+          type: int
+        last_written_epoch:
+          description: Newest leader epoch that the log holds records of, null when it has none.
+          type: int
+        log_start_offset:
+          description: First offset of the log.
+          type: int
+        log_end_offset:
+          description: Offset after the last record of the log.
+          type: int
+        lineage:
+          description: Every leader epoch of the log with the offset after its last record, oldest first.
+          type: list
+          elements: dict
+        size_bytes:
+          description: Bytes on disk, null when the broker did not tell.
+          type: int
+        flags:
+          description: What to know before electing it.
+          type: list
+          elements: str
+          choices: [empty_log, gap, future_replica, fenced, diverged]
+        explanation:
+          description: Why it has this rank, in words.
+          type: str
+    silent:
+      description: The replicas that told nothing.
+      type: list
+      elements: dict
+      contains:
+        broker_id:
+          description: The replica's broker.
+          type: int
+        cause:
+          description: Why it told nothing, in one word.
+          type: str
+        error:
+          description: What was found, for a person.
+          type: str
+    losses:
+      description: What electing each of the candidates would lose, in their order.
+      type: list
+      elements: dict
+      contains:
+        broker_id:
+          description: The candidate.
+          type: int
+        at_least:
+          description: Records that are lost for certain.
+          type: int
+        at_most:
+          description: Records that can be lost, null when that is unknown because a replica is silent.
+          type: int
+        more_than_first:
+          description: Records more than rank 1 would lose, negative for fewer, null when it cannot be told.
+          type: int
+        explanation:
+          description: The same in words, with the offsets.
+          type: str
+        against:
+          description: The comparison with each other replica.
+          type: list
+          elements: dict
+truncated:
+  description: Whether there are more partitions than O(max_rows).
+  returned: success
+  type: bool
+  sample: false
+summary:
+  description: How many partitions have each status.
+  returned: success
+  type: dict
+  sample:
+    recovered: 0
+    would_recover: 1
+    already_online: 0
+    refused: 0
+    failed: 0
+    unrecoverable: 0
+    unknown: 0
+plan:
+  description: The whole plan, as it would stand in O(plan_file), for the
+    O(kafkaops.recovery.designated_election#module:plan) option.
+  returned: when O(plan_file) is not given
+  type: dict
+  sample:
+    schemaVersion: 1
+    clusterId: 4L6g3nShT-eMCtK--X86sw
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import GATHERING, MAX_ROWS, most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.policy import POLICY
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import outcomes_of_plan
+
+ARGUMENTS = (
+    connection_arguments("evidence")
+    + SELECTION
+    + GATHERING
+    + POLICY
+    + MAX_ROWS
+    + REPORT
+    + PROGRESS
+    + Arguments(
+        argument_spec={"evidence": {"type": "path"}, "plan_file": {"type": "path"}},
+        mutually_exclusive=[("evidence", other) for other in ("partitions", "partitions_file", "evidence_dir")],
+    )
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.planning import make_plan
+
+    planned = make_plan(module.params)
+    outcomes = outcomes_of_plan(planned.plan)
+    shown = most_telling(outcomes, module.params["max_rows"])
+    return {
+        "changed": False,
+        "cluster_id": planned.plan.cluster_id,
+        "brokers": plain(planned.brokers),
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(outcomes),
+        "summary": summary(outcomes),
+        **({} if module.params["plan_file"] else {"plan": plan_document(planned.plan)}),
+    }
+
+
+if __name__ == "__main__":
+    main()

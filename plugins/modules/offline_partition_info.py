@@ -1,0 +1,336 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which partitions have no leader, and what is known of them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: offline_partition_info
+short_description: Find the partitions that have no leader
+version_added: 1.0.0
+description:
+  - Finds the partitions that are offline, that is, without a leader, and tells what the cluster's metadata says of
+    them.
+  - Looks at every broker, so that it is known which replicas could be asked and elected.
+  - Trusts the leader and what brokers answer, not the ISR. The ISR of an offline partition can still name dead brokers.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.selection
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+options:
+  report_file:
+    description:
+      - Where to write the report of a run that ends here, because none of the partitions is offline and nothing is
+        unfinished. Otherwise it is not written, since whatever recovers the partitions writes it.
+      - Must not exist. That is found out before any connection is opened.
+    type: path
+  output_paths:
+    description:
+      - Files and directories that later tasks are to make. When one of them exists or cannot be made, that is found
+        out here, before any connection is opened.
+    type: list
+    elements: path
+    default: []
+seealso:
+  - module: kafkaops.recovery.replica_log_info
+  - module: kafkaops.recovery.leader_candidate_info
+"""
+
+EXAMPLES = r"""
+- name: Find all offline partitions
+  kafkaops.recovery.offline_partition_info:
+    bootstrap_servers:
+      - kafka1.example.com:9092
+      - kafka2.example.com:9092
+  register: found
+
+- name: Look at certain partitions, with the connection that Kafka's own tools use
+  kafkaops.recovery.offline_partition_info:
+    bootstrap_servers: kafka1.example.com:9093,kafka2.example.com:9093
+    command_config: /etc/kafka/client.properties
+    partitions:
+      - topic: orders
+        partitions: [0, 3]
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+brokers:
+  description: Every broker that is registered or that occurs in a replica list, in order of its id.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 1
+      host: kafka1.example.com
+      port: 9092
+      rack: null
+      is_fenced: true
+      state: unreachable
+      cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+  contains:
+    broker_id:
+      description: The broker's id.
+      type: int
+    host:
+      description: Its advertised host, null when the controller lists none.
+      type: str
+    port:
+      description: Its advertised port, null when the controller lists none.
+      type: int
+    rack:
+      description: Its rack, null when it has none.
+      type: str
+    is_fenced:
+      description: Whether the controller fences it. It can lead nothing then.
+      type: bool
+    state:
+      description:
+        - V(online), or what is wrong with it.
+        - V(unreachable) means from here. The controller may well hear it.
+        - V(hung) accepts connections and answers nothing within the limit.
+      type: str
+      choices: [online, fenced, unreachable, hung, not_authorised]
+    cause:
+      description: Why it is in this state. Empty when it is online.
+      type: str
+partitions:
+  description: The partitions that have no leader, in order of topic, then partition.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      leader_id: -1
+      leader_epoch: 7
+      replicas: [1, 2, 3]
+      isr: [1]
+      elr: []
+      last_known_elr: []
+      offline_replicas: [1]
+      is_internal: false
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    topic_id:
+      description: The topic's id, as Kafka writes it.
+      type: str
+    leader_id:
+      description: Always -1, Kafka's word for no leader.
+      type: int
+    leader_epoch:
+      description: The partition's leader epoch.
+      type: int
+    replicas:
+      description: Broker ids of its replicas, in order of preference.
+      type: list
+      elements: int
+    isr:
+      description: Broker ids of the in-sync replicas. Can name dead brokers.
+      type: list
+      elements: int
+    elr:
+      description: Broker ids of the eligible leader replicas (KIP-966), null when the cluster does not tell.
+      type: list
+      elements: int
+    last_known_elr:
+      description: Broker ids of the last known eligible leader replicas (KIP-966), null when the cluster does not tell.
+      type: list
+      elements: int
+    offline_replicas:
+      description: Broker ids of the replicas that the cluster takes for offline.
+      type: list
+      elements: int
+    is_internal:
+      description: Whether the topic is one of Kafka's own.
+      type: bool
+left_alone:
+  description:
+    - Partitions that were asked for, or are offline, and that are not looked at, in order of topic, then partition.
+    - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
+    - An internal topic is V(refused). V(unknown) is one that does not exist, or is hidden from us.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 0
+      status: already_online
+      reason: broker 2 leads it
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      designated_leader: null
+      leader_before: 2
+      leader_after: 2
+      leader_epoch_before: 4
+      leader_epoch_after: 4
+      replicas: [2, 3, 1]
+      replicas_after: null
+      candidates: []
+      silent: []
+      losses: []
+start_order:
+  description:
+    - The brokers that are away from partitions without a leader, the one to start first at first. That is the one that
+      led the most of them last, then the one in the ISR or ELR of the most.
+    - For each, what the controller does by itself when it alone returns. Start a broker with its old disk only.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+  contains:
+    broker_id:
+      description: The broker to start.
+      type: int
+    explanation:
+      description: All of the following in words.
+      type: str
+    broker:
+      description: The broker as in RV(brokers), null when the controller does not know it.
+      type: dict
+    last_leader_of:
+      description: How many of the partitions it led last.
+      type: int
+    eligible_for:
+      description: Of how many it is in the ISR or ELR.
+      type: int
+    only_eligible_for:
+      description: Of how many it is alone in the ISR or ELR.
+      type: int
+    replica_of:
+      description: Of how many it has a replica.
+      type: int
+    always_back:
+      description: How many get a leader when it returns, however it stopped.
+      type: int
+    back_after_clean_stop:
+      description: How many get a leader only if it stopped cleanly.
+      type: int
+    partitions:
+      description: What the controller does about each, for the first 20 partitions.
+      type: list
+      elements: dict
+unfinished:
+  description:
+    - Replica orders that an earlier run changed, was killed, and could not put back.
+    - M(kafkaops.recovery.designated_election) puts them back before it does anything else.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      original: [1, 2, 3]
+      changed: [3, 1, 2]
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    topic_id:
+      description: The topic's id.
+      type: str
+    original:
+      description: The order that the replicas had.
+      type: list
+      elements: int
+    changed:
+      description: The order that the earlier run set.
+      type: list
+      elements: int
+summary:
+  description: How many partitions of RV(left_alone) have each status, and how many are offline.
+  returned: success
+  type: dict
+  sample:
+    offline: 1
+    already_online: 1
+    refused: 0
+    unknown: 0
+"""
+
+from functools import partial
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import refuse_existing_output
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL, journal_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, ReportFile, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION, wanted_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import read_unfinished
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
+
+ARGUMENTS = (
+    CONNECTION
+    + SELECTION
+    + JOURNAL
+    + REPORT
+    + Arguments(argument_spec={"output_paths": {"type": "list", "elements": "path", "default": []}})
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+
+    params = module.params
+    settings, wanted, report, *_checked = all_of(
+        lambda: connection_settings(params),
+        lambda: wanted_partitions(params),
+        lambda: ReportFile(params["report_file"], Mode.CHECK),
+        *(partial(refuse_existing_output, path) for path in params["output_paths"]),
+    )
+    with Wire(settings) as wire:
+        found = survey(wire, wanted, include_internal=params["include_internal_topics"])
+    unfinished = read_unfinished(journal_directory(params), found.cluster_id)
+    outcomes = [left_alone(each) for each in found.left_alone]
+    advice = start_order(found.without_leader, found.brokers)
+    if not found.offline and not unfinished:
+        report.write(found.cluster_id, found.brokers, outcomes)
+    return {
+        "changed": False,
+        "cluster_id": found.cluster_id,
+        "brokers": plain(found.brokers),
+        "partitions": plain(found.offline),
+        "left_alone": plain(outcomes),
+        "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
+        "unfinished": plain(unfinished),
+        "summary": {"offline": len(found.offline), **summary(outcomes)},
+    }
+
+
+if __name__ == "__main__":
+    main()

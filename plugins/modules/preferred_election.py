@@ -1,0 +1,254 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves leaderships to preferred replicas: away from some brokers, or back to them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: preferred_election
+short_description: Move leaderships away from brokers, or back to them, by preferred elections
+version_added: 1.0.0
+description:
+  - Asks for preferred elections of the partitions that one of O(from_brokers) leads, and of those whose preferred
+    replica is on one of O(to_brokers) and does not lead.
+  - No more than O(max_moves) leaders move at a time. All of them are seen to lead before the next ones are asked for.
+  - A preferred election takes the first replica in order, if it is in sync, and nothing else. So nothing is lost, and
+    M(kafkaops.recovery.preferred_leader_blacklist) comes first, which changes the orders.
+  - Where the first replica of a partition is not in sync, and another one is that may lead, that one is put first for
+    the time of the election. The order is remembered before, and put back after it.
+  - Partitions where no other broker can lead are named, and keep their leader.
+  - The task fails when one of O(from_brokers) leads a partition that it need not lead, after all others were done.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.leadership_memory
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.gathering.max_rows
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Tells the elections that would be asked for. The brokers of O(from_brokers) are taken to be last in every order
+        already, as M(kafkaops.recovery.preferred_leader_blacklist) would have put them.
+  diff_mode:
+    support: full
+    details:
+      - The leaders that change, up to O(max_rows).
+  idempotent:
+    support: full
+options:
+  from_brokers:
+    description:
+      - Ids of brokers that shall lead nothing that another one can lead.
+    type: list
+    elements: int
+    default: []
+  to_brokers:
+    description:
+      - Ids of brokers that shall lead what they are the preferred replica of.
+    type: list
+    elements: int
+    default: []
+  topics:
+    description:
+      - Patterns of the topics to look at, with V(*) for any characters and V(?) for one. All topics, if empty.
+    type: list
+    elements: str
+    default: []
+  max_moves:
+    description:
+      - How many leaders may move at a time, from 1 to 1000.
+    type: int
+    default: 1000
+  attempts:
+    description:
+      - How often to try a request that fails in a way that may pass. Leaders are looked at again before each attempt.
+    type: int
+    default: 3
+  verify_timeout_ms:
+    description:
+      - Milliseconds in which a leader must be seen in the cluster's metadata before it counts as not moved.
+    type: int
+    default: 30000
+  report_file:
+    description:
+      - Path of the report that M(kafkaops.recovery.preferred_leader_blacklist) wrote. What becomes of the leaders is
+        added to it.
+    type: path
+seealso:
+  - module: kafkaops.recovery.preferred_leader_blacklist
+    description: Changes which replica is the preferred one.
+"""
+
+EXAMPLES = r"""
+- name: Make broker 1 the last choice as a leader
+  kafkaops.recovery.preferred_leader_blacklist:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    brokers: [1]
+
+- name: Move its leaderships, 200 at a time
+  kafkaops.recovery.preferred_election:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    from_brokers: [1]
+    max_moves: 200
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success, and when leaders are not as they should be
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+partitions:
+  description:
+    - Every partition whose leader moved, or should have, in order of topic, then partition.
+    - When there are more than O(max_rows), those whose leader did not move go in first.
+  returned: success, and when leaders are not as they should be
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      status: moved
+      reason: broker 2 is preferred, and in sync
+      leader_before: 1
+      leader_after: 2
+      target: 2
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      replicas: [2, 3, 1]
+      isr: [1, 2, 3]
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    status:
+      description: What became of its leadership.
+      type: str
+      choices: [moved, would_move, only_in_sync, all_listed, lagging, still_preferred, leaderless, failed]
+    reason:
+      description: Why, and what can be done about it.
+      type: str
+    leader_before:
+      description: Broker id of the leader before, -1 when there was none.
+      type: int
+    leader_after:
+      description: Broker id of the leader after, -1 when there is none, null in check mode.
+      type: int
+    target:
+      description: Broker id of the replica that shall lead, which is the preferred one unless that is not in sync.
+      type: int
+    topic_id:
+      description: The topic's id.
+      type: str
+    replicas:
+      description: Broker ids of its replicas, in order of preference.
+      type: list
+      elements: int
+    isr:
+      description: Broker ids of its in-sync replicas, before.
+      type: list
+      elements: int
+truncated:
+  description: Whether there are more partitions than O(max_rows).
+  returned: success, and when leaders are not as they should be
+  type: bool
+  sample: false
+summary:
+  description: How many partitions have each status.
+  returned: success, and when leaders are not as they should be
+  type: dict
+  sample:
+    moved: 1
+    would_move: 0
+    only_in_sync: 0
+    all_listed: 0
+    lagging: 0
+    still_preferred: 0
+    leaderless: 0
+    failed: 0
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import (
+    MEMORY,
+    WRITING,
+    most_telling,
+    summary,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MOVING, MoveStatus
+
+_BROKERS = {"type": "list", "elements": "int", "default": []}
+
+ARGUMENTS = (
+    CONNECTION
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + MAX_ROWS
+    + REPORT
+    + PROGRESS
+    + WRITING
+    + MEMORY
+    + Arguments(
+        argument_spec={
+            "from_brokers": _BROKERS,
+            "to_brokers": _BROKERS,
+            "topics": {"type": "list", "elements": "str", "default": []},
+            "max_moves": {"type": "int", "default": 1000},
+        }
+    )
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    stop = stop_on_signals()
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import electing_preferred
+
+    params = module.params
+    done = electing_preferred.elect_preferred(params, check_mode=module.check_mode, stop=stop)
+    for warning in electing_preferred.warnings(done):
+        module.warn(warning)
+    moves = [*done.moves.values()]
+    shown = most_telling(moves, params["max_rows"], MOVING)
+    failure = electing_preferred.failure_message(done)
+    return {
+        "changed": any(each.status in MOVING for each in moves),
+        "cluster_id": done.cluster_id,
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(moves),
+        "summary": summary(moves, MoveStatus),
+        "diff": electing_preferred.diff_of(done, params["max_rows"]),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+if __name__ == "__main__":
+    main()

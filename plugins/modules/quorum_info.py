@@ -1,0 +1,347 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the quorum of the controllers is, and what may be done to it."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: quorum_info
+short_description: Tell how the quorum of the controllers is, and what it can bear
+version_added: 1.0.0
+description:
+  - Describes the KRaft quorum by what its leader says, and by what each controller says that can be reached.
+  - Finds what endangers it, among that the disruptive servers of KIP-996, with numbers, meaning and remedy.
+  - Says whether elections may be asked for, which controller may be restarted, and which voters may be added
+    and removed. What is not known counts against it.
+  - A quorum without a leader is a result, not a failure. The module fails when neither brokers nor controllers answer.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.controllers
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+options:
+  window_ms:
+    description:
+      - Milliseconds to look at the quorum, four times a second. V(0) is one look.
+      - Only a window shows leaders that come and go, voters that come and go, and logs that shrink.
+    type: int
+    default: 0
+  report_file:
+    description:
+      - Where to write what was found, as a JSON file.
+      - Must not exist. That is found out before any connection is opened.
+    type: path
+seealso:
+  - module: kafkaops.recovery.quorum_voter
+notes:
+  - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster it tells timeouts and which controller is at
+    which address, and with CLUSTER_ACTION at the controllers, each controller's own epoch.
+"""
+
+EXAMPLES = r"""
+- name: Look at the quorum through the brokers
+  kafkaops.recovery.quorum_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+  register: quorum
+
+- name: Restart a controller only when the others can do without it
+  ansible.builtin.assert:
+    that: (quorum.verdicts.restart | selectattr('node_id', 'equalto', 103) | first).allowed
+
+- name: Watch the quorum for ten seconds, controller by controller
+  kafkaops.recovery.quorum_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    bootstrap_controllers: controller1.example.com:9093,controller2.example.com:9093
+    window_ms: 10000
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+leader_id:
+  description: The leader of the quorum, null when there is none that could be asked.
+  returned: success
+  type: int
+  sample: 101
+leader_epoch:
+  description: Its epoch.
+  returned: success
+  type: int
+  sample: 7
+high_watermark:
+  description: Offset up to which the metadata log is committed, null while that is not known.
+  returned: success
+  type: int
+  sample: 8129
+kraft_version:
+  description: The finalised C(kraft.version). From 1 on the voters are dynamic (KIP-853).
+  returned: success
+  type: int
+  sample: 1
+metadata_version:
+  description: Feature level of the finalised C(metadata.version).
+  returned: success
+  type: int
+  sample: 29
+fetch_timeout_ms:
+  description: Largest C(controller.quorum.fetch.timeout.ms) that could be read, of controllers before brokers.
+  returned: success
+  type: int
+  sample: 2000
+election_timeout_ms:
+  description: Largest C(controller.quorum.election.timeout.ms) that could be read, likewise.
+  returned: success
+  type: int
+  sample: 1000
+window_ms:
+  description: How long it was looked at.
+  returned: success
+  type: int
+  sample: 10000
+voters:
+  description: The voters, in order of their ids, as the leader sees them. Empty when there is no leader.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    replica_id:
+      description: Its node id.
+      type: int
+    directory_id:
+      description: Id of its metadata log directory. Null in a static quorum while it is not known.
+      type: str
+    endpoints:
+      description: Its listeners as controller, each with C(name), C(host) and C(port).
+      type: list
+      elements: dict
+    log_end_offset:
+      description: Its log end offset, null when the leader does not know it.
+      type: int
+    lag_records:
+      description: How many records the leader has and it has not, null when not known.
+      type: int
+    lag_ms:
+      description: Milliseconds since it last had all that the leader had, null when not known.
+      type: int
+    since_fetch_ms:
+      description: Milliseconds since its last Fetch. Null for the leader, and when not known.
+      type: int
+    is_caught_up:
+      description: Whether C(lag_ms) is within the fetch timeout. Unknown means it is not.
+      type: bool
+observers:
+  description: The observers, likewise. Brokers are observers.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    replica_id:
+      description: Its node id.
+      type: int
+    directory_id:
+      description: Id of its metadata log directory. Null in a static quorum while it is not known.
+      type: str
+    endpoints:
+      description: Its listeners as controller, each with C(name), C(host) and C(port).
+      type: list
+      elements: dict
+    log_end_offset:
+      description: Its log end offset, null when the leader does not know it.
+      type: int
+    lag_records:
+      description: How many records the leader has and it has not, null when not known.
+      type: int
+    lag_ms:
+      description: Milliseconds since it last had all that the leader had, null when not known.
+      type: int
+    since_fetch_ms:
+      description: Milliseconds since its last Fetch. Null for the leader, and when not known.
+      type: int
+    is_caught_up:
+      description: Whether C(lag_ms) is within the fetch timeout. Unknown means it is not.
+      type: bool
+controllers:
+  description: The controllers that were asked on their own listener.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    address:
+      description: Where it was asked.
+      type: str
+    node_id:
+      description: Its node id, null when it could not be found out.
+      type: int
+    supports_pre_vote:
+      description: Whether it has Pre-Vote (KIP-996, Kafka 4.0).
+      type: bool
+    fetch_timeout_ms:
+      description: Its C(controller.quorum.fetch.timeout.ms).
+      type: int
+    election_timeout_ms:
+      description: Its C(controller.quorum.election.timeout.ms).
+      type: int
+    auto_join:
+      description: Its C(controller.quorum.auto.join.enable), null before Kafka 4.2.
+      type: bool
+    cause:
+      description: Why it did not answer, for example V(hung) or V(unreachable). Null when it did.
+      type: str
+    error:
+      description: The same for a person.
+      type: str
+findings:
+  description: What is wrong, most severe first. Empty for a healthy quorum.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - kind: voter_not_fetching
+      severity: warning
+      node_ids: [103]
+      evidence:
+        since_fetch_ms: 41810
+        lag_ms: 41810
+        lag_records: 84
+        caught_up_within_ms: 2000
+        answers_us: false
+        follows: null
+        epoch: null
+      meaning: It is down, frozen or cut off, and counts for no majority. When it returns from being cut off, it asks
+        for an election, which without Pre-Vote the leader loses (KIP-996).
+      remedy: 'It does not answer us either: start it, or look at what it hangs in.'
+  contains:
+    kind:
+      description: What was found.
+      type: str
+      choices: [no_leader, two_leaders, majority_not_caught_up, voter_not_fetching, voter_lags,
+        new_voter_not_caught_up, disk_replaced, epoch_churn, epoch_ahead, removed_voter_active, voter_joined,
+        controller_silent, timeouts_too_low, single_voter, even_voters, pre_vote_missing]
+    severity:
+      description:
+        - V(critical) when the quorum does not work or cannot be trusted, V(warning) when something is wrong, and
+          V(info) for what is worth to know before a change.
+      type: str
+      choices: [critical, warning, info]
+    node_ids:
+      description: The controllers that it is about.
+      type: list
+      elements: int
+    evidence:
+      description: The numbers that show it, by name.
+      type: dict
+    meaning:
+      description: What it means.
+      type: str
+    remedy:
+      description: What to do.
+      type: str
+verdicts:
+  description: What may be done now.
+  returned: success
+  type: dict
+  contains:
+    elections:
+      description: Whether elections may be asked for, as C(allowed), with C(reasons) why not.
+      type: dict
+    restart:
+      description: Which voter may be stopped. A majority must be caught up without it.
+      type: list
+      elements: dict
+      contains:
+        node_id:
+          description: The controller.
+          type: int
+        allowed:
+          description: Whether it may be done now.
+          type: bool
+        reasons:
+          description: Every reason why not.
+          type: list
+          elements: str
+    removal:
+      description: Which voter may be removed.
+      type: list
+      elements: dict
+      contains:
+        node_id:
+          description: The controller.
+          type: int
+        allowed:
+          description: Whether it may be done now.
+          type: bool
+        reasons:
+          description: Every reason why not.
+          type: list
+          elements: str
+    addition:
+      description: Which controller that is no voter may become one.
+      type: list
+      elements: dict
+      contains:
+        node_id:
+          description: The controller.
+          type: int
+        allowed:
+          description: Whether it may be done now.
+          type: bool
+        reasons:
+          description: Every reason why not.
+          type: list
+          elements: str
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import (
+    CONTROLLERS,
+    controller_addresses,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_report import QuorumReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import assess
+
+ARGUMENTS = (
+    CONNECTION
+    + CONTROLLERS
+    + Arguments(argument_spec={"window_ms": {"type": "int", "default": 0}, "report_file": {"type": "path"}})
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_observation import observe_quorum
+
+    params = module.params
+    settings, controllers, report = all_of(
+        lambda: connection_settings(params),
+        lambda: controller_addresses(params),
+        lambda: QuorumReportFile(params["report_file"]),
+    )
+    with Wire(settings) as wire:
+        assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
+    report.write(assessment)
+    return {"changed": False, **plain(assessment)}
+
+
+if __name__ == "__main__":
+    main()

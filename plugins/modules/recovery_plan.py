@@ -1,0 +1,145 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Is a plan file right, and has it been edited on purpose?"""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: recovery_plan
+short_description: Check a plan file, or renew its digest after an edit by hand
+version_added: 1.0.0
+description:
+  - Checks a plan file that M(kafkaops.recovery.leader_candidate_info) wrote, and names every fault with its place in
+    the file.
+  - Renews the digest of a plan file that was edited by hand, for example to designate another candidate. Without that,
+    M(kafkaops.recovery.designated_election) refuses a file of which one byte was changed.
+  - Opens no connection. Whether the cluster is still as the plan says is found out when the plan is carried out.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  path:
+    description:
+      - The plan file.
+      - At most 256 MiB of UTF-8, with a byte order mark or without.
+    type: path
+    required: true
+  state:
+    description:
+      - V(checked) only reads. It fails unless everything is right, the digest too.
+      - V(digest_renewed) fails unless everything but the digest is right. It then writes the plan anew, in the usual
+        layout and with the digest of its content, as one atomic replacement that keeps owner and mode.
+    type: str
+    choices: [checked, digest_renewed]
+    default: checked
+seealso:
+  - module: kafkaops.recovery.leader_candidate_info
+    description: Writes plan files.
+  - module: kafkaops.recovery.designated_election
+    description: Carries them out.
+"""
+
+EXAMPLES = r"""
+- name: Check a plan before the maintenance window
+  kafkaops.recovery.recovery_plan:
+    path: plan.json
+
+- name: Stand by an edit that someone has reviewed
+  kafkaops.recovery.recovery_plan:
+    path: plan.json
+    state: digest_renewed
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The id of the cluster that the plan is for.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+created_at:
+  description: When the plan was made, UTC.
+  returned: success
+  type: str
+  sample: '2026-01-31T23:59:59Z'
+digest:
+  description: The digest that fits the plan's content.
+  returned: success
+  type: str
+  sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+elections:
+  description: How many elections are planned.
+  returned: success
+  type: int
+  sample: 3000
+left_alone:
+  description: How many partitions were asked for and get no election.
+  returned: success
+  type: int
+  sample: 2
+"""
+
+import os
+import tempfile
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import DOCUMENTS
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "state": {"type": "str", "choices": ["checked", "digest_renewed"], "default": "checked"},
+        },
+        supports_check_mode=True,
+    )
+    run(module, results, needs=DOCUMENTS)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import check_file
+
+    path, renew = module.params["path"], module.params["state"] == "digest_renewed"
+    file = check_file(path, digest_must_fit=not renew)
+    wanted = readable(file.document) if renew else file.found
+    changed = wanted != file.found
+    if changed and not module.check_mode:
+        replace(module, path, wanted)
+    diff = {"before_header": path, "before": file.found.decode(), "after_header": path, "after": wanted.decode()}
+    return {
+        "changed": changed,
+        "cluster_id": file.plan.cluster_id,
+        "created_at": file.plan.created_at,
+        "digest": file.document["digest"],
+        "elections": len(file.plan.elections),
+        "left_alone": len(file.plan.left_alone),
+        **({"diff": diff} if module._diff else {}),
+    }
+
+
+def replace(module: AnsibleModule, path: str, data: bytes) -> None:
+    """Put new content into an existing file, at once and with its owner and mode as they were."""
+    descriptor, temporary = tempfile.mkstemp(dir=module.tmpdir)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+    # What a symbolic link points to is replaced, not the link.
+    module.atomic_move(temporary, os.path.realpath(path))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: recovery_tables
+short_description: Print what was found and done, for a person
+version_added: 1.0.0
+description:
+  - Prints replicas and outcomes as tables as wide as the terminal, and line by line where there is no terminal, as in
+    AWX.
+  - Tells which brokers are not well, and how many partitions ended how.
+  - Runs on the controller.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+options:
+  result:
+    description:
+      - What M(kafkaops.recovery.leader_candidate_info) or M(kafkaops.recovery.designated_election) returned.
+    type: dict
+    required: true
+  tables:
+    description:
+      - What to print, in this order. V(replicas) has a row for each replica, with its rank and why. V(outcomes) has a
+        row for each partition.
+    type: list
+    elements: str
+    choices: [replicas, outcomes]
+    default: [outcomes]
+  max_partitions:
+    description:
+      - How many partitions to print at most.
+    type: int
+    default: 50
+  accepted:
+    description:
+      - Fail, after printing, when a partition has another status than these, or when a replica order that an earlier
+        run changed was not put back.
+      - When it is not given, the task does not fail for what it prints.
+    type: list
+    elements: str
+  start_order:
+    description:
+      - What M(kafkaops.recovery.offline_partition_info) returned as C(start_order). Printed after the tables,
+        unless every partition is back.
+    type: list
+    elements: dict
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Plan
+  kafkaops.recovery.leader_candidate_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+  register: candidates
+
+- name: Show the replicas
+  kafkaops.recovery.recovery_tables:
+    result: "{{ candidates }}"
+    tables: [replicas]
+
+- name: Show how the elections ended, and fail unless every partition is back
+  kafkaops.recovery.recovery_tables:
+    result: "{{ elections }}"
+    accepted: [recovered, already_online]
+"""
+
+RETURN = r"""
+"""

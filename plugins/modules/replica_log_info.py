@@ -1,0 +1,254 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What each surviving replica of the offline partitions holds."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: replica_log_info
+short_description: Ask every surviving replica of offline partitions what it holds
+version_added: 1.0.0
+description:
+  - Asks each replica of the offline partitions what its log holds. The replica itself is asked, not the cluster's
+    metadata.
+  - The last written leader epoch and the lineage come from Fetch probes that no consumer offset or replica state
+    depends on.
+  - Brokers are asked in parallel, by Spark tasks on this host. Spark is not started when nothing is offline.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.selection
+  - kafkaops.recovery.gathering
+  - kafkaops.recovery.gathering.max_rows
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+seealso:
+  - module: kafkaops.recovery.leader_candidate_info
+    description: Ranks the replicas, in the same run or from the evidence that this module writes.
+"""
+
+EXAMPLES = r"""
+- name: See what the replicas of all offline partitions hold
+  kafkaops.recovery.replica_log_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+  register: logs
+
+- name: Keep the evidence, and wait longer for slow brokers
+  kafkaops.recovery.replica_log_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    partitions_file: partitions.json
+    recovery_duration_ms: 120000
+    evidence_dir: /var/tmp/evidence-2026-01-31
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+brokers:
+  description:
+    - Every broker that is registered or that occurs in a replica list, in order of its id.
+    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 2
+      host: kafka2.example.com
+      port: 9092
+      rack: null
+      is_fenced: false
+      state: online
+      cause: ''
+rows:
+  description:
+    - What each replica told, in order of topic, partition and place in the replica list.
+    - A value that a replica did not tell is null. Offsets are record offsets.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - topic: orders
+      partition: 3
+      broker_id: 2
+      place: 1
+      is_fenced: false
+      log_start_offset: 0
+      log_end_offset: 150
+      current_leader_epoch: 7
+      last_written_epoch: 6
+      lineage:
+        - epoch: 2
+          end_offset: 100
+        - epoch: 6
+          end_offset: 150
+      size_bytes: 11034
+      log_dir: /var/lib/kafka
+      is_future: false
+      cause: null
+      error: ''
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    broker_id:
+      description: The broker that was asked about its own replica.
+      type: int
+    place:
+      description: Its place in the replica list, from 0.
+      type: int
+    is_fenced:
+      description: Whether the controller fences the broker.
+      type: bool
+    log_start_offset:
+      description: First offset of the log.
+      type: int
+    log_end_offset:
+      description: Offset after the last record of the log.
+      type: int
+    current_leader_epoch:
+      description: The partition's leader epoch as the broker knows it. Says nothing about what the log holds.
+      type: int
+    last_written_epoch:
+      description: Newest leader epoch that the log holds records of.
+      type: int
+    lineage:
+      description: Every leader epoch of the log with the offset after its last record, oldest first.
+      type: list
+      elements: dict
+    size_bytes:
+      description: Bytes on disk.
+      type: int
+    log_dir:
+      description: The broker's log directory that holds the replica.
+      type: str
+    is_future:
+      description: Whether a move to another log directory is running.
+      type: bool
+    cause:
+      description: Why nothing was told, null when everything was.
+      type: str
+      choices:
+        - fenced
+        - unreachable
+        - hung
+        - not_authorised
+        - disconnected
+        - restarted
+        - wrong_broker
+        - bad_answer
+        - log_dir_offline
+        - missing
+        - error
+        - deadline
+    error:
+      description: What was found, for a person. Empty when nothing went wrong.
+      type: str
+truncated:
+  description: Whether there are more rows than O(max_rows).
+  returned: success
+  type: bool
+  sample: false
+summary:
+  description: How many partitions are offline, how many replicas they have, and how many of those answered, or why not.
+  returned: success
+  type: dict
+  sample:
+    partitions: 1
+    replicas: 3
+    answered: 2
+    silent:
+      unreachable: 1
+  contains:
+    partitions:
+      description: Number of offline partitions.
+      type: int
+    replicas:
+      description: Number of their replicas.
+      type: int
+    answered:
+      description: Number of replicas that told everything.
+      type: int
+    silent:
+      description: Number of replicas that did not, for each cause that occurred.
+      type: dict
+left_alone:
+  description:
+    - Partitions that were asked for, or are offline, and that are not looked at.
+    - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import (
+    GATHERING,
+    MAX_ROWS,
+    refuse_existing_output,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS, progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION, wanted_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
+
+ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+
+    params = module.params
+    settings, wanted, _checked = all_of(
+        lambda: connection_settings(params),
+        lambda: wanted_partitions(params),
+        lambda: refuse_existing_output(params["evidence_dir"]),
+    )
+    with Wire(settings) as wire:
+        found = survey(wire, wanted, include_internal=params["include_internal_topics"])
+    told = {
+        "rows": [],
+        "truncated": False,
+        "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
+    }
+    if found.offline:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.replica_log_rows import results_of
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import evidence_of
+
+        evidence = evidence_of(settings, found, params, progress_to(params["progress_file"]))
+        told = results_of(evidence.replica_logs, params["max_rows"])
+    return {
+        "changed": False,
+        "cluster_id": found.cluster_id,
+        "brokers": plain(found.brokers),
+        "left_alone": plain([left_alone(each) for each in found.left_alone]),
+        **told,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The partitions that are asked for: what is accepted. What is refused: test_group_a.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.partitions_file import (
+    check_partitions,
+    read_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from unit.documents.examples import INT32_MAX, topics
+
+
+def test_the_kips_example(tmp_path: Path) -> None:
+    path = tmp_path / "partitions.json"
+    entries = [{"topic": "foo", "partitions": [5, 0, 3]}, {"topic": "bar", "partitions": [0, 1, 4]}]
+    path.write_text(json.dumps({"partitions": entries}))
+    assert [str(partition) for partition in read_partitions(str(path))] == [
+        "bar-0",
+        "bar-1",
+        "bar-4",
+        "foo-0",
+        "foo-3",
+        "foo-5",
+    ]
+
+
+def test_kafka_leader_elections_form_and_a_mixture() -> None:
+    entries = [{"topic": "foo", "partition": 10}, {"topic": "foo", "partitions": [9]}]
+    assert check_partitions(entries) == (TopicPartition("foo", 9), TopicPartition("foo", 10))
+
+
+_named = st.sets(st.builds(TopicPartition, topics, st.integers(0, INT32_MAX)), min_size=1)
+
+
+@given(_named)
+def test_every_partition_that_can_be(named: set[TopicPartition]) -> None:
+    entries = [{"topic": each.topic, "partition": each.partition} for each in named]
+    assert check_partitions(entries) == tuple(sorted(named))
+
+
+@pytest.mark.parametrize("value", [None, {}, "foo-0", [None], [[]], []])
+def test_inline_value_that_is_no_list_of_entries(value: Any) -> None:
+    with pytest.raises(DocumentError, match=r"^the option partitions is refused: 1 fault"):
+        check_partitions(value, "the option partitions")
+
+
+def test_place_in_an_inline_list() -> None:
+    with pytest.raises(DocumentError) as error:
+        check_partitions([{"topic": "foo", "partitions": [0, "3"]}, {"topic": "foo", "partition": 1.5}])
+    assert [fault.place for fault in error.value.faults] == ["/0/partitions/1", "/1/partition"]

@@ -1,0 +1,120 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module recovery_plan, run in this process on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import read_plan
+from ansible_collections.kafkaops.recovery.plugins.modules import recovery_plan
+from unit.documents.examples import CLUSTER_ID, edited
+
+PLAN = edited("partitions", 0, "designatedLeader", to=2)
+
+
+@pytest.fixture
+def edited_plan(tmp_path: Path) -> Path:
+    """A plan that someone edited, with a mode of its own."""
+    path = tmp_path / "plan.json"
+    path.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
+    path.chmod(0o640)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the module, and return what it prints."""
+    remote_tmp = tmp_path / "tmp"
+    remote_tmp.mkdir(mode=0o700)
+
+    def run_module(path: Path, state: str, *, check: bool = False, diff: bool = False) -> dict[str, Any]:
+        ansible = {"_ansible_check_mode": check, "_ansible_diff": diff, "_ansible_remote_tmp": str(remote_tmp)}
+        with patch_module_args({"path": str(path), "state": state, **ansible}), pytest.raises(SystemExit):
+            recovery_plan.main()
+        result: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return result
+
+    return run_module
+
+
+def test_edited_plan_is_refused_with_the_way_out(run: Any, edited_plan: Path) -> None:
+    result = run(edited_plan, "checked")
+    assert result["failed"]
+    assert "is refused: 1 fault\n  /digest: the plan was changed" in result["msg"]
+    assert f"""-a '{{"path": "{edited_plan}", "state": "digest_renewed"}}'""" in result["msg"]
+    assert "exception" not in result
+
+
+def test_check_mode_says_what_would_be_done(run: Any, edited_plan: Path) -> None:
+    before = edited_plan.read_bytes()
+    result = run(edited_plan, "digest_renewed", check=True, diff=True)
+    assert result["changed"]
+    assert (result["diff"]["before"], result["diff"]["after"]) == (before.decode(), readable(PLAN).decode())
+    assert edited_plan.read_bytes() == before
+
+
+def test_digest_is_renewed_once(run: Any, edited_plan: Path) -> None:
+    result = run(edited_plan, "digest_renewed")
+    assert result["changed"]
+    assert "diff" not in result
+    assert result["digest"] == PLAN["digest"]
+    assert edited_plan.read_bytes() == readable(PLAN)
+    assert stat.S_IMODE(edited_plan.stat().st_mode) == 0o640
+    written_at = edited_plan.stat().st_mtime_ns
+    assert not run(edited_plan, "digest_renewed")["changed"]
+    assert edited_plan.stat().st_mtime_ns == written_at
+
+
+def test_right_plan_is_summed_up(run: Any, edited_plan: Path) -> None:
+    edited_plan.write_bytes(readable(PLAN))
+    result = run(edited_plan, "checked")
+    del result["invocation"]
+    assert result == {
+        "changed": False,
+        "cluster_id": CLUSTER_ID,
+        "created_at": "2026-01-31T23:59:59Z",
+        "digest": PLAN["digest"],
+        "elections": 2,
+        "left_alone": 1,
+    }
+
+
+@pytest.mark.parametrize("claimed", ["", "sha256:ABC", None])
+def test_digest_may_be_anything_before_it_is_renewed(run: Any, edited_plan: Path, claimed: str | None) -> None:
+    edited_plan.write_bytes(readable({**PLAN, "digest": claimed}))
+    assert run(edited_plan, "digest_renewed")["changed"]
+    assert read_plan(str(edited_plan)).elections[0].designated_leader == 2
+
+
+def test_other_faults_keep_the_digest_from_being_renewed(run: Any, edited_plan: Path) -> None:
+    edited_plan.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=9, renew=False)))
+    before = edited_plan.read_bytes()
+    result = run(edited_plan, "digest_renewed")
+    assert result["failed"]
+    assert "is refused: 1 fault\n  /partitions/0/designatedLeader: broker 9 is not among" in result["msg"]
+    assert edited_plan.read_bytes() == before
+
+
+def test_link_stays_a_link(run: Any, edited_plan: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(edited_plan)
+    assert run(link, "digest_renewed")["changed"]
+    assert link.is_symlink()
+    assert edited_plan.read_bytes() == readable(PLAN)
+
+
+def test_file_that_is_none(run: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for state in ("checked", "digest_renewed"):
+        assert "is a FIFO, not a file" in run(tmp_path / "fifo", state)["msg"]

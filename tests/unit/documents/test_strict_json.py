@@ -1,0 +1,174 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No bytes make the reader do anything but return a value or refuse them with reasons."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import (
+    MAX_FAULTS,
+    SHOWN_FAULTS,
+    DocumentError,
+    Fault,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.partitions_file import check_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.strict_json import MAX_DEPTH, parse_json
+from unit.documents.examples import a_plan
+
+
+def parsed(data: bytes) -> Any:
+    return parse_json(data, "some.json", lambda value: ())
+
+
+def refused(data: bytes) -> DocumentError:
+    with pytest.raises(DocumentError) as error:
+        parsed(data)
+    return error.value
+
+
+def assert_value_or_refusal(data: bytes) -> None:
+    try:
+        value = parsed(data)
+    except DocumentError as error:
+        refusal = error
+    else:
+        assert json.loads(json.dumps(value, allow_nan=False)) == value
+        return
+    assert refusal.faults
+    # It can be printed anywhere, and cannot play with a terminal.
+    assert "\x1b" not in str(refusal).encode().decode()
+
+
+@given(st.binary())
+@example(b'"\\')
+@example(b"\xef\xbb\xbf")
+@example(b"\xef\xbb\xbf\xef\xbb\xbf[]")
+@example(b'{"\\ud800\x1b[31m": NaN}')
+@example(b"-" + b"1" * 5000)
+@example(b"\x00[")
+def test_any_bytes(data: bytes) -> None:
+    assert_value_or_refusal(data)
+
+
+@given(st.lists(st.sampled_from(b'[]{}",:\\ \n019.-eENatrufl\xff\xc3\xa9\x00\x1b'), max_size=60).map(bytes))
+def test_any_bytes_that_look_like_json(data: bytes) -> None:
+    assert_value_or_refusal(data)
+
+
+@given(st.integers(0), st.integers(0), st.binary(max_size=4))
+def test_any_splice_of_a_real_file(start: int, length: int, data: bytes) -> None:
+    whole = readable(plan_document(a_plan()))
+    start %= len(whole)
+    assert_value_or_refusal(whole[:start] + data + whole[start + length % 64 :])
+
+
+_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(_values, st.booleans(), st.sampled_from(["utf-8", "utf-8-sig"]))
+def test_any_json_is_read_as_it_is(value: Any, ascii_only: bool, encoding: str) -> None:
+    assert parsed(json.dumps(value, ensure_ascii=ascii_only).encode(encoding, "surrogatepass")) == value
+
+
+def test_depth_limit() -> None:
+    assert parsed(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    assert refused(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).faults[0].place == f"line 1, column {MAX_DEPTH + 1}"
+    assert refused(b'{"a":' * 100_000).faults[0].place == f"line 1, column {5 * MAX_DEPTH + 1}"
+
+
+def test_brackets_in_strings_are_no_levels() -> None:
+    text = "[{" * MAX_DEPTH + '"\\'
+    assert parsed(json.dumps([text, text]).encode()) == [text, text]
+
+
+@pytest.mark.parametrize(
+    "data", [b'"a",' * 2_000_000, b'"' * 8_000_000, b'"' + b'\\"' * 4_000_000, b"[" + b'"\\u0041",' * 800_000]
+)
+def test_the_depth_is_found_in_linear_time(data: bytes) -> None:
+    """Were it quadratic, 8 MB would take days."""
+    start = time.monotonic()
+    refused(data)
+    assert time.monotonic() - start < 60
+
+
+def test_duplicate_keys_at_any_depth() -> None:
+    error = refused(b'{"a/b": 1, "a/b": {"~": [{"x": 1, "x": 2}]}, "c": 3, "c": 3}')
+    assert [fault.place for fault in error.faults] == ["/a~1b", "/c", "/a~1b/~0/0/x"]
+
+
+def test_numbers_that_json_does_not_have() -> None:
+    error = refused(b"[NaN, -Infinity, 1e400, " + b"1" * 41 + b", 1]")
+    assert [fault.place for fault in error.faults] == ["/0", "/1", "/2", "/3"]
+    assert parsed(b"1" * 40) == int("1" * 40)
+
+
+def test_faults_of_the_check_come_with_those_of_the_text() -> None:
+    def check(value: Any) -> Iterator[Fault]:
+        yield Fault("/0", "is not a thing", "Make it one")
+        yield Fault("/1", f"is {value[1]}", "Make it two")
+
+    with pytest.raises(DocumentError) as error:
+        parse_json(b"[NaN, 1]", "some.json", check)
+    assert [fault.problem for fault in error.value.faults] == ["NaN is not a value of JSON", "is 1"]
+
+
+def test_check_sees_what_can_be_read() -> None:
+    seen: list[Any] = []
+
+    def check(value: Any) -> tuple[Fault, ...]:
+        seen.append(value)
+        return ()
+
+    with pytest.raises(DocumentError):
+        parse_json(b'["caf\xe9\xe8", Infinity]', "some.json", check)
+    assert seen == [["caf\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}", math.inf]]
+
+
+def test_many_faults_are_counted_and_not_all_shown() -> None:
+    message = str(refused(b"[" + b"NaN," * 29 + b"NaN]"))
+    assert message.startswith("some.json is refused: 30 faults\n  /0: NaN")
+    assert message.endswith("\n  and 10 more")
+    assert len(message.splitlines()) == SHOWN_FAULTS + 2
+
+
+@pytest.mark.parametrize("data", [b"[" + b"NaN," * 99_999 + b"NaN]", b'["' + b"\xff," * 99_999 + b'"]'])
+def test_too_many_faults_are_not_looked_for(data: bytes) -> None:
+    error = refused(data)
+    assert len(error.faults) == MAX_FAULTS
+    assert f"at least {MAX_FAULTS} faults" in str(error)
+    assert str(error).endswith(f"and at least {MAX_FAULTS - SHOWN_FAULTS} more")
+
+
+def test_too_many_faults_of_the_schema_are_not_looked_for() -> None:
+    with pytest.raises(DocumentError) as error:
+        check_partitions([{"partitons": 1, "topic": -3.5}] * 1_000_000)
+    assert len(error.value.faults) == MAX_FAULTS
+    with pytest.raises(DocumentError) as error:
+        check_partitions([{f"k{number}": 1 for number in range(1_000_000)}])
+    assert len(error.value.faults) == MAX_FAULTS
+
+
+def test_message_stays_short_whatever_it_is_about() -> None:
+    key = "k" * 100_000
+    assert len(str(refused(json.dumps({key: {key: 1}}).replace("1", "NaN").encode()))) < 1000

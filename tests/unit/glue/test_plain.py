@@ -1,0 +1,23 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From dataclasses to JSON's own types."""
+
+from __future__ import annotations
+
+import json
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+
+
+def test_nothing_but_plain_types_is_left() -> None:
+    silent = SilentReplica(1, Cause.HUNG, "no answer")
+    result = plain(Outcome("t", 0, Status.UNRECOVERABLE, "no replica left", replicas=(1,), silent=(silent,)))
+    assert result["silent"] == [{"broker_id": 1, "cause": "hung", "error": "no answer"}]
+    assert result["status"].__class__ is str
+    assert json.loads(json.dumps(result)) == result

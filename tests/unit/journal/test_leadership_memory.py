@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The memory's records, its two homes, and what both make together."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.holder import Holder, holder_of, ourselves
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import (
+    Memory,
+    difference,
+    list_changes,
+    memory_of,
+    merged,
+    order_changes,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import (
+    memory_path,
+    open_memory_file,
+    read_memory_file,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+
+_IDS = st.lists(st.integers(0, 2**31 - 1), max_size=4, unique=True).map(lambda ids: tuple(sorted(ids)))
+_ORDERS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=4, unique=True).map(tuple)
+_REMEMBERED = st.builds(
+    RememberedOrder,
+    st.from_regex(r"[a-zA-Z0-9._-]{1,9}", fullmatch=True),
+    st.integers(0, 2**31 - 1),
+    st.just("0kfAK7wCTDmDzRwEXhGdqg"),
+    _ORDERS,
+    st.lists(_ORDERS, min_size=1, max_size=4).map(tuple),
+)
+_MEMORIES = st.builds(
+    Memory,
+    st.builds(Blacklist, _IDS, st.dictionaries(st.sampled_from(["a*", "b?"]), _IDS.filter(bool))),
+    st.none() | st.just("1,2"),
+    st.integers(0, 9),
+    st.lists(_REMEMBERED, max_size=4).map(lambda all_of: {each.topic_partition: each for each in all_of}),
+)
+_ONE = RememberedOrder("orders", 0, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1)))
+
+
+def _records(memory: Memory) -> dict[str, object]:
+    return json.loads(json.dumps({**list_changes(memory), **order_changes(memory.orders.values())}))
+
+
+@given(_MEMORIES)
+def test_records_hold_all_of_a_memory(memory: Memory) -> None:
+    assert memory_of(_records(memory), "here") == memory  # type: ignore[arg-type]
+
+
+@given(_MEMORIES, _MEMORIES)
+def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memory) -> None:
+    records = _records(found)
+    for key, value in difference(wanted, found).items():
+        records.pop(key, None)
+        if value is not None:
+            records[key] = value
+    assert memory_of(records, "here") == wanted  # type: ignore[arg-type]
+    assert difference(wanted, wanted) == {}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        {"list": {"version": 2}},
+        {"list": {"version": 1}},
+        {"order/orders/0": {"version": 1, "topicId": "x", "original": [1], "ours": []}},
+        {"order/orders/0": {"version": 1, "topicId": "x", "original": ["1"], "ours": [[1]]}},
+        {"order/orders": {"version": 1, "topicId": "x", "original": [1], "ours": [[1]]}},
+        {"something": {"version": 1}},
+        {"list": None},
+    ],
+)
+def test_what_another_version_wrote_is_refused(records: dict[str, object]) -> None:
+    with pytest.raises(JournalError, match="topic t holds a record"):
+        memory_of(records, "topic t")  # type: ignore[arg-type]
+
+
+def test_two_homes() -> None:
+    """The file went on where the topic could not be written; whether the topic went on too is told by the revision."""
+    topic = Memory(Blacklist((1,)), "1", 4, {_ONE.topic_partition: _ONE})
+    other = RememberedOrder("audit", 0, _ONE.topic_id, (1, 3), ((3, 1),))
+    newer = Memory(Blacklist((1, 2)), "1,2", 5, {other.topic_partition: other})
+    assert merged(topic, newer) == newer
+    assert merged(topic, Memory()) == topic
+    assert merged(Memory(), newer) == newer
+    older = Memory(Blacklist((7,)), "7", 4, {other.topic_partition: other})
+    both = merged(topic, older)
+    assert (both.blacklist, both.revision) == (topic.blacklist, 4)
+    assert both.orders == {_ONE.topic_partition: _ONE, other.topic_partition: other}
+    emptied = Memory(revision=6)
+    assert not merged(emptied, older).blacklist
+
+
+def test_the_file_survives_and_goes_when_it_holds_nothing(tmp_path: Path) -> None:
+    path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
+    assert not read_memory_file(path)
+    with open_memory_file(path) as store:
+        store.write({**list_changes(Memory(Blacklist((1,)), "1", 1)), **order_changes([_ONE])})
+        with pytest.raises(JournalError, match=f"process {os.getpid()}"), open_memory_file(path):
+            pass
+    assert read_memory_file(path) == Memory(Blacklist((1,)), "1", 1, {_ONE.topic_partition: _ONE})
+    with open_memory_file(path) as store:
+        store.write({**list_changes(Memory(revision=2)), **order_changes(forgotten=[TopicPartition("orders", 0)])})
+    assert not path.exists()
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
+    with open_memory_file(path) as store:
+        store.write(list_changes(Memory(Blacklist((1,)), "1", 1)))
+        store.write(order_changes([_ONE]))
+    path.write_bytes(path.read_bytes().replace(b'"brokers":[1]', b'"brokers":[2]'))
+    with pytest.raises(JournalError, match="damaged in line 1"):
+        read_memory_file(path)
+
+
+def test_who_holds_it() -> None:
+    us = ourselves()
+    assert holder_of({"holder": us.to_json()}) == us
+    assert not us.is_surely_dead
+    assert str(os.getpid()) in str(us)
+    elsewhere = Holder(us.run, "root", "far.example.com", 1, "far.example.com/boot/pid", us.since)
+    assert not elsewhere.is_surely_dead
+    gone = Holder(us.run, us.user, us.host, 2**22 + 1, us.place, us.since)
+    assert gone.is_surely_dead is bool(us.place)

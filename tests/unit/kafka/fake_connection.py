@@ -1,0 +1,40 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A connection to a broker that answers what a test says, in the bytes that a real one would send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+
+Answer = Callable[[Any], Any]
+"""Takes a kafka-python request and returns a kafka-python response, or raises."""
+
+
+class FakeConnection:
+    """Stands in for ``wire.Connection``. ``requests`` are all that it was asked, oldest first."""
+
+    def __init__(self, answer: Answer, address: Address | None = None) -> None:
+        self.address = address or Address("fake.invalid", 9092)
+        self.requests: list[Any] = []
+        self.is_closed = False
+        self._answer = answer
+
+    def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
+        assert timeout_ms is None or timeout_ms > 0
+        self.requests.append(request)
+        return over_the_wire(self._answer(request), request)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def over_the_wire(response: Any, request: Any) -> Any:
+    """The response as it is read back from bytes, in the version that the request would be sent in to a new broker."""
+    message = type(response)
+    highest = message.max_version if request._max_version is None else min(request._max_version, message.max_version)
+    return message.decode(response.encode(version=highest), version=highest)

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Listeners on real loopback sockets that behave as no real broker does on demand."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from lab.wire import read_exactly
+
+Behaviour = Callable[[socket.socket], None]
+"""Serves one accepted connection until it returns; then the connection is closed."""
+
+_LOOPBACK = "127.0.0.1"
+
+
+class FakeListener:
+    """Accepts connections on a loopback port of its own, and serves each by ``behaviour`` in a thread of its own."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
+        self.accepted = 0
+        self._server = socket.create_server((_LOOPBACK, 0))
+        self.address = Address(_LOOPBACK, self._server.getsockname()[1])
+        self._connections: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._threads[0].join(5)
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads[1:]:
+            thread.join(5)
+        self._server.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _peer = self._server.accept()
+            except OSError:
+                return
+            self.accepted += 1
+            self._connections.append(connection)
+            self._threads.append(threading.Thread(target=self._serve, args=[connection], daemon=True))
+            self._threads[-1].start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            self.behaviour(connection)
+
+
+@contextmanager
+def listening(behaviour: Behaviour) -> Iterator[FakeListener]:
+    """A listener that is gone at the end."""
+    listener = FakeListener(behaviour)
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+def closed_port() -> Address:
+    """Where nobody listens."""
+    with socket.create_server((_LOOPBACK, 0)) as server:
+        return Address(_LOOPBACK, server.getsockname()[1])
+
+
+def stay_silent(connection: socket.socket) -> None:
+    """As a frozen broker does: the kernel accepts, and takes what comes."""
+    while connection.recv(65536):
+        pass
+
+
+def close_at_once(_connection: socket.socket) -> None:
+    """As a port forwarder does that has nobody behind it."""
+
+
+def greet_with(answer: bytes) -> Behaviour:
+    """Answers whatever comes first with these bytes, and then stays silent."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(answer)
+        stay_silent(connection)
+
+    return serve
+
+
+def greet_and_fall_silent(connection: socket.socket) -> None:
+    """As a broker does that freezes while it works."""
+    _greet(connection)
+    stay_silent(connection)
+
+
+def answer_as_broker(
+    cluster_id: str = "well", *, delay_s: float = 0.0, change: Callable[[bytes], bytes | None] = lambda answer: answer
+) -> Behaviour:
+    """Answers ApiVersions and DescribeCluster, the latter after ``delay_s``.
+
+    ``change`` may alter the bytes of that answer, frame length included; where it returns None the connection is
+    closed without one.
+    """
+
+    def serve(connection: socket.socket) -> None:
+        _greet(connection)
+        while True:
+            message = DescribeClusterResponse
+            described = message(error_code=0, error_message=None, cluster_id=cluster_id, controller_id=1, brokers=[])
+            whole = _answer(_read_request(connection), described)
+            time.sleep(delay_s)
+            answer = change(whole)
+            if answer is None:
+                return
+            connection.sendall(answer)
+
+    return serve
+
+
+def _greet(connection: socket.socket) -> None:
+    message = ApiVersionsResponse
+    offered = (ApiVersionsRequest, DescribeClusterRequest)
+    keys = [message.ApiVersion(api_key=each.API_KEY, min_version=0, max_version=each.max_version) for each in offered]
+    connection.sendall(_answer(_read_request(connection), message(error_code=0, api_keys=keys)))
+
+
+def _read_request(connection: socket.socket) -> tuple[int, int]:
+    """Version and correlation id."""
+    (size,) = struct.unpack(">i", read_exactly(connection, 4))
+    _key, version, correlation_id = struct.unpack(">hhi", read_exactly(connection, size)[:8])
+    return version, correlation_id
+
+
+def _answer(request: tuple[int, int], response: Any) -> bytes:
+    response.API_VERSION, correlation_id = request
+    response.with_header(correlation_id=correlation_id)
+    return bytes(response.encode(header=True, framed=True))

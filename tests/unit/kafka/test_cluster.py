@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who is in the cluster: what the controller lists, and what each broker is found to be from here."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from kafka.protocol.admin import DescribeClusterResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import (
+    Cluster,
+    Registration,
+    describe_cluster,
+    look_at_brokers,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import BrokerState
+from unit.kafka.fake_listener import Behaviour, answer_as_broker, close_at_once, closed_port, listening, stay_silent
+from unit.kafka.fake_wire import FakeWire
+
+INT32_MAX = 2**31 - 1
+
+
+def described(wire: FakeWire) -> Cluster:
+    stand_in: Any = wire
+    real: Wire = stand_in
+    return describe_cluster(real)
+
+
+def an_answer(*brokers: dict[str, Any], **values: Any) -> Any:
+    message = DescribeClusterResponse
+    defaults: dict[str, Any] = {"error_code": 0, "error_message": None, "cluster_id": "abc", "controller_id": 1}
+    return message(brokers=[message.DescribeClusterBroker(**each) for each in brokers], **defaults | values)
+
+
+def test_registrations_are_told_in_order_and_learnt() -> None:
+    wire = FakeWire(
+        lambda _request: an_answer(
+            {"broker_id": INT32_MAX, "host": "::1", "port": 9093, "rack": None, "is_fenced": True},
+            {"broker_id": 7, "host": "seven", "port": 9092, "rack": "west", "is_fenced": False},
+        )
+    )
+    seven, last = Address("seven", 9092), Address("::1", 9093)
+    assert described(wire) == Cluster(
+        "abc", (Registration(7, seven, "west", is_fenced=False), Registration(INT32_MAX, last, None, is_fenced=True))
+    )
+    assert wire.learnt == {7: seven, INT32_MAX: last}
+    assert wire.requests[0].include_fenced_brokers
+
+
+def test_a_refused_description_is_an_error() -> None:
+    answer = an_answer(error_code=31, error_message="no", cluster_id="")
+    with pytest.raises(RequestRefusedError, match="DescribeCluster was refused: CLUSTER_AUTHORIZATION_FAILED"):
+        described(FakeWire(lambda _request: answer))
+
+
+def test_every_broker_is_found_to_be_in_a_state_with_its_cause() -> None:
+    behaviours: dict[int, Behaviour] = {1: answer_as_broker(), 2: answer_as_broker(), 3: stay_silent, 4: close_at_once}
+    with ExitStack() as stack:
+        addresses = {key: stack.enter_context(listening(each)).address for key, each in behaviours.items()}
+        addresses[5] = closed_port()
+        settings = ConnectionSettings(bootstrap_servers=(addresses[1],), request_timeout_ms=400)
+        wire = stack.enter_context(Wire(settings))
+        cluster = Cluster("abc", tuple(Registration(key, addresses[key], None, key == 2) for key in sorted(addresses)))
+        brokers = look_at_brokers(wire, cluster, frozenset({1, 3, 9}))
+    assert [(each.broker_id, each.state, each.is_fenced) for each in brokers] == [
+        (1, BrokerState.ONLINE, False),
+        (2, BrokerState.FENCED, True),
+        (3, BrokerState.HUNG, False),
+        (4, BrokerState.UNREACHABLE, False),
+        (5, BrokerState.UNREACHABLE, False),
+        (9, BrokerState.FENCED, True),
+    ]
+    assert [bool(each.cause) for each in brokers] == [False, True, True, True, True, True]
+    assert brokers[5].host is None
+    assert "the controller lists no address for it" in brokers[5].cause

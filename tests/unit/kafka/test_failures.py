@@ -1,0 +1,170 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Failures: each exception of kafka-python, of a socket or of TLS gets a cause, and a hint where there is one."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+
+import kafka.errors as kafka_errors
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import NoBrokerAnswersError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.failures import Stage, broker_call_error
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+
+SECRET = "t0p-s3cret"
+SCRAM: dict[str, Any] = {"sasl_mechanism": "SCRAM-SHA-512", "sasl_username": "alice", "sasl_password": SECRET}
+SETTINGS = {
+    name: ConnectionSettings(bootstrap_servers=(Address("one", 1),), security_protocol=name, **options)
+    for name, options in {"PLAINTEXT": {}, "SSL": {}, "SASL_PLAINTEXT": SCRAM, "SASL_SSL": SCRAM}.items()
+}
+ALERT_AS_LENGTH = int.from_bytes(bytes.fromhex("15030300"), "big")
+DISCONNECTED = kafka_errors.KafkaConnectionError("socket disconnected")
+
+
+def verification(text: str) -> ssl.SSLCertVerificationError:
+    return ssl.SSLCertVerificationError(1, f"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {text}")
+
+
+@pytest.mark.parametrize(
+    ("fault", "protocol", "stage", "cause", "hint"),
+    [
+        (kafka_errors.KafkaTimeoutError(), "PLAINTEXT", Stage.CONNECTING, Cause.HUNG, ""),
+        (kafka_errors.RequestTimedOutError("after 5 ms"), "PLAINTEXT", Stage.READY, Cause.HUNG, ""),
+        (OSError("Connection timed out"), "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, ""),
+        (OSError("Connection timed out"), "PLAINTEXT", Stage.GREETING, Cause.HUNG, ""),
+        (ConnectionRefusedError(111, "Connection refused"), "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, ""),
+        (OSError("Name or service not known"), "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, ""),
+        (DISCONNECTED, "PLAINTEXT", Stage.GREETING, Cause.DISCONNECTED, "check security_protocol"),
+        (DISCONNECTED, "PLAINTEXT", Stage.READY, Cause.DISCONNECTED, "check security_protocol"),
+        (DISCONNECTED, "SASL_SSL", Stage.READY, Cause.DISCONNECTED, ""),
+        (DISCONNECTED, "SASL_SSL", Stage.AUTHENTICATING, Cause.NOT_AUTHORISED, "credentials for SCRAM-SHA-512"),
+        (
+            kafka_errors.SaslAuthenticationFailedError("invalid credentials"),
+            "SASL_PLAINTEXT",
+            Stage.AUTHENTICATING,
+            Cause.NOT_AUTHORISED,
+            "check the credentials for SCRAM-SHA-512",
+        ),
+        (
+            kafka_errors.UnsupportedSaslMechanismError("only GSSAPI"),
+            "SASL_PLAINTEXT",
+            Stage.AUTHENTICATING,
+            Cause.NOT_AUTHORISED,
+            "check the credentials for SCRAM-SHA-512",
+        ),
+        (
+            kafka_errors.IllegalSaslStateError("Metadata before authentication"),
+            "PLAINTEXT",
+            Stage.READY,
+            Cause.NOT_AUTHORISED,
+            "the broker wants authentication: check security_protocol",
+        ),
+        (
+            kafka_errors.IncompatibleBrokerVersion("no DescribeTopicPartitions"),
+            "PLAINTEXT",
+            Stage.READY,
+            Cause.ERROR,
+            "this collection needs Kafka 3.9 or later",
+        ),
+        (kafka_errors.CorrelationIdError("sent 1, recv 2"), "PLAINTEXT", Stage.READY, Cause.BAD_ANSWER, ""),
+        (kafka_errors.InvalidReceiveError("Invalid frame length: -5"), "SSL", Stage.READY, Cause.BAD_ANSWER, ""),
+        (kafka_errors.KafkaProtocolError("Unable to decode"), "PLAINTEXT", Stage.READY, Cause.BAD_ANSWER, ""),
+        (
+            kafka_errors.InvalidReceiveError(f"Invalid frame length: {ALERT_AS_LENGTH}"),
+            "PLAINTEXT",
+            Stage.GREETING,
+            Cause.UNREACHABLE,
+            "this port speaks TLS: set security_protocol to SSL or SASL_SSL",
+        ),
+        (
+            verification("Hostname mismatch, certificate is not valid for 'one'."),
+            "SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "the certificate is for another host: check the name in bootstrap_servers",
+        ),
+        (
+            verification("IP address mismatch, certificate is not valid for '::1'."),
+            "SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "the certificate is for another host: check the address in bootstrap_servers",
+        ),
+        (
+            verification("certificate has expired"),
+            "SASL_SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "the broker's certificate has expired: renew it",
+        ),
+        (
+            verification("certificate is not yet valid"),
+            "SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "the broker's certificate is not valid yet: check the clocks",
+        ),
+        (
+            verification("self-signed certificate in certificate chain"),
+            "SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "the broker's certificate is not signed by ssl_cafile",
+        ),
+        (
+            ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"),
+            "SSL",
+            Stage.CONNECTING,
+            Cause.UNREACHABLE,
+            "this port seems to speak no TLS: check security_protocol and the port",
+        ),
+        (
+            ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required"),
+            "SSL",
+            Stage.GREETING,
+            Cause.UNREACHABLE,
+            "the broker wants a client certificate: set ssl_certfile and ssl_keyfile",
+        ),
+        (
+            ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca"),
+            "SSL",
+            Stage.GREETING,
+            Cause.UNREACHABLE,
+            "the broker does not trust the CA of our client certificate",
+        ),
+    ],
+)
+def test_a_fault_has_a_cause_and_perhaps_a_hint(
+    fault: Exception, protocol: str, stage: Stage, cause: Cause, hint: str
+) -> None:
+    found = broker_call_error(fault, SETTINGS[protocol], "one:1", "Metadata", stage)
+    assert found.cause is cause
+    assert hint in found.hint
+    assert bool(hint) == bool(found.hint)
+    assert str(found).startswith(f"Metadata at one:1: {cause}: {found.detail}")
+    assert str(found).endswith(f" ({found.hint})" if hint else found.detail)
+    assert SECRET not in str(found)
+
+
+def test_a_fault_without_a_text_is_told_by_its_name() -> None:
+    found = broker_call_error(ConnectionResetError(), SETTINGS["SSL"], "one:1", "Metadata", Stage.CONNECTING)
+    assert found.detail == "ConnectionResetError"
+
+
+def test_that_nobody_answers_is_told_with_every_failure() -> None:
+    failures = [
+        broker_call_error(ConnectionRefusedError(111, "Connection refused"), SETTINGS["SSL"], address, "", stage)
+        for address, stage in (("one:1", Stage.CONNECTING), ("two:2", Stage.GREETING))
+    ]
+    assert str(NoBrokerAnswersError("Metadata", failures)) == (
+        "no broker answered Metadata: one:1: unreachable: [Errno 111] Connection refused; "
+        "two:2: disconnected: [Errno 111] Connection refused"
+    )
+    assert str(NoBrokerAnswersError("Metadata", [])) == "no broker could be asked for Metadata: none is known"

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The search for a log's epochs against a model of what brokers answer: exact, and never long."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.lineage_search import LineageSearch
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd
+from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
+
+INT32_MAX = 2**31 - 1
+
+
+def cache_of(steps: list[tuple[int, int]], log_start_offset: int) -> FakeEpochCache:
+    """A log whose epochs are each so much newer than the one before, and hold so many records."""
+    epochs = itertools.accumulate(gap for gap, _records in steps)
+    offsets = itertools.accumulate((records for _gap, records in steps), initial=0)
+    entries = [EpochEntry(epoch, offset) for epoch, offset in zip(epochs, offsets, strict=False)]
+    end = sum(records for _gap, records in steps)
+    return FakeEpochCache(entries, min(log_start_offset, end), end)
+
+
+def a_search(cache: FakeEpochCache, current_leader_epoch: int) -> LineageSearch:
+    return LineageSearch(cache.log_start_offset, cache.log_end_offset, current_leader_epoch)
+
+
+def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int) -> int:
+    """Carries the questions, and returns how many there were. Fails above the limit."""
+    for count in range(limit + 1):
+        if search.question is None:
+            return count
+        assert search.question >= 0
+        search.answer(ask(search.question))
+    raise AssertionError(f"still asking after {limit} questions")
+
+
+def question_limit(epochs: int, current_leader_epoch: int) -> int:
+    """Two halvings for the newest epoch; two questions for each older one, empty ones included; one to see the end."""
+    return 2 * math.ceil(math.log2(current_leader_epoch + 2)) + 2 * epochs + 3
+
+
+gaps = st.integers(1, 4) | st.integers(1, 100_000)
+steps = st.lists(st.tuples(gaps, st.integers(0, 3)), max_size=8)
+lateness = st.integers(0, 5) | st.integers(0, INT32_MAX - 800_000)
+"""How much newer the partition's current epoch is than the newest one that the log knows."""
+
+
+@given(steps, st.integers(0, 12), lateness)
+@example([(1, 0), (1, 3)], 0, 0)  # the first epoch is empty
+@example([(1, 3), (1, 0), (1, 3)], 0, 0)  # one in the middle
+@example([(1, 3), (1, 0)], 0, 0)  # the newest: elected, and dead before it wrote
+@example([(1, 3), (4, 3)], 6, 4)  # retention took all records
+@example([(5, 0)], 0, 9)  # never written to
+def test_it_finds_exactly_the_epochs_with_records(steps: list[tuple[int, int]], start: int, lateness: int) -> None:
+    cache = cache_of(steps, start)
+    newest = cache.entries[-1].epoch if cache.entries else 0
+    search = a_search(cache, newest + lateness)
+    ask_all(search, cache.ask, question_limit(len(cache.entries), newest + lateness))
+    if cache.log_end_offset > 0 and cache.log_start_offset == cache.log_end_offset:
+        assert search.lineage == (EpochEnd(newest, cache.log_end_offset),)
+    else:
+        assert search.lineage == cache.lineage()
+    assert search.log_end_offset == cache.log_end_offset
+
+
+@given(steps, st.integers(0, 12), lateness, st.integers(1, 3))
+def test_a_log_that_grows_meanwhile_is_told_as_it_was_at_one_moment(
+    steps: list[tuple[int, int]], start: int, lateness: int, growth: int
+) -> None:
+    cache = cache_of([*steps, (1, 1)], start)
+    search = a_search(cache, cache.entries[-1].epoch + lateness)
+    ends = [cache.log_end_offset]
+
+    def ask(epoch: int) -> EpochEnd | None:
+        cache.log_end_offset += growth
+        ends.append(cache.log_end_offset)
+        return cache.ask(epoch)
+
+    ask_all(search, ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness))
+    assert search.lineage in [cache.lineage(end) for end in ends]
+    assert search.lineage[-1].end_offset == search.log_end_offset
+
+
+@given(steps, lateness, st.integers(1, 12))
+def test_retention_that_moves_the_log_start_meanwhile_does_not_prolong_it(
+    steps: list[tuple[int, int]], lateness: int, retained_from: int
+) -> None:
+    """The log start offset was listed as 0: below the oldest epoch the broker then echoes whatever it is asked."""
+    listed = cache_of([*steps, (1, 20)], 0)
+    cache = FakeEpochCache(listed.entries, retained_from, listed.log_end_offset)
+    search = a_search(listed, cache.entries[-1].epoch + lateness)
+    ask_all(search, cache.ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness))
+    held = cache.lineage()
+    assert search.lineage[-len(held) :] == held
+
+
+answers = st.none() | st.builds(EpochEnd, st.integers(-1, 30), st.integers(0, 30))
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.lists(answers, min_size=1, max_size=20))
+def test_a_broker_that_answers_nonsense_is_not_asked_for_ever(
+    start: int, end: int, nonsense: list[EpochEnd | None]
+) -> None:
+    told = itertools.cycle(nonsense)
+    search = LineageSearch(min(start, end), end, 30)
+    ask_all(search, lambda _epoch: next(told), question_limit(30, 30))
+
+
+@pytest.mark.parametrize("end", [7, 100])
+def test_a_broker_that_only_echoes_is_not_asked_for_ever(end: int) -> None:
+    search = LineageSearch(0, 100, INT32_MAX)
+    ask_all(search, lambda epoch: EpochEnd(epoch, end), question_limit(1, INT32_MAX))
+
+
+def test_a_healthy_log_of_one_epoch_takes_two_questions() -> None:
+    cache = FakeEpochCache([EpochEntry(5, 0)], 0, 100)
+    search = a_search(cache, 5)
+    assert ask_all(search, cache.ask, 2) == 2
+    assert search.lineage == (EpochEnd(5, 100),)
+
+
+def test_a_log_without_an_end_is_not_asked_about() -> None:
+    search = LineageSearch(0, 0, 7)
+    assert search.question is None
+    assert search.lineage == ()
+    assert search.log_end_offset == 0
+
+
+def test_a_broker_that_knows_no_epoch_is_not_asked_about() -> None:
+    assert LineageSearch(0, 10, -1).question is None

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Descriptions of partitions: all pages of one broker, in order, and what was refused."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.admin import DescribeTopicPartitionsResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import (
+    PAGE_SIZE,
+    Description,
+    TopicError,
+    describe_partitions,
+    topic_id_text,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from unit.kafka.fake_wire import FakeWire
+
+TOPIC_ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
+TOPIC_ID_TEXT = "EjRWeJq83vASNFZ4mrze8A"
+
+
+def describe(wire: FakeWire, topics: Sequence[str] | None = None) -> Description:
+    stand_in: Any = wire
+    real: Wire = stand_in
+    return describe_partitions(real, topics)
+
+
+def a_partition(number: int, **values: Any) -> Any:
+    defaults: dict[str, Any] = {
+        "error_code": 0,
+        "partition_index": number,
+        "leader_id": -1,
+        "leader_epoch": 7,
+        "replica_nodes": [3, 1, 2],
+        "isr_nodes": [1],
+        "eligible_leader_replicas": [],
+        "last_known_elr": [2],
+        "offline_replicas": [1, 2],
+    }
+    message = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    return message.DescribeTopicPartitionsResponsePartition(**defaults | values)
+
+
+def a_topic(name: str, partitions: Sequence[Any] = (), error_code: int = 0, *, is_internal: bool = False) -> Any:
+    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        error_code=error_code, name=name, topic_id=TOPIC_ID, is_internal=is_internal, partitions=list(partitions)
+    )
+
+
+def a_page(*topics: Any, cursor: tuple[str, int] | None = None) -> Any:
+    message = DescribeTopicPartitionsResponse
+    following = message.Cursor(topic_name=cursor[0], partition_index=cursor[1]) if cursor else None
+    return message(topics=list(topics), next_cursor=following)
+
+
+class FakePager:
+    """Pages as Kafka does: named topics, or all, in order from the cursor on; at most ``page_size`` partitions."""
+
+    def __init__(self, topics: dict[str, int], page_size: int) -> None:
+        self._topics = topics
+        self._page_size = page_size
+
+    def __call__(self, request: Any) -> Any:
+        names = [topic.name for topic in request.topics] or sorted(self._topics)
+        assert names == sorted(names)
+        cursor = request.cursor
+        start = (cursor.topic_name, cursor.partition_index) if cursor else ("", 0)
+        places = [
+            (name, number) for name in names for number in range(self._topics.get(name, 0)) if (name, number) >= start
+        ]
+        now, later = places[: self._page_size], places[self._page_size :]
+        told = {name: [a_partition(number) for topic, number in now if topic == name] for name in dict(now)}
+        unknown = [a_topic(name, error_code=3) for name in names if name not in self._topics and name >= start[0]]
+        return a_page(*(a_topic(*each) for each in told.items()), *unknown, cursor=later[0] if later else None)
+
+
+def test_a_partition_is_told_as_the_broker_has_it() -> None:
+    page = a_page(a_topic("orders", [a_partition(0)], is_internal=True))
+    assert describe(FakeWire(lambda _request: page)) == Description(
+        (PartitionState("orders", 0, TOPIC_ID_TEXT, -1, 7, (3, 1, 2), (1,), (), (2,), (1, 2), is_internal=True),),
+        (),
+    )
+
+
+def test_what_the_broker_does_not_say_of_the_elr_is_none() -> None:
+    page = a_page(a_topic("orders", [a_partition(0, eligible_leader_replicas=None, last_known_elr=None)]))
+    (state,) = describe(FakeWire(lambda _request: page)).partitions
+    assert (state.elr, state.last_known_elr) == (None, None)
+
+
+names = st.sampled_from(["a", "a-b", "a.b", "b", "B", "__c"])
+
+
+@given(st.dictionaries(names, st.integers(1, 5)), st.integers(1, 4), st.none() | st.sets(names, min_size=1))
+def test_pages_add_up(topics: dict[str, int], page_size: int, wanted: set[str] | None) -> None:
+    wire = FakeWire(FakePager(topics, page_size))
+    found = describe(wire, list(wanted) if wanted is not None else None)
+    chosen = sorted(topics.keys() & wanted if wanted is not None else topics)
+    assert [(each.topic, each.partition) for each in found.partitions] == [
+        (name, number) for name in chosen for number in range(topics[name])
+    ]
+    assert [each.topic for each in found.refused] == sorted((wanted or set()) - topics.keys())
+    assert {each.response_partition_limit for each in wire.requests} == {PAGE_SIZE}
+
+
+def test_no_topics_are_not_all_topics() -> None:
+    wire = FakeWire(FakePager({"orders": 1}, 1))
+    assert describe(wire, []) == Description((), ())
+    assert wire.requests == []
+
+
+@pytest.mark.parametrize("cursor", [("orders", 1), ("orders", 0), ("accounts", 5)])
+def test_pages_that_do_not_advance_are_a_bad_answer(cursor: tuple[str, int]) -> None:
+    pages = iter([a_page(a_topic("orders", [a_partition(0)]), cursor=("orders", 1)), a_page(cursor=cursor)])
+    with pytest.raises(BrokerCallError) as caught:
+        describe(FakeWire(lambda _request: next(pages)))
+    assert caught.value.cause is Cause.BAD_ANSWER
+    assert "its pages do not advance beyond ('orders', 1)" in str(caught.value)
+
+
+def test_refused_topics_are_told_apart_and_the_rest_goes_on() -> None:
+    page = a_page(
+        a_topic("absent", error_code=3), a_topic("hidden", error_code=29), a_topic("orders", [a_partition(0)])
+    )
+    found = describe(FakeWire(lambda _request: page), ["orders", "hidden", "absent"])
+    assert [each.topic for each in found.partitions] == ["orders"]
+    assert found.refused == (TopicError("absent", 3), TopicError("hidden", 29))
+    assert [each.is_unauthorised for each in found.refused] == [False, True]
+    assert str(found.refused[1]) == "TOPIC_AUTHORIZATION_FAILED (error 29)"
+
+
+@given(st.uuids())
+def test_a_topic_id_has_kafkas_text_form(topic_id: uuid.UUID) -> None:
+    text = topic_id_text(topic_id)
+    assert len(text) == 22
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    assert topic_id_text(TOPIC_ID) == TOPIC_ID_TEXT

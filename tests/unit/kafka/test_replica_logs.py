@@ -1,0 +1,364 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a broker says of its replicas becomes rows: one for each replica, a lie or a gap named, nothing made up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, ListOffsetsResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import replica_logs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from unit.kafka.fake_broker import FakeBroker, FakeReplica
+from unit.kafka.fake_connection import Answer, FakeConnection
+from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
+
+SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),))
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+BROKER = Broker(3, "fake.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
+FENCED = Broker(3, "fake.invalid", 9092, None, is_fenced=True, state=BrokerState.FENCED, cause="seen so")
+
+
+def a_replica(*entries: tuple[int, int], start: int = 0, end: int = 100, **more: Any) -> FakeReplica:
+    return FakeReplica(FakeEpochCache([EpochEntry(*each) for each in entries], start, end), **more)
+
+
+TWO_REPLICAS = {FIRST: a_replica((2, 0), (5, 40)), SECOND: a_replica((7, 0), end=10)}
+
+
+class FakeWire:
+    """Stands in for ``wire.Wire``: each new connection answers by the next of the given functions."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self.connections: list[FakeConnection] = []
+        self._answers = answers
+
+    def __call__(self, _settings: ConnectionSettings) -> FakeWire:
+        return self
+
+    def __enter__(self) -> FakeWire:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        assert all(each.is_closed for each in self.connections)
+
+    def fresh_connection(self, address: Address) -> FakeConnection:
+        answer = self._answers[min(len(self.connections), len(self._answers) - 1)]
+        self.connections.append(FakeConnection(answer, address))
+        return self.connections[-1]
+
+    @property
+    def requests(self) -> Iterator[Any]:
+        for connection in self.connections:
+            yield from connection.requests
+
+
+Probe = Callable[..., tuple[list[ReplicaLog], FakeWire]]
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
+    """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
+
+    def run(*answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0) -> tuple[list[ReplicaLog], FakeWire]:
+        wire = FakeWire(answers)
+        monkeypatch.setattr(replica_logs, "Wire", wire)
+        monkeypatch.setattr(replica_logs, "_PAUSE_S", 0.0)
+        rows = replica_logs.probe_replicas(SETTINGS, broker, [FIRST, SECOND], time.monotonic() + limit_s)
+        assert [(row.topic, row.partition, row.broker_id) for row in rows] == [("orders", 0, 3), ("orders", 1, 3)]
+        return rows, wire
+
+    return run
+
+
+def failing(cause: Cause, detail: str = "as scripted") -> Answer:
+    def fail(_request: Any) -> Any:
+        raise BrokerCallError("fake.invalid:9092", cause, detail)
+
+    return fail
+
+
+def dying_at(request_class: type, broker: FakeBroker) -> Answer:
+    """Answers, and breaks the connection at the first request of that class."""
+
+    def answer(request: Any) -> Any:
+        if isinstance(request, request_class):
+            raise BrokerCallError("fake.invalid:9092", Cause.DISCONNECTED, "as scripted")
+        return broker.answer(request)
+
+    return answer
+
+
+def causes(rows: Sequence[ReplicaLog]) -> list[Cause | None]:
+    return [row.cause for row in rows]
+
+
+def test_an_honest_broker_tells_everything(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker(TWO_REPLICAS).answer)
+    assert rows == [
+        ReplicaLog(
+            "orders",
+            0,
+            3,
+            log_start_offset=0,
+            log_end_offset=100,
+            current_leader_epoch=9,
+            last_written_epoch=5,
+            lineage=(EpochEnd(2, 40), EpochEnd(5, 100)),
+            size_bytes=1000,
+            log_dir="/data",
+        ),
+        ReplicaLog(
+            "orders",
+            1,
+            3,
+            log_start_offset=0,
+            log_end_offset=10,
+            current_leader_epoch=9,
+            last_written_epoch=7,
+            lineage=(EpochEnd(7, 10),),
+            size_bytes=1000,
+            log_dir="/data",
+        ),
+    ]
+    assert all(row.answered for row in rows)
+    assert len(wire.connections) == 1
+
+
+def test_no_request_poses_as_a_follower(probe: Probe) -> None:
+    _rows, wire = probe(FakeBroker(TWO_REPLICAS).answer)
+    replica_ids = {type(each): each.replica_id for each in wire.requests if hasattr(each, "replica_id")}
+    assert replica_ids == {ListOffsetsRequest: -2, FetchRequest: -1}
+    fetches = [each for each in wire.requests if isinstance(each, FetchRequest)]
+    assert {(each._min_version, each._max_version) for each in fetches} == {(12, 12)}
+
+
+def test_an_empty_log_has_no_epoch_and_no_fault(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker({FIRST: a_replica(end=0), SECOND: a_replica((5, 0), end=0)}).answer)
+    assert {(row.cause, row.log_end_offset, row.last_written_epoch, row.lineage) for row in rows} == {
+        (None, 0, None, ())
+    }
+    assert not [each for each in wire.requests if isinstance(each, FetchRequest)]
+
+
+def test_a_log_emptied_by_retention_keeps_its_newest_epoch(probe: Probe) -> None:
+    rows, _wire = probe(FakeBroker({FIRST: a_replica((2, 0), (5, 40), start=100), SECOND: a_replica((7, 0))}).answer)
+    assert rows[0].log_start_offset == rows[0].log_end_offset == 100
+    assert rows[0].lineage == (EpochEnd(5, 100),)
+
+
+@pytest.mark.parametrize("request_class", [ListOffsetsRequest, FetchRequest])
+@pytest.mark.parametrize(
+    ("code", "cause", "name"),
+    [
+        (3, Cause.MISSING, "UNKNOWN_TOPIC_OR_PARTITION (error 3)"),
+        (6, Cause.MISSING, "NOT_LEADER_OR_FOLLOWER (error 6)"),
+        (29, Cause.NOT_AUTHORISED, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
+        (56, Cause.LOG_DIR_OFFLINE, "KAFKA_STORAGE_ERROR (error 56)"),
+        (-1, Cause.ERROR, "UNKNOWN_SERVER_ERROR (error -1)"),
+        (999, Cause.ERROR, "UNKNOWN_ERROR_CODE_999 (error 999)"),
+    ],
+)
+def test_error_codes_become_causes_with_their_number(
+    probe: Probe, request_class: type, code: int, cause: Cause, name: str
+) -> None:
+    rows, _wire = probe(FakeBroker(TWO_REPLICAS, errors={request_class: code}).answer)
+    assert causes(rows) == [cause, cause]
+    assert all(row.error.endswith(name) for row in rows)
+    assert all(row.last_written_epoch is None and row.lineage == () for row in rows)
+
+
+def test_a_replica_that_the_broker_does_not_hold_is_missing_and_looked_for_again(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer)
+    assert causes(rows) == [None, Cause.MISSING]
+    assert len(wire.connections) == 3
+
+
+def test_a_replica_that_turns_up_meanwhile_is_told(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker({}).answer, FakeBroker(TWO_REPLICAS).answer)
+    assert causes(rows) == [None, None]
+    assert len(wire.connections) == 2
+
+
+def drop(partitions: list[Any]) -> None:
+    partitions[:] = [each for each in partitions if each.partition_index != 0]
+
+
+def repeat(partitions: list[Any]) -> None:
+    partitions += [each for each in partitions if each.partition_index == 0]
+
+
+def changing(**values: Any) -> Callable[[list[Any]], None]:
+    def change(partitions: list[Any]) -> None:
+        for each in partitions:
+            for name, value in values.items() if each.partition_index == 0 else ():
+                setattr(each, name, value)
+
+    return change
+
+
+def lying_about_first(lie: Callable[[list[Any]], None]) -> Callable[[Any], None]:
+    """Acts on the partitions of a ListOffsets or Fetch response."""
+
+    def distort(response: Any) -> None:
+        for topic in response.topics if isinstance(response, ListOffsetsResponse) else response.responses:
+            lie(topic.partitions)
+
+    return distort
+
+
+@pytest.mark.parametrize(
+    ("request_class", "lie", "found"),
+    [
+        (ListOffsetsRequest, drop, "the broker left it out of its answer"),
+        (ListOffsetsRequest, repeat, "the broker answered it 2 times"),
+        (ListOffsetsRequest, changing(offset=-1), "offset -1"),
+        (FetchRequest, drop, "the broker left it out of its answer"),
+        (FetchRequest, repeat, "the broker answered it 2 times"),
+        (FetchRequest, changing(diverging_epoch=None), "no error and no diverging epoch"),
+    ],
+)
+def test_a_lie_about_one_replica_is_named_and_costs_the_others_nothing(
+    probe: Probe, request_class: type, lie: Callable[[list[Any]], None], found: str
+) -> None:
+    rows, _wire = probe(FakeBroker(TWO_REPLICAS, {request_class: lying_about_first(lie)}).answer)
+    assert causes(rows) == [Cause.BAD_ANSWER, None]
+    assert rows[0].error.endswith(found)
+    assert rows[0].last_written_epoch is None
+
+
+def test_a_log_that_starts_beyond_its_end_is_a_bad_answer(probe: Probe) -> None:
+    cache = FakeEpochCache([], 0, 100)
+    cache.log_start_offset = 101
+    rows, _wire = probe(FakeBroker({**TWO_REPLICAS, FIRST: FakeReplica(cache)}).answer)
+    assert causes(rows) == [Cause.BAD_ANSWER, None]
+    assert rows[0].error == "log start offset 101 lies beyond log end offset 100"
+    assert rows[0].log_start_offset is None
+
+
+def test_a_future_replica_is_flagged_and_its_size_left_out(probe: Probe) -> None:
+    rows, _wire = probe(FakeBroker({**TWO_REPLICAS, FIRST: a_replica((2, 0), has_future=True)}).answer)
+    assert [(row.is_future, row.size_bytes) for row in rows] == [(True, 1000), (False, 1000)]
+
+
+def test_a_replica_on_an_offline_log_dir_is_not_trusted(probe: Probe) -> None:
+    replicas = {**TWO_REPLICAS, FIRST: a_replica((2, 0), log_dir="/bad")}
+    rows, _wire = probe(FakeBroker(replicas, offline_log_dirs=("/bad",)).answer)
+    assert causes(rows) == [Cause.LOG_DIR_OFFLINE, None]
+    assert rows[0].error == "/bad: KAFKA_STORAGE_ERROR (error 56)"
+
+
+def forbid_log_dirs(response: Any) -> None:
+    response.error_code, response.results = 31, []
+
+
+@pytest.mark.parametrize("distortion", [forbid_log_dirs, lambda response: response.results.clear()])
+def test_without_describe_on_the_cluster_only_the_size_is_unknown(
+    probe: Probe, distortion: Callable[[Any], None]
+) -> None:
+    rows, _wire = probe(FakeBroker(TWO_REPLICAS, {DescribeLogDirsRequest: distortion}).answer)
+    assert [(row.cause, row.size_bytes, row.log_dir) for row in rows] == [(None, None, None)] * 2
+
+
+def test_another_broker_at_the_address_is_named_and_not_asked_again(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker(TWO_REPLICAS, is_another=True).answer)
+    assert causes(rows) == [Cause.WRONG_BROKER, Cause.WRONG_BROKER]
+    assert "advertised.listeners of broker 3" in rows[0].error
+    assert [type(each) for each in wire.requests] == [DescribeConfigsRequest]
+
+
+@pytest.mark.parametrize(
+    "request_class", [DescribeConfigsRequest, ListOffsetsRequest, FetchRequest, DescribeLogDirsRequest]
+)
+def test_a_connection_that_breaks_voids_all_and_everything_is_asked_again(probe: Probe, request_class: type) -> None:
+    before = FakeBroker({FIRST: a_replica((2, 0), end=7), SECOND: a_replica((2, 0), end=7)})
+    rows, wire = probe(dying_at(request_class, before), FakeBroker(TWO_REPLICAS).answer)
+    assert [row.log_end_offset for row in rows] == [100, 10]
+    assert len(wire.connections) == 2
+
+
+def test_a_broker_that_dies_while_a_missing_replica_is_looked_for_is_not_believed_any_more(probe: Probe) -> None:
+    rows, _wire = probe(
+        FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, failing(Cause.UNREACHABLE, "connection refused"), limit_s=0.05
+    )
+    assert causes(rows) == [Cause.UNREACHABLE, Cause.UNREACHABLE]
+    assert all(row.log_end_offset is None for row in rows)
+
+
+def test_a_look_for_a_missing_replica_that_the_deadline_cuts_short_voids_nothing(probe: Probe) -> None:
+    rows, _wire = probe(FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, failing(Cause.HUNG), limit_s=0.05)
+    assert causes(rows) == [None, Cause.MISSING]
+
+
+@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.BAD_ANSWER])
+def test_a_broker_is_tried_until_the_deadline_and_its_last_failure_named(probe: Probe, cause: Cause) -> None:
+    rows, wire = probe(failing(cause, "nothing there"), limit_s=0.05)
+    assert causes(rows) == [cause, cause]
+    assert "nothing there" in rows[0].error
+    assert len(wire.connections) > 1
+
+
+@pytest.mark.parametrize(
+    ("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (BROKER, Cause.WRONG_BROKER), (FENCED, Cause.UNREACHABLE)]
+)
+def test_trying_again_where_it_cannot_help_is_left_out(probe: Probe, broker: Broker, cause: Cause) -> None:
+    rows, wire = probe(failing(cause), broker=broker)
+    assert causes(rows) == [cause, cause]
+    assert len(wire.connections) == 1
+
+
+def test_a_fenced_broker_that_answers_is_heard(probe: Probe) -> None:
+    rows, _wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=FENCED)
+    assert causes(rows) == [None, None]
+
+
+def test_a_deadline_already_passed_asks_nothing(probe: Probe) -> None:
+    rows, wire = probe(FakeBroker(TWO_REPLICAS).answer, limit_s=-1.0)
+    assert causes(rows) == [Cause.DEADLINE, Cause.DEADLINE]
+    assert wire.connections == []
+
+
+def test_a_broker_without_an_address_is_not_asked(probe: Probe) -> None:
+    gone = Broker(
+        3, None, None, None, is_fenced=True, state=BrokerState.FENCED, cause="the controller lists no address"
+    )
+    rows, wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=gone)
+    assert [(row.cause, row.error) for row in rows] == [(Cause.FENCED, "the controller lists no address")] * 2
+    assert wire.connections == []
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        (BrokerState.FENCED, Cause.FENCED),
+        (BrokerState.UNREACHABLE, Cause.UNREACHABLE),
+        (BrokerState.HUNG, Cause.HUNG),
+        (BrokerState.NOT_AUTHORISED, Cause.NOT_AUTHORISED),
+    ],
+)
+def test_a_broker_that_is_not_asked_gives_its_state_as_the_cause(state: BrokerState, cause: Cause) -> None:
+    broker = Broker(3, "fake.invalid", 9092, None, is_fenced=False, state=state, cause="seen so")
+    assert replica_logs.silent_rows(broker, [FIRST]) == [ReplicaLog("orders", 0, 3, cause=cause, error="seen so")]
+
+
+def test_many_replicas_are_asked_for_a_thousand_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    partitions = [TopicPartition("orders", number) for number in range(2001)]
+    wire = FakeWire([FakeBroker(dict.fromkeys(partitions, a_replica((5, 0)))).answer])
+    monkeypatch.setattr(replica_logs, "Wire", wire)
+    rows = replica_logs.probe_replicas(SETTINGS, BROKER, partitions, time.monotonic() + 20)
+    assert [row.partition for row in rows] == list(range(2001))
+    assert {row.last_written_epoch for row in rows} == {5}
+    sizes = [sum(len(topic.partitions) for topic in each.topics) for each in wire.requests if hasattr(each, "topics")]
+    assert max(sizes) == 1000

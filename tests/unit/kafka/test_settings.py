@@ -1,0 +1,171 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Connection settings: every fault at once, and no secret where a person or a log can see it."""
+
+from __future__ import annotations
+
+import dataclasses
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+    SASL_MECHANISMS,
+    SECURITY_PROTOCOLS,
+    ConnectionSettings,
+    read_settings_reference,
+    settings_from,
+    write_settings_reference,
+)
+
+SECRET = "t0p-s3cret"
+SECRETS = ("sasl_password", "sasl_oauthbearer_token", "sasl_oauthbearer_client_secret", "ssl_key_password")
+SCRAM = {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "sasl_username": "alice"}
+
+
+def faults_of(**options: Any) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        settings_from(options)
+    assert SECRET not in str(caught.value)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize("servers", ["one:1,[::1]:2", ["one:1", "[::1]:2"], ["one:1,[::1]:2"]])
+def test_bootstrap_servers_are_a_string_or_a_list(servers: str | list[str]) -> None:
+    settings = settings_from({"bootstrap_servers": servers})
+    assert settings.bootstrap_servers == (Address("one", 1), Address("::1", 2))
+
+
+def test_options_that_are_none_or_unknown_change_nothing() -> None:
+    options = {"bootstrap_servers": "one:1", "sasl_kerberos_service_name": None, "request_timeout_ms": None, "other": 1}
+    assert settings_from(options) == ConnectionSettings(bootstrap_servers=(Address("one", 1),))
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.pem"
+    faults = faults_of(
+        bootstrap_servers=[],
+        security_protocol="SASL_SSL",
+        sasl_mechanism="SCRAM-SHA-512",
+        sasl_password=SECRET,
+        ssl_cafile=str(absent),
+        ssl_keyfile=str(absent),
+        ssl_key_password=SECRET,
+        request_timeout_ms=0,
+    )
+    assert faults == (
+        "bootstrap_servers is empty: name at least one broker as host:port",
+        "request_timeout_ms is 0, which is not above 0",
+        "SCRAM-SHA-512 needs sasl_username and sasl_password",
+        f"ssl_cafile {absent} cannot be read here",
+        f"ssl_keyfile {absent} cannot be read here",
+        "ssl_keyfile is given without ssl_certfile",
+    )
+
+
+def test_addresses_that_are_none_are_told_with_the_other_faults() -> None:
+    faults = faults_of(bootstrap_servers=["one:0", "two:1", "[::1"], security_protocol="TLS")
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "bootstrap_servers",
+        "bootstrap_servers",
+        "security_protocol 'TLS' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+    ]
+    assert "'one:0'" in faults[0]
+    assert "'[::1'" in faults[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({}, "bootstrap_servers is empty"),
+        ({"bootstrap_servers": " , "}, "bootstrap_servers is empty"),
+        ({"sasl_mechanism": "PLAIN"}, "sasl_mechanism is PLAIN, but security_protocol PLAINTEXT uses no SASL"),
+        ({"security_protocol": "SASL_SSL"}, "sasl_mechanism None is none of PLAIN, SCRAM-SHA-256"),
+        ({"security_protocol": "SASL_SSL", "sasl_mechanism": "plain"}, "sasl_mechanism 'plain' is none of PLAIN"),
+        ({**SCRAM, "security_protocol": "SASL_PLAINTEXT"}, "SCRAM-SHA-512 needs sasl_username and sasl_password"),
+        (
+            {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_client_id": "us"},
+            "OAUTHBEARER needs sasl_oauthbearer_token, or sasl_oauthbearer_token_endpoint_url with",
+        ),
+        ({"ssl_cafile": "/dev/null"}, "ssl_cafile given, but security_protocol PLAINTEXT uses no TLS"),
+        ({"security_protocol": "SSL", "ssl_keyfile": "/dev/null"}, "ssl_keyfile is given without ssl_certfile"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(options: dict[str, Any], fault: str) -> None:
+    assert any(
+        each.startswith(fault) for each in faults_of(**({"bootstrap_servers": "one:1"} | options if options else {}))
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {**SCRAM, "sasl_password": SECRET},
+        {"security_protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI"},
+        {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token": SECRET},
+        {
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": "OAUTHBEARER",
+            "sasl_oauthbearer_token_endpoint_url": "https://issuer.example/token",
+            "sasl_oauthbearer_client_id": "us",
+            "sasl_oauthbearer_client_secret": SECRET,
+        },
+        {"security_protocol": "SSL", "ssl_cafile": "/dev/null", "ssl_certfile": "/dev/null"},
+    ],
+)
+def test_each_way_to_authenticate_is_accepted(options: dict[str, Any]) -> None:
+    settings = settings_from({"bootstrap_servers": "one:1"} | options)
+    assert settings.uses_sasl == options["security_protocol"].startswith("SASL")
+    assert settings.uses_tls == options["security_protocol"].endswith("SSL")
+
+
+def test_no_secret_is_shown() -> None:
+    settings = settings_from({"bootstrap_servers": "one:1", **SCRAM, **dict.fromkeys(SECRETS, SECRET)})
+    assert SECRET not in repr(settings)
+    assert SECRET not in str(settings)
+    assert "alice" in repr(settings)
+
+
+texts = st.none() | st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
+described = st.fixed_dictionaries(
+    {
+        "bootstrap_servers": st.sampled_from(["one:1", "one:1,[::1]:2"]),
+        "security_protocol": st.sampled_from(SECURITY_PROTOCOLS),
+        "sasl_mechanism": st.none() | st.sampled_from(SASL_MECHANISMS),
+        "ssl_cafile": st.none() | st.just("/dev/null"),
+        "ssl_check_hostname": st.booleans(),
+        "request_timeout_ms": st.integers(-1, 60_000),
+        **dict.fromkeys((*SECRETS, "sasl_username", "sasl_oauthbearer_client_id", "sasl_oauthbearer_scope"), texts),
+    }
+)
+
+
+@given(described)
+def test_settings_survive_the_way_to_a_task(tmp_path_factory: pytest.TempPathFactory, options: dict[str, Any]) -> None:
+    try:
+        settings = settings_from(options)
+    except SettingsError as fault:
+        assert fault.faults  # noqa: PT017 - most descriptions make no sense; those must say why
+        return
+    path = tmp_path_factory.mktemp("settings") / "reference.json"
+    write_settings_reference(settings, path)
+    assert read_settings_reference(path) == settings
+
+
+def test_the_reference_file_is_ours_alone_and_new(tmp_path: Path) -> None:
+    settings = settings_from({"bootstrap_servers": "one:1", **SCRAM, "sasl_password": SECRET})
+    path = tmp_path / "reference.json"
+    write_settings_reference(settings, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    other = dataclasses.replace(settings, sasl_username="bob")
+    with pytest.raises(FileExistsError):
+        write_settings_reference(other, path)
+    assert read_settings_reference(path) == settings

@@ -1,0 +1,281 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The wire on real sockets: silent, broken and lying listeners cost a call no more than its limit, and are named."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from unit.kafka.fake_listener import (
+    Behaviour,
+    FakeListener,
+    answer_as_broker,
+    close_at_once,
+    closed_port,
+    greet_and_fall_silent,
+    greet_with,
+    listening,
+    stay_silent,
+)
+
+LIMIT_MS = 400
+SLACK_S = 3.0
+"""What a loaded machine may add to a limit. Far less than kafka-python's own limits, and than those of the tests."""
+UNEXPECTED_MESSAGE_ALERT = bytes.fromhex("15 0303 0002 020a")
+"""What a TLS listener sends to who speaks plaintext."""
+
+Listen = Callable[[Behaviour], FakeListener]
+
+
+@pytest.fixture
+def listen() -> Iterator[Listen]:
+    with ExitStack() as stack:
+        yield lambda behaviour: stack.enter_context(listening(behaviour))
+
+
+def a_wire(*addresses: Address, limit_ms: int = LIMIT_MS, **options: Any) -> Wire:
+    return Wire(ConnectionSettings(bootstrap_servers=addresses, request_timeout_ms=limit_ms, **options))
+
+
+def ask_one(wire: Wire, address: Address) -> str:
+    """The cluster id that this listener tells."""
+    return str(wire.call(address, DescribeClusterRequest()).cluster_id)
+
+
+def ask_any(wire: Wire) -> tuple[str, Address]:
+    """The cluster id, and who told it."""
+    answer, asked = wire.call_any(DescribeClusterRequest, "DescribeCluster")
+    return str(answer.cluster_id), asked
+
+
+def failure(behaviour: Behaviour, **options: Any) -> BrokerCallError:
+    """How a call to such a listener fails; fails itself when that takes longer than the limit."""
+    with listening(behaviour) as listener, a_wire(listener.address, **options) as wire:
+        started = time.monotonic()
+        with pytest.raises(BrokerCallError) as caught:
+            ask_one(wire, listener.address)
+        assert time.monotonic() - started < LIMIT_MS / 1000 + SLACK_S
+    assert caught.value.address == str(listener.address)
+    assert str(caught.value).startswith(f"DescribeCluster at {listener.address}: {caught.value.cause}: ")
+    return caught.value
+
+
+def test_a_broker_that_is_well_answers(listen: Listen) -> None:
+    listener = listen(answer_as_broker("abc"))
+    with a_wire(listener.address) as wire:
+        assert [ask_one(wire, listener.address) for _time in range(3)] == ["abc"] * 3
+        assert wire.connection(listener.address).supports(DescribeClusterRequest, 1)
+        assert not wire.connection(listener.address).supports(ElectLeadersRequest, 0)
+    assert listener.accepted == 1
+
+
+def test_a_silent_broker_is_hung() -> None:
+    fault = failure(stay_silent)
+    assert fault.cause is Cause.HUNG
+    assert fault.detail == f"no answer within {LIMIT_MS} ms, though it accepted the connection"
+
+
+def test_a_broker_that_falls_silent_later_is_hung() -> None:
+    assert failure(greet_and_fall_silent).cause is Cause.HUNG
+
+
+def test_a_port_where_nobody_listens_is_unreachable() -> None:
+    address = closed_port()
+    with a_wire(address) as wire, pytest.raises(BrokerCallError) as caught:
+        ask_one(wire, address)
+    assert caught.value.cause is Cause.UNREACHABLE
+
+
+def test_a_connection_closed_at_once_is_disconnected() -> None:
+    fault = failure(close_at_once)
+    assert fault.cause is Cause.DISCONNECTED
+    assert "check security_protocol" in fault.hint
+
+
+def test_a_connection_closed_instead_of_an_answer_is_disconnected() -> None:
+    assert failure(answer_as_broker(change=lambda _answer: None)).cause is Cause.DISCONNECTED
+
+
+def test_a_frame_that_breaks_off_is_disconnected() -> None:
+    serve = answer_as_broker(change=lambda answer: answer[:-1])
+
+    def serve_for_a_moment(connection: socket.socket) -> None:
+        connection.settimeout(LIMIT_MS / 2000)
+        serve(connection)
+
+    assert failure(serve_for_a_moment).cause is Cause.DISCONNECTED
+
+
+def reframed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda answer: reframed(struct.pack(">i", 4711) + answer[8:]),
+        lambda answer: reframed(answer[4:20]),
+        lambda answer: struct.pack(">i", 2**31 - 1) + answer[4:],
+        lambda answer: struct.pack(">i", -5) + answer[4:],
+    ],
+    ids=["another correlation id", "a body cut short", "an absurd frame length", "a negative frame length"],
+)
+def test_an_answer_that_does_not_decode_is_a_bad_answer(change: Callable[[bytes], bytes]) -> None:
+    assert failure(answer_as_broker(change=change)).cause is Cause.BAD_ANSWER
+
+
+def test_garbage_instead_of_a_greeting_is_a_bad_answer() -> None:
+    assert failure(greet_with(b"HTTP/1.1 400 Bad Request\r\n\r\n")).cause is Cause.BAD_ANSWER
+
+
+def test_plaintext_to_a_tls_port_says_so() -> None:
+    fault = failure(greet_with(UNEXPECTED_MESSAGE_ALERT))
+    assert fault.cause is Cause.UNREACHABLE
+    assert fault.hint == "this port speaks TLS: set security_protocol to SSL or SASL_SSL"
+
+
+def test_tls_to_a_plaintext_port_says_so() -> None:
+    fault = failure(greet_with(b"I speak no TLS"), security_protocol="SSL")
+    assert fault.cause is Cause.UNREACHABLE
+    assert "no TLS" in fault.hint
+
+
+def test_a_tls_handshake_that_never_ends_is_hung() -> None:
+    assert failure(stay_silent, security_protocol="SSL").cause is Cause.HUNG
+
+
+def test_a_failed_connection_is_replaced_by_the_next_call(listen: Listen) -> None:
+    listener = listen(close_at_once)
+    with a_wire(listener.address) as wire:
+        with pytest.raises(BrokerCallError):
+            ask_one(wire, listener.address)
+        listener.behaviour = answer_as_broker("abc")
+        assert ask_one(wire, listener.address) == "abc"
+    assert listener.accepted == 2
+
+
+def test_a_fresh_connection_is_nobody_elses(listen: Listen) -> None:
+    listener = listen(answer_as_broker("abc"))
+    with a_wire(listener.address) as wire:
+        ask_one(wire, listener.address)
+        connection = wire.fresh_connection(listener.address)
+        assert connection.call(DescribeClusterRequest()).cluster_id == "abc"
+        connection.close()
+        assert ask_one(wire, listener.address) == "abc"
+    assert listener.accepted == 2
+
+
+def test_a_lost_connection_is_not_remade_behind_our_back(listen: Listen) -> None:
+    listener = listen(answer_as_broker("abc"))
+    with a_wire(listener.address) as wire:
+        connection = wire.fresh_connection(listener.address)
+        connection.call(DescribeClusterRequest())
+        listener.close()
+        with pytest.raises(BrokerCallError):
+            connection.call(DescribeClusterRequest())
+        with pytest.raises(BrokerCallError):
+            connection.call(DescribeClusterRequest())
+        connection.close()
+    assert listener.accepted == 1
+
+
+def test_a_call_may_have_a_shorter_limit_of_its_own(listen: Listen) -> None:
+    listener = listen(stay_silent)
+    with a_wire(listener.address, limit_ms=20_000) as wire:
+        started = time.monotonic()
+        with pytest.raises(BrokerCallError) as caught:
+            wire.call(listener.address, DescribeClusterRequest(), timeout_ms=100)
+    assert caught.value.cause is Cause.HUNG
+    assert time.monotonic() - started < 0.1 + SLACK_S
+
+
+def test_a_silent_broker_costs_a_head_start_and_no_timeout(listen: Listen) -> None:
+    silent, well = listen(stay_silent), listen(answer_as_broker("abc"))
+    with a_wire(silent.address, well.address, limit_ms=20_000) as wire:
+        started = time.monotonic()
+        assert ask_any(wire) == ("abc", well.address)
+        assert time.monotonic() - started < 0.5 + SLACK_S
+
+
+def test_a_broken_broker_costs_no_timeout(listen: Listen) -> None:
+    broken, well = listen(close_at_once), listen(answer_as_broker("abc"))
+    with a_wire(closed_port(), broken.address, well.address, limit_ms=20_000) as wire:
+        started = time.monotonic()
+        assert ask_any(wire) == ("abc", well.address)
+        assert time.monotonic() - started < SLACK_S
+
+
+def test_a_slow_broker_that_answers_first_after_all_is_heard(listen: Listen) -> None:
+    slow, silent = listen(answer_as_broker("abc", delay_s=0.7)), listen(stay_silent)
+    with a_wire(slow.address, silent.address, limit_ms=20_000) as wire:
+        assert ask_any(wire) == ("abc", slow.address)
+    assert silent.accepted == 1
+
+
+def test_brokers_that_the_cluster_names_are_asked_after_the_bootstrap_servers(listen: Listen) -> None:
+    bootstrap, learnt = listen(answer_as_broker("bootstrap")), listen(answer_as_broker("learnt"))
+    with a_wire(bootstrap.address) as wire:
+        wire.learn({1: bootstrap.address, 2: learnt.address})
+        assert ask_any(wire) == ("bootstrap", bootstrap.address)
+        bootstrap.close()
+        assert ask_any(wire) == ("learnt", learnt.address)
+
+
+def test_when_nobody_answers_every_failure_is_told(listen: Listen) -> None:
+    silent, closing, nobody = listen(stay_silent), listen(close_at_once), closed_port()
+    with a_wire(silent.address, closing.address, nobody) as wire, pytest.raises(NoBrokerAnswersError) as caught:
+        ask_any(wire)
+    assert {each.address: each.cause for each in caught.value.failures} == {
+        str(silent.address): Cause.HUNG,
+        str(closing.address): Cause.DISCONNECTED,
+        str(nobody): Cause.UNREACHABLE,
+    }
+    assert all(str(each) in str(caught.value) for each in (silent.address, closing.address, nobody))
+
+
+def test_a_fault_of_our_own_is_not_taken_for_a_brokers(listen: Listen) -> None:
+    def broken_request() -> Any:
+        raise ZeroDivisionError
+
+    with a_wire(listen(stay_silent).address) as wire, pytest.raises(ZeroDivisionError):
+        wire.call_any(broken_request, "DescribeCluster")
+
+
+def test_brokers_are_asked_in_parallel_and_each_answer_is_its_own(listen: Listen) -> None:
+    listeners = {0: listen(answer_as_broker("abc")), **{number: listen(stay_silent) for number in range(1, 21)}}
+    with a_wire(listeners[0].address) as wire:
+        started = time.monotonic()
+        found = wire.in_parallel(lambda number: ask_one(wire, listeners[number].address), listeners)
+        assert time.monotonic() - started < LIMIT_MS / 1000 + SLACK_S
+    assert found.pop(0) == "abc"
+    assert [each.cause for each in found.values() if isinstance(each, BrokerCallError)] == [Cause.HUNG] * 20
+
+
+def test_closing_gives_up_what_a_silent_broker_owes(listen: Listen) -> None:
+    silent, well = listen(stay_silent), listen(answer_as_broker())
+    wire = a_wire(silent.address, well.address, limit_ms=60_000)
+    ask_any(wire)
+    wire.close()
+    deadline = time.monotonic() + 10
+    while ours := [each for each in threading.enumerate() if each.name.startswith("kafkaops")]:
+        assert time.monotonic() < deadline, ours
+        time.sleep(0.01)

@@ -1,0 +1,54 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The list: for every topic, and by pattern."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import (
+    Blacklist,
+    BlacklistError,
+    Change,
+    check_request,
+    parse_config_value,
+)
+
+
+def test_present_adds_absent_removes_exact_sets() -> None:
+    blacklist = Blacklist((1, 10))
+    assert blacklist.changed(Change.PRESENT, [65, 1]).brokers == (1, 10, 65)
+    assert blacklist.changed(Change.ABSENT, [10, 7]).brokers == (1,)
+    assert blacklist.changed(Change.EXACT, [3]).brokers == (3,)
+    assert not blacklist.changed(Change.EXACT, [])
+    assert blacklist.changed(Change.PRESENT, []) == blacklist
+
+
+def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
+    """KIP-491: preferred_leader_blacklist=1,10,65."""
+    assert Blacklist((1, 10, 65)).config_value == "1,10,65"
+    assert Blacklist((), {"orders-*": (1,)}).config_value is None
+    assert parse_config_value(" 65, 1,10,") == (1, 10, 65)
+    assert parse_config_value("") == ()
+    with pytest.raises(BlacklistError, match="no list of broker ids"):
+        parse_config_value("1,two")
+
+
+def test_topics_by_pattern_come_on_top() -> None:
+    blacklist = Blacklist((1,)).changed(Change.PRESENT, [2, 3], ["orders-*", "audit"])
+    assert blacklist.by_topic == {"audit": (2, 3), "orders-*": (2, 3)}
+    assert blacklist.listed_for("orders-eu") == {1, 2, 3}
+    assert blacklist.listed_for("payments") == {1}
+    assert blacklist.everyone() == {1, 2, 3}
+    fewer = blacklist.changed(Change.ABSENT, [2, 3], ["audit"])
+    assert fewer.by_topic == {"orders-*": (2, 3)}
+    assert fewer.brokers == (1,)
+
+
+def test_every_fault_is_named() -> None:
+    check_request([0, 2**31 - 1], ["*", "orders.??"])
+    with pytest.raises(BlacklistError) as refused:
+        check_request([-1, 2**31], ["[a]", ""])
+    assert all(text in str(refused.value) for text in ("-1 is", "2147483648 is", "'[a]' is", "'' is"))

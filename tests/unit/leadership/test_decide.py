@@ -1,0 +1,160 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What becomes of one partition: drift, crashes, and what is remembered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.decide import decide, gone, hidden
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, among, with_last
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
+from unit.leadership.worlds import LISTED, ORDERS, OTHER_TOPIC_ID, TOPIC_ID, a_state
+
+ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
+
+
+def _remembered(original: Order = ORIGINAL, *ours: Order) -> RememberedOrder:
+    return RememberedOrder("orders", 0, TOPIC_ID, original, ours or (original, OURS))
+
+
+def test_a_new_partition() -> None:
+    decision = decide(a_state(ORIGINAL), None, {1})
+    assert decision.outcome.status is OrderStatus.WOULD_REORDER
+    assert decision.outcome.replicas_after == OURS
+    assert decision.remember == _remembered(ORIGINAL, ORIGINAL, OURS)
+
+
+def test_a_broker_that_is_last_already_leaves_nothing_to_remember() -> None:
+    decision = decide(a_state((2, 3, 1)), None, {1})
+    assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
+
+
+def test_every_replica_listed() -> None:
+    decision = decide(a_state(ORIGINAL), None, {1, 2, 3})
+    assert (decision.outcome.status, decision.is_work) == (OrderStatus.ALL_LISTED, False)
+
+
+def test_nothing_to_do_the_second_time() -> None:
+    decision = decide(a_state(OURS), _remembered(), {1})
+    assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
+
+
+def test_one_of_two_is_removed() -> None:
+    both = with_last(ORIGINAL, {1, 2})
+    decision = decide(a_state(both), _remembered(ORIGINAL, ORIGINAL, both), {2})
+    assert decision.outcome.replicas_after == (1, 3, 2)
+    assert decision.outcome.status is OrderStatus.WOULD_REORDER
+    assert decision.remember == _remembered(ORIGINAL, ORIGINAL, both, (1, 3, 2))
+
+
+def test_the_last_one_is_removed() -> None:
+    decision = decide(a_state(OURS), _remembered(), set())
+    assert (decision.outcome.status, decision.outcome.replicas_after) == (OrderStatus.WOULD_RESTORE, ORIGINAL)
+    assert decision.is_forgetting
+
+
+def test_the_original_order_is_back_already() -> None:
+    """A run died between the restore and its end, or a person put it back."""
+    decision = decide(a_state(ORIGINAL), _remembered(), set())
+    assert (decision.is_reorder, decision.is_forgetting) == (False, True)
+
+
+@pytest.mark.parametrize("listed", [set(), {1}])
+def test_an_order_of_somebodys_stays(listed: set[int]) -> None:
+    decision = decide(a_state((3, 2, 1)), _remembered(), listed)
+    assert (decision.outcome.status, decision.outcome.drift) == (OrderStatus.CONFLICT, Drift.REORDERED)
+    assert (decision.is_reorder, decision.is_forgetting) == (False, True)
+
+
+def test_an_order_of_somebodys_with_the_listed_broker_first() -> None:
+    """The list still holds; what they set is what comes back later."""
+    decision = decide(a_state((1, 3, 2)), _remembered(), {1})
+    assert decision.outcome.replicas_after == (3, 2, 1)
+    assert decision.remember is not None
+    assert decision.remember.original == (1, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("current", "restored", "still_listed"),
+    [
+        ((2, 4, 1), (1, 2, 4), (2, 4, 1)),
+        ((2, 3, 1, 4), (1, 2, 3, 4), (2, 3, 4, 1)),
+        ((2, 3), (2, 3), (2, 3)),
+        ((1, 4, 5), (1, 4, 5), (4, 5, 1)),
+        ((4, 3, 2, 1), (4, 3, 2, 1), (4, 3, 2, 1)),  # in an order of their own
+        ((4, 5, 6), (4, 5, 6), (4, 5, 6)),
+    ],
+)
+def test_a_reassigned_partition_keeps_its_set(current: Order, restored: Order, still_listed: Order) -> None:
+    for listed, expected in ((set(), restored), ({1}, still_listed)):
+        decision = decide(a_state(current), _remembered(), listed)
+        assert decision.outcome.drift is Drift.REASSIGNED
+        assert decision.outcome.replicas_after == expected
+        assert str(list(current)) in decision.outcome.reason
+
+
+def test_a_topic_that_was_made_again() -> None:
+    decision = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), set())
+    assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
+    assert decision.is_forgetting
+    listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
+    assert listed.remember is not None
+    assert listed.remember.topic_id == OTHER_TOPIC_ID
+    assert listed.remember.ours == (ORIGINAL, OURS)
+
+
+def test_deleted_is_forgotten_and_hidden_is_not() -> None:
+    assert gone(_remembered()).is_forgetting
+    assert not hidden(_remembered(), "not authorised").is_work
+
+
+def test_leaderless_is_left_alone() -> None:
+    decision = decide(a_state(ORIGINAL, leader=-1), None, {1})
+    assert (decision.outcome.status, decision.is_work) == (OrderStatus.LEFT_ALONE, False)
+    restore = decide(a_state(OURS, leader=-1), _remembered(), set())
+    assert (restore.outcome.status, restore.remember) == (OrderStatus.LEFT_ALONE, _remembered())
+
+
+@given(ORDERS, st.lists(LISTED, min_size=1, max_size=6), st.data())
+def test_any_history_of_lists_and_crashes_ends_in_the_original_order(
+    original: Order, lists: list[frozenset[int]], data: st.DataObject
+) -> None:
+    """Each run may die before it reorders, or after and before it forgets; the next one goes on from there."""
+    current, memory = original, None
+    for listed in [*lists, frozenset[int]()]:
+        for _attempt in range(2):
+            decision = decide(a_state(current), memory, listed)
+            assert decision.outcome.original == original
+            memory = decision.remember or memory
+            assert decision.outcome.replicas_after is not None
+            if _attempt == 0 and data.draw(st.booleans(), label="dies before it reorders"):
+                continue
+            current = decision.outcome.replicas_after
+            if _attempt == 0 and data.draw(st.booleans(), label="dies before it forgets"):
+                continue
+            memory = decision.remember
+        assert current == with_last(original, listed)
+        assert not decide(a_state(current), memory, listed).is_work
+    assert (current, memory) == (original, None)
+
+
+@given(ORDERS, LISTED, ORDERS, LISTED)
+def test_no_decision_changes_a_set_or_settles_only_at_the_second_try(
+    original: Order, before: frozenset[int], current: Order, listed: frozenset[int]
+) -> None:
+    """Whatever somebody made of the partition in between."""
+    ours = with_last(original, before)
+    memory = RememberedOrder("orders", 0, TOPIC_ID, original, (original, ours)) if ours != original else None
+    decision = decide(a_state(current), memory, listed)
+    after = decision.outcome.replicas_after
+    assert after is not None
+    assert sorted(after) == sorted(current)
+    assert after[len(after) - len(among(after, listed)) :] == among(after, listed)
+    assert not decide(a_state(after), decision.remember, listed).is_work

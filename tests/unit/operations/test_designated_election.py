@@ -1,0 +1,219 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan carried out on a cluster where all goes well, where there is nothing to do, and where nothing may be done."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import open_journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import NoBrokerAnswersError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
+    ElectionOptionsError,
+    WrongClusterError,
+    plan_of_designations,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import ElectionType, LeftAlone, Status
+from unit.operations.fake_cluster import CLUSTER_ID
+from unit.operations.wreck import BEHIND, BEST, CHANGED, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+
+
+def statuses(outcomes: tuple[Outcome, ...]) -> list[Status]:
+    return [each.status for each in outcomes]
+
+
+def test_every_partition_is_led_by_the_designated_broker_and_has_its_order_back(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    report = wreck.run(plan)
+    assert report.outcomes == tuple(
+        Outcome(
+            topic="orders",
+            partition=number,
+            status=Status.RECOVERED,
+            reason="the newest epoch",
+            topic_id=TOPIC_ID,
+            designated_leader=BEST,
+            leader_before=NO_LEADER,
+            leader_after=BEST,
+            leader_epoch_before=7,
+            leader_epoch_after=8,
+            replicas=ORIGINAL,
+            replicas_after=ORIGINAL,
+            candidates=plan.elections[number].candidates,
+            silent=plan.elections[number].silent,
+        )
+        for number in range(3)
+    )
+    assert report.is_changed
+    assert report.leftovers == ()
+    assert {(each.leader_id, each.replicas) for each in wreck.cluster.states.values()} == {(BEST, ORIGINAL)}
+    assert wreck.cluster.kinds() == ["reorder", "elect", "reorder"]
+    assert wreck.unfinished() == ()
+
+
+def test_a_second_run_changes_nothing_and_writes_nothing(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.run(plan)
+    wreck.cluster.writes.clear()
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.ALREADY_ONLINE] * 3
+    assert not report.is_changed
+    assert wreck.cluster.writes == []
+
+
+def test_a_designated_leader_that_is_first_already_needs_no_new_order(wreck: Wreck) -> None:
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, replicas=CHANGED)
+    report = wreck.run()
+    assert statuses(report.outcomes) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ["elect"]
+    assert {each.replicas for each in wreck.cluster.states.values()} == {CHANGED}
+
+
+def test_check_mode_says_what_would_be_asked_for_and_touches_nothing(wreck: Wreck) -> None:
+    report = wreck.run(check_mode=True)
+    assert statuses(report.outcomes) == [Status.WOULD_RECOVER] * 3
+    assert {each.reason for each in report.outcomes} == {"would elect broker 3: the newest epoch"}
+    assert report.is_changed
+    assert wreck.cluster.writes == []
+    assert not os.path.exists(wreck.cluster.journal_dir)
+
+
+def test_check_mode_says_the_same_of_what_may_not_be_done(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(FIRST, leader_id=BEHIND, isr=(BEHIND,))
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    wreck.cluster.reassigning = frozenset({THIRD})
+    forecast = wreck.run(plan, check_mode=True)
+    assert not forecast.is_changed
+    assert forecast.outcomes == wreck.run(plan).outcomes
+    assert wreck.cluster.writes == []
+
+
+def test_a_changed_partition_is_left_alone_and_the_others_recovered(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert "its leader epoch is 9 now" in report.outcomes[1].reason
+    assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST, THIRD}
+
+
+def test_a_partition_that_vanished_is_unknown(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    del wreck.cluster.states[SECOND]
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.UNKNOWN, Status.RECOVERED]
+    assert (report.outcomes[1].leader_before, report.outcomes[1].replicas_after) == (None, None)
+
+
+def test_brokers_that_lag_behind_the_controller_are_waited_for(wreck: Wreck) -> None:
+    wreck.cluster.stale_reads = 3
+    report = wreck.run()
+    assert statuses(report.outcomes) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ["reorder", "elect", "reorder"]
+
+
+def test_what_the_plan_leaves_alone_is_reported_as_it_was(wreck: Wreck) -> None:
+    gone = LeftAlone("accounts", 4, Status.UNRECOVERABLE, "no replica is left", leader_id=NO_LEADER, replicas=(8, 9))
+    plan = replace(wreck.plan(), left_alone=(gone,))
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.UNRECOVERABLE, *[Status.RECOVERED] * 3]
+    assert report.outcomes[0].topic_partition == TopicPartition("accounts", 4)
+    assert report.outcomes[0].replicas == (8, 9)
+
+
+def test_nothing_planned_is_nothing_done(wreck: Wreck) -> None:
+    report = wreck.run(replace(wreck.plan(), elections=()))
+    assert (report.outcomes, report.is_changed) == ((), False)
+    assert wreck.cluster.writes == []
+
+
+@pytest.mark.parametrize("attempts", [0, -1])
+def test_no_attempt_is_no_way_to_carry_a_plan_out(wreck: Wreck, attempts: int) -> None:
+    with pytest.raises(ElectionOptionsError, match=f"recovery_election_attempts is {attempts}, which is not above 0"):
+        wreck.run(attempts=attempts)
+
+
+def test_a_plan_for_another_cluster_is_refused(wreck: Wreck) -> None:
+    with pytest.raises(WrongClusterError, match=f"for cluster another, and this is cluster {CLUSTER_ID}"):
+        wreck.run(replace(wreck.plan(), cluster_id="another"))
+    assert wreck.cluster.writes == []
+    assert not os.path.exists(wreck.cluster.journal_dir)
+
+
+def test_another_run_in_progress_is_refused_before_anything_is_written(wreck: Wreck) -> None:
+    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID), pytest.raises(JournalError, match="in progress here"):
+        wreck.run()
+    assert wreck.cluster.writes == []
+
+
+def test_a_cluster_that_cannot_be_read_is_an_error_before_anything_is_written(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.reads_until_silent = 0
+    with pytest.raises(NoBrokerAnswersError):
+        wreck.run(plan)
+    assert wreck.cluster.writes == []
+
+
+def test_requests_hold_a_thousand_partitions_at_most(make_wreck: MakeWreck) -> None:
+    wreck = make_wreck(1001)
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert [(each.kind, len(each.partitions)) for each in wreck.cluster.writes] == [
+        (kind, count) for count in (1000, 1) for kind in ("reorder", "elect", "reorder")
+    ]
+
+
+def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wreck) -> None:
+    absent = TopicPartition("orders", 99)
+    plan = plan_of_designations(wreck.wire, {FIRST: BEHIND, THIRD: BEST, absent: BEST})
+    report = wreck.run(plan)
+    assert [(each.partition, each.status, each.leader_after) for each in report.outcomes] == [
+        (0, Status.RECOVERED, BEHIND),
+        (2, Status.RECOVERED, BEST),
+        (99, Status.UNKNOWN, None),
+    ]
+    assert wreck.cluster.states[SECOND].leader_id == NO_LEADER
+    assert report.outcomes[2].reason == "no such partition, or it is hidden from our principal"
+
+
+@pytest.mark.parametrize(
+    ("leader", "reason"), [(DEAD, "cannot be elected"), (9, "is not in its replica set [1, 2, 3]")]
+)
+def test_a_designation_that_cannot_be_is_refused(wreck: Wreck, leader: int, reason: str) -> None:
+    report = wreck.run(plan_of_designations(wreck.wire, {FIRST: leader}))
+    assert statuses(report.outcomes) == [Status.REFUSED]
+    assert reason in report.outcomes[0].reason
+    assert wreck.cluster.writes == []
+
+
+def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -> None:
+    """Real controllers elect such a member as it is unfenced, so that no test on brokers gets to ask for it."""
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    report = wreck.run(replace(plan, elections=tuple(ordinary)))
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert {each.leader_after for each in report.outcomes} == {BEHIND}
+    assert wreck.cluster.kinds() == ["elect"]
+
+
+def test_an_ordinary_election_of_nobody_is_refused(wreck: Wreck) -> None:
+    """The member of the ELR is away again: an unclean election in its place would take anybody."""
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    report = wreck.run(replace(plan, elections=tuple(ordinary)))
+    assert {each.status for each in report.outcomes} == {Status.REFUSED}
+    assert not wreck.cluster.writes

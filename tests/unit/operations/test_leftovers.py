@@ -1,0 +1,195 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an earlier, killed run left: put back where it is ours, left alone where it is not, and never forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import open_journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import (
+    Leftover,
+    Undoing,
+    look_at_leftovers,
+    undo_leftovers,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, Status
+from unit.operations.fake_cluster import CLUSTER_ID, Fate
+from unit.operations.wreck import BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+TOPIC_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR, CLUSTER_AUTHORIZATION_FAILED = 29, -1, 31
+
+
+def nothing_happened(_wreck: Wreck) -> None:
+    """The order is still the one that the killed run set."""
+
+
+def original_order(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, replicas=ORIGINAL)
+
+
+def another_order(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, replicas=(2, 3, 1))
+
+
+def another_set(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, replicas=(3, 1, 4))
+
+
+def deleted(wreck: Wreck) -> None:
+    del wreck.cluster.states[FIRST]
+
+
+def topic_deleted(wreck: Wreck) -> None:
+    wreck.cluster.states.clear()
+
+
+def recreated(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, topic_id="B" * 22)
+
+
+def hidden(wreck: Wreck) -> None:
+    wreck.cluster.refused_topics["orders"] = TOPIC_AUTHORIZATION_FAILED
+
+
+def not_described(wreck: Wreck) -> None:
+    wreck.cluster.refused_topics["orders"] = UNKNOWN_SERVER_ERROR
+
+
+EVENTS = [
+    (nothing_happened, Undoing.RESTORED, "back to [1, 2, 3]"),
+    (original_order, Undoing.ALREADY_BACK, "its order is the original one"),
+    (another_order, Undoing.CONFLICT, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
+    (another_set, Undoing.CONFLICT, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
+    (deleted, Undoing.GONE, "the partition does not exist any more"),
+    (topic_deleted, Undoing.GONE, "the partition does not exist any more"),
+    (recreated, Undoing.GONE, f"the topic was recreated (id {'B' * 22})"),
+    (hidden, Undoing.FAILED, "topic orders cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29)"),
+    (not_described, Undoing.FAILED, "topic orders cannot be looked at: UNKNOWN_SERVER_ERROR (error -1)"),
+]
+
+
+def undo(wreck: Wreck) -> tuple[Leftover, ...]:
+    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID) as journal:
+        return undo_leftovers(wreck.writer(), journal)
+
+
+@pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
+def test_each_leftover_ends_as_the_world_allows(
+    wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
+) -> None:
+    wreck.left_by_a_killed_run()
+    event(wreck)
+    before = wreck.cluster.states.get(FIRST)
+    found = undo(wreck)
+    assert found[0] == Leftover(an_order_change(FIRST), undoing, reason)
+    after = wreck.cluster.states.get(FIRST)
+    if undoing is Undoing.RESTORED:
+        assert after is not None
+        assert after.replicas == ORIGINAL
+    else:
+        assert after == before
+        assert not [each for write in wreck.cluster.writes for each in write.partitions if each == FIRST]
+    assert (an_order_change(FIRST) in wreck.unfinished()) == (undoing is Undoing.FAILED)
+
+
+@pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
+def test_a_look_says_the_same_and_writes_nothing(
+    wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
+) -> None:
+    wreck.left_by_a_killed_run()
+    event(wreck)
+    found = look_at_leftovers(wreck.wire, wreck.unfinished())[0]
+    if undoing is Undoing.RESTORED:
+        undoing, reason = Undoing.WOULD_RESTORE, "an earlier run left [3, 1, 2]: back to [1, 2, 3]"
+    assert (found.undoing, found.reason) == (undoing, reason)
+    assert wreck.cluster.writes == []
+    assert len(wreck.unfinished()) == 3
+
+
+def test_all_leftovers_of_a_thousand_go_back_in_one_request(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
+    assert [write.partitions for write in wreck.cluster.writes] == [(FIRST, SECOND, THIRD)]
+
+
+def test_an_order_that_cannot_be_put_back_stays_in_the_journal(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
+    found = undo(wreck)
+    assert [each.undoing for each in found] == [Undoing.RESTORED, Undoing.FAILED, Undoing.RESTORED]
+    assert found[1].reason == "UNKNOWN_SERVER_ERROR (error -1)"
+    assert wreck.unfinished() == (an_order_change(SECOND),)
+
+
+def test_no_leftovers_are_no_requests(wreck: Wreck) -> None:
+    assert undo(wreck) == ()
+    assert wreck.cluster.writes == []
+
+
+def test_a_run_puts_back_first_and_then_elects(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.left_by_a_killed_run()
+    report = wreck.run(plan)
+    assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert wreck.cluster.kinds() == ["reorder", "reorder", "elect", "reorder"]
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def test_a_plan_made_while_the_killed_runs_order_stood_ends_in_the_original_order(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    report = wreck.run(wreck.plan())
+    assert {(each.status, each.replicas_after) for each in report.outcomes} == {(Status.RECOVERED, ORIGINAL)}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+
+
+def test_check_mode_tells_of_leftovers_and_leaves_them(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.left_by_a_killed_run()
+    report = wreck.run(plan, check_mode=True)
+    assert [each.undoing for each in report.leftovers] == [Undoing.WOULD_RESTORE] * 3
+    assert report.is_changed
+    assert wreck.cluster.writes == []
+    assert len(wreck.unfinished()) == 3
+
+
+@pytest.mark.parametrize("planned", ["before the killed run", "after it"])
+def test_check_mode_foresees_what_the_run_does_after_putting_back(wreck: Wreck, planned: str) -> None:
+    plan = wreck.plan()
+    wreck.left_by_a_killed_run()
+    if planned == "after it":
+        plan = wreck.plan()
+    report = wreck.run(plan, check_mode=True)
+    assert {(each.status, each.replicas) for each in report.outcomes} == {(Status.WOULD_RECOVER, ORIGINAL)}
+    assert wreck.cluster.writes == []
+
+
+def test_a_partition_whose_order_is_not_back_is_not_elected_and_the_others_are(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.left_by_a_killed_run()
+    wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
+    report = wreck.run(plan)
+    assert [each.status for each in report.outcomes] == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert report.outcomes[1].reason == "an earlier run's replica order is not put back yet"
+    assert wreck.unfinished() == (an_order_change(SECOND),)
+    assert wreck.cluster.states[SECOND].replicas == CHANGED
+
+
+def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: Wreck) -> None:
+    other = TopicPartition("accounts", 0)
+    state = wreck.cluster.states.pop(THIRD)
+    wreck.cluster.states[other] = replace(state, topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
+    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID) as journal:
+        journal.begin([an_order_change(other)])
+    report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
+    assert wreck.cluster.states[other].replicas == ORIGINAL
+    assert report.is_changed

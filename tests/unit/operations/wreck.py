@@ -1,0 +1,132 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A wrecked cluster: every partition has lost broker 1, and broker 3, the last in order, holds the most of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import (
+    open_journal,
+    read_unfinished,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+    NO_LEADER,
+    PartitionState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
+    ElectionOptions,
+    ElectionReport,
+    run_elections,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, PlannedElection
+from unit.operations.fake_cluster import CLUSTER_ID, FakeCluster, a_log
+
+TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
+ORIGINAL, CHANGED = (1, 2, 3), (3, 1, 2)
+DEAD, BEHIND, BEST = ORIGINAL
+
+
+def partitions(count: int) -> list[TopicPartition]:
+    return [TopicPartition("orders", number) for number in range(count)]
+
+
+def wrecked(count: int, journal_dir: str) -> FakeCluster:
+    states, logs = {}, {}
+    for each in partitions(count):
+        states[each] = PartitionState(
+            each.topic, each.partition, TOPIC_ID, NO_LEADER, 7, ORIGINAL, (DEAD,), (), (), (DEAD,)
+        )
+        logs[BEHIND, each] = a_log(BEHIND, each, 5, 200)
+        logs[BEST, each] = a_log(BEST, each, 6, 100)
+    return FakeCluster(states, logs, {BEHIND, BEST}, {DEAD, BEHIND, BEST}, journal_dir)
+
+
+def an_order_change(partition: TopicPartition) -> OrderChange:
+    return OrderChange(partition.topic, partition.partition, TOPIC_ID, ORIGINAL, CHANGED)
+
+
+@dataclass
+class Wreck:
+    """The cluster with what it takes to run elections on it."""
+
+    cluster: FakeCluster
+    progress: Any = field(default_factory=NullProgress)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def wire(self) -> Wire:
+        """Nothing is sent over it: the functions that would do so are the cluster's."""
+        stand_in: Any = self.cluster
+        wire: Wire = stand_in
+        return wire
+
+    def writer(self, *, attempts: int = 3, verify_timeout_s: float = 1.0) -> Writer:
+        addresses = [each.address for each in self.cluster.describe_cluster(self.wire).registrations]
+        return Writer(self.wire, addresses, attempts, verify_timeout_s)
+
+    def plan(self, designated: int = BEST) -> Plan:
+        """A plan made of the cluster as it is."""
+        return Plan(
+            CLUSTER_ID,
+            "2026-01-31T23:59:59Z",
+            tuple(self._election(each, designated) for each in sorted(self.cluster.states)),
+            (),
+        )
+
+    def run(self, plan: Plan | None = None, *, attempts: int = 3, check_mode: bool = False) -> ElectionReport:
+        options = ElectionOptions(
+            journal_dir=self.cluster.journal_dir, attempts=attempts, verify_timeout_ms=1000, check_mode=check_mode
+        )
+        return run_elections(self.wire, plan or self.plan(), options, self.progress, self.stop)
+
+    def unfinished(self) -> tuple[OrderChange, ...]:
+        return read_unfinished(self.cluster.journal_dir, CLUSTER_ID)
+
+    def left_by_a_killed_run(self) -> None:
+        """Every partition's order was journaled and changed, and then the run was killed."""
+        with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
+            journal.begin([an_order_change(each) for each in self.cluster.states])
+        for each in self.cluster.states:
+            self.cluster.change(each, replicas=CHANGED)
+
+    def _election(self, partition: TopicPartition, designated: int) -> PlannedElection:
+        state = self.cluster.states[partition]
+        logs = [self.cluster.logs[broker_id, partition] for broker_id in (BEST, BEHIND)]
+        return PlannedElection(
+            topic=partition.topic,
+            partition=partition.partition,
+            topic_id=state.topic_id,
+            leader_epoch=state.leader_epoch,
+            replicas=state.replicas,
+            isr=state.isr,
+            elr=state.elr,
+            last_known_elr=state.last_known_elr,
+            designated_leader=designated,
+            reason="the newest epoch",
+            candidates=tuple(
+                Candidate(
+                    log.broker_id, rank, log.last_written_epoch, 0, log.log_end_offset or 0, log.lineage, None, (), ""
+                )
+                for rank, log in enumerate(logs, start=1)
+            ),
+            silent=tuple(
+                SilentReplica(each.broker_id, each.cause, each.error)
+                for each in [self.cluster._log(DEAD, partition)]
+                if each.cause is not None
+            ),
+        )
+
+
+MakeWreck = Callable[..., Wreck]

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The class archive is used where it is whole and ours, recorded where it is missing, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.class_archive import class_archive
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import Java, find_java
+
+FLAGS = ("-XX:+UseSerialGC", "-Xshare:auto")
+JAVA = Java(Path("/jdk"), "17.0.15", "a build")
+WHOLE = bytes.fromhex("a8ab0bf0") + bytes(100)
+CUT_SHORT = bytes(104)
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "kafkaops.recovery"
+
+
+@pytest.fixture
+def jars(tmp_path: Path) -> Path:
+    directory = tmp_path / "jars"
+    directory.mkdir()
+    return directory
+
+
+def recorded_file(jars: Path, java: Java = JAVA, flags: tuple[str, ...] = FLAGS) -> Path:
+    archive = class_archive(java, jars, flags)
+    assert archive.is_recorded
+    [flag] = archive.flags
+    return Path(flag.removeprefix("-XX:ArchiveClassesAtExit="))
+
+
+def test_a_missing_archive_is_recorded_then_used(cache: Path, jars: Path) -> None:
+    file = recorded_file(jars)
+    assert file.parent == cache
+    file.write_bytes(WHOLE)
+    archive = class_archive(JAVA, jars, FLAGS)
+    assert archive.flags == (f"-XX:SharedArchiveFile={file}",)
+    assert not archive.is_recorded
+
+
+def test_an_archive_cut_short_is_recorded_anew(cache: Path, jars: Path) -> None:
+    file = recorded_file(jars)
+    file.write_bytes(CUT_SHORT)
+    assert recorded_file(jars) == file
+
+
+def test_everything_that_makes_an_archive_stale_names_another_file(cache: Path, jars: Path) -> None:
+    files = [
+        recorded_file(jars),
+        recorded_file(jars, java=Java(JAVA.home, JAVA.version, "another build")),
+        recorded_file(jars, flags=()),
+    ]
+    os.utime(jars, (1, 1))
+    files.append(recorded_file(jars))
+    assert len(set(files)) == 4
+
+
+def test_only_the_archives_used_last_are_kept(cache: Path, jars: Path) -> None:
+    cache.mkdir(mode=0o700)
+    for age in range(5):
+        other = cache / f"spark-{age}.jsa"
+        other.write_bytes(WHOLE)
+        os.utime(other, (1000 - age, 1000 - age))
+    recorded_file(jars)
+    assert {each.name for each in cache.iterdir()} == {"spark-0.jsa", "spark-1.jsa"}
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
+def test_no_archive_where_directories_are_on_the_class_path(
+    cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "/etc/spark")
+    assert class_archive(JAVA, jars, FLAGS).flags == ()
+
+
+def test_no_archive_where_others_could_change_it(cache: Path, jars: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o770)
+    assert class_archive(JAVA, jars, FLAGS).flags == ()
+
+
+def test_a_directory_that_cannot_be_written_gives_its_archive_and_takes_none(
+    cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = recorded_file(jars)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, who may run this, can write anywhere
+    assert class_archive(JAVA, jars, FLAGS).flags == ()
+    file.write_bytes(WHOLE)
+    assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
+
+
+def test_no_archive_where_there_is_no_cache(jars: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert class_archive(JAVA, jars, FLAGS).flags == ()
+
+
+def test_java_goes_on_without_an_archive_that_does_not_fit(cache: Path, jars: Path) -> None:
+    """What the JVM promises, and this collection builds on."""
+    recorded_file(jars).write_bytes(WHOLE)
+    flags = [*FLAGS, *class_archive(JAVA, jars, FLAGS).flags]
+    found = subprocess.run([find_java().home / "bin" / "java", *flags, "-version"], capture_output=True, check=False)
+    assert found.returncode == 0

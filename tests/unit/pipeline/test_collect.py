@@ -1,0 +1,88 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What comes back from Spark: partitions in order, candidates best first, the silent named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import (
+    RankedPartition,
+    ranked_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import (
+    Candidate,
+    Flag,
+    SilentReplica,
+)
+from unit.pipeline.fake_brokers import a_log
+from unit.pipeline.test_ranking import to_table
+
+
+def collected(spark: SparkSession, *logs: ReplicaLog) -> list[RankedPartition]:
+    return [*ranked_partitions(ranked(spark.createDataFrame(to_table(logs), REPLICA_LOG_SCHEMA)))]
+
+
+def test_a_partition_comes_back_whole(spark: SparkSession) -> None:
+    [partition] = collected(
+        spark,
+        ReplicaLog("t", 0, 9, cause=Cause.HUNG, error="no answer in 5 s"),
+        replace(a_log("t", 0, 1), size_bytes=None),
+        a_log("t", 0, 2, (5, 10), (7, 20)),
+        ReplicaLog("t", 0, 8, cause=Cause.FENCED),
+    )
+    assert partition == RankedPartition(
+        TopicPartition("t", 0),
+        (
+            Candidate(
+                broker_id=2,
+                rank=1,
+                last_written_epoch=7,
+                log_start_offset=0,
+                log_end_offset=20,
+                lineage=(EpochEnd(5, 10), EpochEnd(7, 20)),
+                size_bytes=1,
+                flags=(),
+                explanation="rank 1: last written epoch 7 is the highest, log end offset 20",
+            ),
+            Candidate(
+                broker_id=1,
+                rank=2,
+                last_written_epoch=None,
+                log_start_offset=0,
+                log_end_offset=0,
+                lineage=(),
+                size_bytes=None,
+                flags=(Flag.EMPTY_LOG,),
+                explanation="rank 2: no leader epoch, and broker 2 has epoch 7; "
+                "its log is empty: electing it empties the partition",
+            ),
+        ),
+        (SilentReplica(9, Cause.HUNG, "no answer in 5 s"), SilentReplica(8, Cause.FENCED, "")),
+    )
+
+
+def test_a_partition_where_nobody_answered(spark: SparkSession) -> None:
+    [partition] = collected(spark, ReplicaLog("t", 0, 1, cause=Cause.HUNG), ReplicaLog("t", 0, 2, log_end_offset=1))
+    assert partition.candidates == ()
+    assert [(each.broker_id, each.cause) for each in partition.silent] == [(1, Cause.HUNG), (2, Cause.BAD_ANSWER)]
+
+
+def test_partitions_come_in_order_of_topic_and_number(spark: SparkSession) -> None:
+    logs = [a_log(topic, number, 1, (0, 1)) for topic in ("b", "a.b", "a") for number in (10, 9, 2)]
+    assert [each.topic_partition for each in collected(spark, *logs)] == [
+        TopicPartition(topic, number) for topic in ("a", "a.b", "b") for number in (2, 9, 10)
+    ]
+
+
+def test_no_rows_are_no_partitions(spark: SparkSession) -> None:
+    empty = to_table([a_log("t", 0, 1)]).slice(1)
+    assert [*ranked_partitions(ranked(spark.createDataFrame(empty, REPLICA_LOG_SCHEMA)))] == []

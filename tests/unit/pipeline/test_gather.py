@@ -1,0 +1,129 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A gather tells of every replica exactly once, whatever its broker does, and in time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import (
+    REPLICA_LOG_ARROW_SCHEMA,
+    REPLICA_LOG_SCHEMA,
+)
+from unit.pipeline.fake_brokers import FakeBrokers, a_broker, a_partition
+
+REFERENCE = "/nonexistent/settings.json"
+PARTITIONS = [a_partition("orders", number, (3, 1, 2)) for number in range(5)]
+EVERY_REPLICA = {("orders", number, broker_id) for number in range(5) for broker_id in (1, 2, 3)}
+
+
+def told(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
+    """Rows by replica; fails where a replica is told twice."""
+    rows = table.to_pylist()
+    keys = Counter((row["topic"], row["partition"], row["broker_id"]) for row in rows)
+    assert set(keys.values()) == {1}
+    return {(row["topic"], row["partition"], row["broker_id"]): row for row in rows}
+
+
+def causes(table: pa.Table) -> dict[int, set[str | None]]:
+    found: dict[int, set[str | None]] = {}
+    for row in table.to_pylist():
+        found.setdefault(row["broker_id"], set()).add(row["cause"])
+    return found
+
+
+def test_every_replica_is_told_once_with_its_place_and_fencing(spark: SparkSession) -> None:
+    brokers = [a_broker(1), a_broker(2, BrokerState.FENCED, fenced=True), a_broker(3)]
+    table = gather(spark, REFERENCE, brokers, [*PARTITIONS, PARTITIONS[0]], 10_000, ask=FakeBrokers())
+    rows = told(table)
+    assert table.schema.equals(REPLICA_LOG_ARROW_SCHEMA)
+    assert rows.keys() == EVERY_REPLICA
+    assert {key[2]: row["place"] for key, row in rows.items()} == {3: 0, 1: 1, 2: 2}
+    assert {key[2] for key, row in rows.items() if row["is_fenced"]} == {2}
+    assert {row["cause"] for row in rows.values()} == {None}
+    assert rows["orders", 4, 3] == {
+        "topic": "orders",
+        "partition": 4,
+        "broker_id": 3,
+        "place": 0,
+        "is_fenced": False,
+        "log_start_offset": 0,
+        "log_end_offset": 1,
+        "current_leader_epoch": 9,
+        "last_written_epoch": 3,
+        "lineage": [{"epoch": 3, "end_offset": 1}],
+        "size_bytes": 1,
+        "log_dir": "/data",
+        "is_future": False,
+        "cause": None,
+        "error": "",
+    }
+
+
+def test_brokers_that_cannot_be_asked_are_named_with_their_state(spark: SparkSession) -> None:
+    no_address = Broker(1, None, None, None, True, BrokerState.FENCED, "the controller fences it")
+    brokers = [no_address, a_broker(2, BrokerState.UNREACHABLE)]  # 3 is in the replica lists only
+    rows = told(gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
+    assert rows.keys() == EVERY_REPLICA
+    found = {key[2]: (row["cause"], row["error"], row["log_end_offset"]) for key, row in rows.items()}
+    assert found == {
+        1: ("fenced", "the controller fences it", None),
+        2: ("unreachable", "seen so", None),
+        3: ("fenced", "the controller does not list this broker", None),
+    }
+
+
+def test_nothing_asked_for_is_no_rows(spark: SparkSession) -> None:
+    table = gather(spark, REFERENCE, [a_broker(1)], [], 10_000, ask=FakeBrokers())
+    assert table.num_rows == 0
+    assert spark.createDataFrame(table, REPLICA_LOG_SCHEMA).count() == 0
+
+
+def test_one_broken_answer_costs_the_others_nothing(spark: SparkSession) -> None:
+    ask = FakeBrokers(broken={1: "no such thing"}, forgetful=frozenset({2}))
+    rows = told(gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
+    assert rows.keys() == EVERY_REPLICA
+    assert rows["orders", 0, 1]["cause"] == "error"
+    assert rows["orders", 0, 1]["error"] == "asking broker 1 failed: RuntimeError('no such thing')"
+    assert rows["orders", 0, 2]["cause"] == "bad_answer"
+    assert rows["orders", 1, 2]["cause"] is None
+    assert rows["orders", 0, 3]["cause"] is None
+
+
+def test_hung_brokers_are_named_by_the_deadline_and_a_tenth_however_many(spark: SparkSession) -> None:
+    """Every broker but one is hung, and there are few task slots: queueing would take one deadline after another."""
+    ids = range(1, 101)
+    partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
+    ask = FakeBrokers(hung=frozenset(ids) - {1})
+    started = time.monotonic()
+    table = gather(spark, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, 10_000, ask=ask)
+    took = time.monotonic() - started
+    assert causes(table) == {1: {None}} | {broker_id: {"hung"} for broker_id in ids if broker_id != 1}
+    assert 10.0 <= took <= 11.0
+
+
+def test_an_asker_that_overruns_the_deadline_is_given_up(spark: SparkSession) -> None:
+    ask = FakeBrokers(deaf_to_deadline=frozenset({2}))
+    started = time.monotonic()
+    table = gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 3_000, ask=ask)
+    assert causes(table) == {1: {None}, 2: {"hung"}, 3: {None}}
+    assert time.monotonic() - started < 4.5
+
+
+def test_a_lost_task_is_run_again_and_tells_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
+    brokers = [a_broker(1), a_broker(2), a_broker(3)]
+    undisturbed = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())
+    killer = tmp_path / "killed"
+    table = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
+    assert killer.exists()
+    assert told(table) == told(undisturbed)

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session starts without a word, leaves nothing behind, and says in words of its own why it cannot be had."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+
+# A process of its own: PySpark has one session a process, and the other tests use this one's.
+ONE_SESSION = """
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import SparkOptions, spark_session
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Marks every process of a session, and keeps it from recording a class archive, which outlives it."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "no directory").touch()
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "XDG_CACHE_HOME": str(tmp_path / "no directory"),
+    }
+
+
+def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ONE_SESSION + program], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def processes_with(marker: str) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue  # it has ended, or is another user's
+    return found
+
+
+def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, str]) -> None:
+    ran = run("with spark_session() as spark: rehearse(spark)", environment)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert [*Path(environment["TMPDIR"]).iterdir()] == []
+    assert processes_with(environment["TMPDIR"]) == []
+
+
+def test_a_jvm_that_dies_is_told_in_words(environment: dict[str, str]) -> None:
+    program = """
+import os, signal
+from pyspark import SparkContext
+try:
+    with spark_session() as spark:
+        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+        rehearse(spark)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    ran = run(program, environment)
+    assert ran.stdout.startswith("SparkUnavailableError Spark's JVM was lost: killed, perhaps for want of memory.")
+    assert [*Path(environment["TMPDIR"]).iterdir()] == []
+    assert processes_with(environment["TMPDIR"]) == []
+
+
+def test_a_jvm_that_cannot_start_is_told_in_its_words(environment: dict[str, str]) -> None:
+    program = """
+try:
+    with spark_session(SparkOptions(driver_memory="12x")): pass
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    ran = run(program, environment)
+    assert ran.stdout.startswith("SparkUnavailableError Spark did not start: ")
+    assert "Its JVM said: Invalid maximum heap size: -Xmx12x" in ran.stdout
+    assert [*Path(environment["TMPDIR"]).iterdir()] == []
+
+
+def test_a_master_that_is_none_is_named(environment: dict[str, str]) -> None:
+    program = """
+try:
+    with spark_session(SparkOptions(master="spark:/typo")): pass
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    ran = run(program, environment)
+    assert ran.stdout.startswith("SparkUnavailableError Spark did not start: ")
+    assert "Could not parse Master URL: 'spark:/typo'" in ran.stdout
+    assert processes_with(environment["TMPDIR"]) == []
+
+
+def test_without_java_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkUnavailableError, match="JAVA_HOME is"), spark_session():
+        pytest.fail("no session without Java")

@@ -1,0 +1,216 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether a planned election may still be asked for: one row for each way in which the world may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import PlannedElection, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.preconditions import (
+    Observation,
+    Verdict,
+    acceptable_replicas,
+    designated_order,
+    judge,
+)
+
+TOPIC_ID, OTHER_ID = "A" * 22, "B" * 22
+
+
+def a_candidate(broker_id: int, rank: int, epoch: int | None, end: int) -> Candidate:
+    return Candidate(broker_id, rank, epoch, 0, end, (), None, (), "")
+
+
+def a_log(broker_id: int, epoch: int | None, end: int) -> ReplicaLog:
+    lineage = () if epoch is None else (EpochEnd(epoch, end),)
+    return ReplicaLog("t", 0, broker_id, 0, end, 9, epoch, lineage)
+
+
+def silent(broker_id: int, cause: Cause = Cause.HUNG) -> ReplicaLog:
+    return ReplicaLog("t", 0, broker_id, cause=cause, error=f"{cause} as of now")
+
+
+ELECTION = PlannedElection(
+    topic="t",
+    partition=0,
+    topic_id=TOPIC_ID,
+    leader_epoch=7,
+    replicas=(1, 2, 3, 4),
+    isr=(1,),
+    elr=(),
+    last_known_elr=(),
+    designated_leader=3,
+    reason="the longest log of the newest epoch",
+    candidates=(a_candidate(3, 1, 6, 100), a_candidate(2, 2, 5, 200)),
+    silent=(SilentReplica(1, Cause.UNREACHABLE, ""), SilentReplica(4, Cause.HUNG, "")),
+)
+STATE = PartitionState("t", 0, TOPIC_ID, NO_LEADER, 7, (1, 2, 3, 4), (1,), (), (), (1,))
+LOGS = {1: silent(1, Cause.UNREACHABLE), 2: a_log(2, 5, 200), 3: a_log(3, 6, 100), 4: silent(4)}
+
+
+def world(
+    logs: Mapping[int, ReplicaLog | None] | None = None, *, is_reassigning: bool = False, **state: Any
+) -> Observation:
+    """The planned world with these differences; None takes a log away."""
+    found = {key: each for key, each in {**LOGS, **(logs or {})}.items() if each is not None}
+    return Observation(replace(STATE, **state), found, is_reassigning)
+
+
+def test_in_the_planned_world_the_election_goes_on() -> None:
+    assert judge(ELECTION, world()) == Verdict(None, "the longest log of the newest epoch")
+
+
+@pytest.mark.parametrize("leader_id", [1, 3])
+def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None:
+    verdict = judge(ELECTION, world(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
+    assert verdict == Verdict(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
+
+
+def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
+    verdict = judge(ELECTION, Observation(None, {}, is_reassigning=False))
+    assert verdict.status is Status.UNKNOWN
+    assert "does not exist any more, or is hidden" in verdict.reason
+
+
+CHANGES: dict[str, tuple[Observation, str]] = {
+    "topic recreated": (world(topic_id=OTHER_ID), f"the topic was recreated: its id is {OTHER_ID}"),
+    "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was recreated"),
+    "replica order": (world(replicas=(2, 1, 3, 4)), "its replicas are [2, 1, 3, 4] now, and were [1, 2, 3, 4]"),
+    "replica set": (world(replicas=(1, 2, 3)), "its replicas are [1, 2, 3] now, and were [1, 2, 3, 4]"),
+    "designated no replica any more": (
+        world(replicas=(1, 2, 4)),
+        "broker 3 is not in its replica set [1, 2, 4]",
+    ),
+    "leader epoch": (world(leader_epoch=8), "its leader epoch is 8 now, and was 7 in the plan"),
+    "reassignment running": (world(is_reassigning=True), "a reassignment of it is running"),
+    "ISR member back": (
+        world(offline_replicas=()),
+        "the controller would elect broker 1, not the designated 3: it is in the ISR or the ELR and back",
+    ),
+    "ELR member back": (
+        world(isr=(), elr=(2,)),
+        "the controller would elect broker 2, not the designated 3: it is in the ISR or the ELR and back",
+    ),
+    "last known leader back": (
+        world(isr=(), last_known_elr=(4,)),
+        "the controller would elect broker 4, not the designated 3: it is the last known leader and back",
+    ),
+    "designated fenced or its log dir offline": (
+        world(offline_replicas=(1, 3)),
+        "broker 3 cannot be elected: the controller fences it, or the replica's log dir is offline",
+    ),
+    "designated epoch": (
+        world({3: a_log(3, 5, 100)}),
+        "replica 3 ends at (epoch, offset) (5, 100) now, and at (6, 100) in the plan",
+    ),
+    "designated end": (
+        world({3: a_log(3, 6, 99)}),
+        "replica 3 ends at (epoch, offset) (6, 99) now, and at (6, 100) in the plan",
+    ),
+    "designated wiped": (
+        world({3: a_log(3, None, 0)}),
+        "replica 3 ends at (epoch, offset) (none, 0) now, and at (6, 100) in the plan",
+    ),
+    "another candidate grown": (
+        world({2: a_log(2, 7, 300)}),
+        "replica 2 ends at (epoch, offset) (7, 300) now, and at (5, 200) in the plan",
+    ),
+    "designated silent": (
+        world({3: silent(3)}),
+        "the designated replica 3 is silent now: hung as of now",
+    ),
+    "designated restarted meanwhile": (
+        world({3: silent(3, Cause.RESTARTED)}),
+        "the designated replica 3 is silent now: restarted as of now",
+    ),
+    "designated unregistered": (world({3: None}), "broker 3 was not asked again"),
+    "revived replica of a newer epoch": (
+        world({4: a_log(4, 7, 10)}),
+        "replica 4, silent in the plan, answers now and holds more, up to (epoch, offset) (7, 10)",
+    ),
+    "revived replica of the same epoch, longer": (
+        world({4: a_log(4, 6, 101)}),
+        "replica 4, silent in the plan, answers now and holds more, up to (epoch, offset) (6, 101)",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
+    observed, reason = CHANGES[change]
+    verdict = judge(ELECTION, observed)
+    assert verdict.status is Status.REFUSED
+    assert reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        pytest.param(world({2: silent(2)}), id="another candidate fell silent"),
+        pytest.param(world({2: None}), id="another candidate's broker is not registered any more"),
+        pytest.param(world({4: a_log(4, 6, 100)}), id="a revived replica holds as much"),
+        pytest.param(world({4: a_log(4, 5, 900)}), id="a revived replica holds more, of an older epoch"),
+        pytest.param(world({4: a_log(4, None, 0)}), id="a revived replica is empty"),
+        pytest.param(world(offline_replicas=(1, 2, 4)), id="every other replica is fenced"),
+        pytest.param(world(isr=(3,), offline_replicas=(1,)), id="the designated one is in the ISR"),
+        pytest.param(world(isr=(), last_known_elr=(3,)), id="the designated one is the last known leader"),
+        pytest.param(world(isr=(), last_known_elr=(1,)), id="the last known leader is still dead"),
+        pytest.param(world(elr=None, last_known_elr=None), id="the broker tells no ELR"),
+    ],
+)
+def test_a_change_that_does_not_matter_stops_nothing(observed: Observation) -> None:
+    assert judge(ELECTION, observed).status is None
+
+
+def test_all_reasons_are_told_at_once() -> None:
+    observed = world(
+        {2: a_log(2, 5, 201), 3: a_log(3, 6, 99), 4: a_log(4, 8, 1)},
+        is_reassigning=True,
+        topic_id=OTHER_ID,
+        leader_epoch=9,
+        replicas=(4, 3, 2, 1),
+        offline_replicas=(),
+    )
+    verdict = judge(ELECTION, observed)
+    assert verdict.status is Status.REFUSED
+    reasons = verdict.reason.split("; ")
+    assert [reason[:16] for reason in reasons] == [
+        "the topic was re",
+        "its replicas are",
+        "its leader epoch",
+        "a reassignment o",
+        "replica 3 ends a",
+        "replica 2 ends a",
+        "replica 4, silen",
+        "the controller w",
+    ]
+
+
+def test_an_inline_designation_compares_no_candidate() -> None:
+    inline = replace(ELECTION, candidates=(), silent=())
+    assert judge(inline, world({2: a_log(2, 9, 900), 4: a_log(4, 9, 900)})).status is None
+    assert judge(inline, world({3: silent(3)})).status is Status.REFUSED
+
+
+@given(st.permutations(range(1, 6)), st.integers(1, 5))
+def test_the_designated_order_is_the_same_set_with_one_moved_to_the_front(order: list[int], leader: int) -> None:
+    election = replace(ELECTION, replicas=tuple(order), designated_leader=leader)
+    found = designated_order(election)
+    assert found[0] == leader
+    assert list(found[1:]) == [each for each in order if each != leader]
+
+
+def test_acceptable_are_replicas_that_are_not_offline() -> None:
+    assert acceptable_replicas(replace(STATE, replicas=(1, 2, 3), offline_replicas=(2, 9))) == {1, 3}

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which broker to start first, and what the controller does then."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import StartAdvice, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import (
+    coming_back_in_words,
+    in_words,
+)
+from unit.recovery.wreckage import an_offline_partition
+
+# As measured on 4.3.1 and 4.4.0: all three replicas killed, broker 1 the last leader, 3 alone up again.
+ONLY_THREE_IS_UP = an_offline_partition(elr=(1, 2), last_known_elr=(1,), offline=(1, 2))
+
+
+def a_fenced_broker(broker_id: int) -> Broker:
+    return Broker(broker_id, None, None, None, True, BrokerState.FENCED, "fenced")
+
+
+FENCED = [a_fenced_broker(each) for each in range(1, 5)]
+
+
+def order(*partitions: PartitionState) -> list[int]:
+    return [each.broker_id for each in start_order(partitions, FENCED)]
+
+
+def advice(*partitions: PartitionState) -> dict[int, StartAdvice]:
+    return {each.broker_id: each for each in start_order(partitions, FENCED)}
+
+
+def will(found: StartAdvice) -> list[str]:
+    return [coming_back_in_words(each) for each in found.partitions]
+
+
+def test_the_last_leader_comes_first() -> None:
+    assert order(ONLY_THREE_IS_UP) == [1, 2]
+    assert order(an_offline_partition(elr=(1, 2), last_known_elr=(2,), offline=(1, 2))) == [2, 1]
+
+
+def test_one_of_two_elr_members_brings_the_partition_back_only_after_a_clean_stop() -> None:
+    found = advice(ONLY_THREE_IS_UP)
+    assert will(found[1]) == [
+        "orders-0: after a clean stop elects broker 1, of the ISR or ELR; after an unclean one elects nobody"
+    ]
+    assert (found[1].always_back, found[1].back_after_clean_stop) == (0, 1)
+
+
+def test_once_the_other_elr_member_came_back_unclean_the_last_leader_is_elected_whatever_it_holds() -> None:
+    found = advice(an_offline_partition(elr=(1,), last_known_elr=(1,), offline=(1,)))
+    assert will(found[1]) == [
+        "orders-0: after a clean stop elects broker 1, of the ISR or ELR; "
+        "after an unclean one elects broker 1, the last known leader"
+    ]
+    assert (found[1].always_back, found[1].only_eligible_for) == (1, 1)
+
+
+def test_an_elr_member_that_returns_unclean_lets_the_controller_elect_the_last_leader_that_is_back_already() -> None:
+    found = advice(an_offline_partition(elr=(2,), last_known_elr=(1,), offline=(2,)))
+    assert will(found[2]) == [
+        "orders-0: after a clean stop elects broker 2, of the ISR or ELR; "
+        "after an unclean one elects broker 1, the last known leader"
+    ]
+
+
+def test_without_elr_the_last_isr_member_is_elected_however_it_stopped() -> None:
+    found = advice(an_offline_partition(isr=(1,), elr=None, last_known_elr=None, offline=(1, 3)))
+    assert list(found) == [1, 3]
+    assert will(found[1]) == ["orders-0: elects broker 1, of the ISR or ELR"]
+    assert will(found[3]) == ["orders-0: elects nobody"]
+
+
+def test_brokers_rank_by_leaderships_then_eligibility_then_replicas_then_id() -> None:
+    assert order(
+        an_offline_partition(partition=0, replicas=(1, 2, 3, 4), elr=(2, 3), last_known_elr=(), offline=(1, 2, 3, 4)),
+        an_offline_partition(partition=1, replicas=(1, 4), elr=(4,), last_known_elr=(4,), offline=(1, 4)),
+        an_offline_partition(partition=2, replicas=(1, 2), elr=(2,), last_known_elr=(), offline=(1, 2)),
+    ) == [4, 2, 3, 1]
+
+
+def test_partitions_that_come_back_anyway_need_no_broker() -> None:
+    assert order(an_offline_partition(elr=(1, 2), last_known_elr=(1,), offline=(1,))) == []
+    assert order(an_offline_partition(elr=(), last_known_elr=(3,), offline=(1, 2))) == []
+
+
+def test_partitions_are_listed_up_to_the_limit_and_counted_beyond_it() -> None:
+    many = [an_offline_partition(partition=each, isr=(1,), elr=None, offline=(1,)) for each in range(30)]
+    (only,) = start_order(many, FENCED, most_partitions=2)
+    assert [each.topic_partition.partition for each in only.partitions] == [0, 1]
+    assert (only.replica_of, only.always_back) == (30, 30)
+
+
+def test_in_words() -> None:
+    found = advice(ONLY_THREE_IS_UP, an_offline_partition(partition=1, isr=(1,), elr=(), offline=(1, 4)))
+    assert in_words(found[1]) == (
+        "broker 1: last leader of 2, in the ISR or ELR of 2, alone for 1, replica of 2 partitions; "
+        "1 partition back as soon as it returns, whoever holds more; "
+        "1 partition back only if it was stopped cleanly: otherwise it leaves the ELR; "
+        "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
+    )
+
+
+def test_a_broker_that_brings_nothing_back_by_itself() -> None:
+    found = advice(an_offline_partition(elr=(), last_known_elr=(), offline=(1, 2)))
+    assert in_words(found[1]) == (
+        "broker 1: last leader of 0, in the ISR or ELR of 0, replica of 1 partition; "
+        "its return brings none of them back: the controller does not elect it, but it can then be compared"
+    )
+
+
+def test_an_unfenced_broker_lost_a_log_dir_and_an_unknown_one_is_named_so() -> None:
+    online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
+    first, second = start_order([ONLY_THREE_IS_UP], [online])
+    assert "it is not fenced, but a log dir of it is offline: mend that, then restart it" in in_words(first)
+    assert "the controller does not know it" in in_words(second)
+
+
+members = st.lists(st.integers(1, 4), unique=True, max_size=3)
+
+
+@given(
+    st.lists(
+        st.builds(
+            an_offline_partition,
+            replicas=st.permutations(range(1, 5)),
+            isr=members,
+            elr=st.none() | members,
+            last_known_elr=st.none() | members,
+            offline=members,
+        )
+    )
+)
+def test_every_broker_that_is_away_is_there_once_and_every_count_within_its_replicas(
+    partitions: list[PartitionState],
+) -> None:
+    found = start_order(partitions, FENCED)
+    away = {each for partition in partitions for each in partition.offline_replicas}
+    assert len(found) == len({each.broker_id for each in found})
+    assert {each.broker_id for each in found} <= away
+    for each in found:
+        assert each.only_eligible_for <= each.eligible_for <= each.replica_of <= len(partitions)
+        assert each.always_back + each.back_after_clean_stop <= each.replica_of
+        assert in_words(each)

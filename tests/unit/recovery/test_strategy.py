@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The strategies, read against KIP-966's list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import (
+    KipRule,
+    Step,
+    Strategy,
+    rule_on,
+)
+from unit.recovery.wreckage import an_offline_partition
+
+NONE, BALANCED, AGGRESSIVE = Strategy.NONE, Strategy.BALANCED, Strategy.AGGRESSIVE
+
+# What the metadata says on 4.x with ELR after the last leader, 1, was killed; and with ELR off.
+WITH_ELR: dict[str, Any] = {"isr": (), "elr": (1,), "last_known_elr": (1,)}
+WITHOUT_ELR: dict[str, Any] = {"isr": (1,), "elr": None, "last_known_elr": None}
+ELR_OFF: dict[str, Any] = {"isr": (1,), "elr": (), "last_known_elr": ()}
+ELR_LEFT: dict[str, Any] = {"isr": (), "elr": (), "last_known_elr": (1,)}
+NOTHING_KNOWN: dict[str, Any] = {"isr": (), "elr": (), "last_known_elr": ()}
+
+
+class Row(NamedTuple):
+    """A partition, and what must be ruled on it."""
+
+    name: str
+    strategies: Iterable[Strategy]
+    partition: dict[str, Any]
+    acceptable: set[int]
+    answered: set[int]
+    step: Step
+    rule: str
+    awaited: tuple[int, ...] = ()
+
+
+TABLE = [
+    Row("another ISR member is there", Strategy, {"isr": (1, 2)}, {2, 3}, {3}, Step.LEAVE, "1"),
+    Row("the last ISR member is back", Strategy, WITHOUT_ELR, {1, 2, 3}, {3}, Step.LEAVE, "1"),
+    Row("an unfenced ELR member", Strategy, {"elr": (1, 2)}, {2, 3}, {3}, Step.ORDINARY_ELECTION, "2"),
+    Row("fenced ELR, aggressive", [AGGRESSIVE], WITH_ELR, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "3.1"),
+    Row("fenced ELR", [BALANCED, NONE], WITH_ELR, {2, 3}, {2, 3}, Step.WAIT, "3.2", (1,)),
+    Row("last ISR, aggressive", [AGGRESSIVE], WITHOUT_ELR, {2, 3}, {2}, Step.UNCLEAN_RECOVERY, "3.1"),
+    Row("last ISR, ELR unknown", [BALANCED, NONE], WITHOUT_ELR, {2, 3}, {2, 3}, Step.WAIT, "3.2", (1,)),
+    Row("last ISR, ELR off", [BALANCED, NONE], ELR_OFF, {2, 3}, {2, 3}, Step.WAIT, "3.2", (1,)),
+    Row("no ELR, aggressive", [AGGRESSIVE], ELR_LEFT, {2, 3}, {2}, Step.UNCLEAN_RECOVERY, "4.1"),
+    Row("no ELR, none", [NONE], ELR_LEFT, {1, 2, 3}, {1, 2, 3}, Step.NEVER, "4.3"),
+    Row("last known ELR told", [BALANCED], ELR_LEFT, {1, 2}, {1}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("last known ELR fenced", [BALANCED], ELR_LEFT, {2, 3}, {1, 2, 3}, Step.WAIT, "4.2", (1,)),
+    Row("last known ELR silent", [BALANCED], ELR_LEFT, {1, 2, 3}, {2, 3}, Step.WAIT, "4.2", (1,)),
+    Row("one fenced, one silent", [BALANCED], {"last_known_elr": (1, 2)}, {2, 3}, {3}, Step.WAIT, "4.2", (1, 2)),
+    Row("nothing known, one silent", [BALANCED], NOTHING_KNOWN, {1, 2, 3}, {2, 3}, Step.WAIT, "4.2", (1,)),
+    Row("nothing known, all told", [BALANCED], NOTHING_KNOWN, {1, 2, 3}, {1, 2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
+]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_the_table(row: Row) -> None:
+    for strategy in row.strategies:
+        ruling = rule_on(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered)
+        assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
+        assert all(str(broker_id) in ruling.reason for broker_id in row.awaited)
+
+
+def test_a_wait_says_for_whom_and_why() -> None:
+    partition = an_offline_partition(last_known_elr=(1, 2))
+    assert rule_on(BALANCED, partition, {2, 3}, {3}).reason == (
+        "no replica is known to hold all committed records, and balanced first compares the last known ELR: "
+        "broker 1 cannot lead now (fenced, or its log dir offline); broker 2 can lead but did not tell what it holds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("topic", "broker", "strategy"),
+    [
+        (None, None, BALANCED),
+        (None, False, BALANCED),
+        (None, True, AGGRESSIVE),
+        (False, True, BALANCED),
+        (True, False, AGGRESSIVE),
+    ],
+)
+def test_from_config(topic: bool | None, broker: bool | None, strategy: Strategy) -> None:
+    assert Strategy.from_config(topic, broker) is strategy
+
+
+broker_ids = st.integers(min_value=0, max_value=4)
+members = st.lists(broker_ids, unique=True, max_size=3)
+brokers = st.frozensets(broker_ids)
+partitions = st.builds(
+    an_offline_partition,
+    replicas=st.permutations(range(5)),
+    isr=members,
+    elr=st.none() | members,
+    last_known_elr=st.none() | members,
+)
+
+
+@given(strategy=st.sampled_from(Strategy), partition=partitions, acceptable=brokers, answered=brokers)
+def test_there_is_one_ruling_for_every_partition_without_a_leader(
+    strategy: Strategy, partition: PartitionState, acceptable: frozenset[int], answered: frozenset[int]
+) -> None:
+    ruling = rule_on(strategy, partition, acceptable, answered)
+    members_back = acceptable & {*partition.isr, *(partition.elr or ())}
+    assert ruling.reason
+    assert (ruling.step is Step.WAIT) == bool(ruling.awaited)
+    assert (ruling.step in (Step.LEAVE, Step.ORDINARY_ELECTION)) == bool(members_back)
+    if ruling.step is Step.UNCLEAN_RECOVERY:
+        last_known = set(partition.last_known_elr or partition.replicas)
+        assert strategy is AGGRESSIVE or (strategy is BALANCED and acceptable & answered >= last_known)
+    if strategy is AGGRESSIVE:
+        assert ruling.step is Step.UNCLEAN_RECOVERY or members_back
+
+
+@given(partition=partitions, acceptable=brokers, answered=brokers)
+def test_each_strategy_recovers_what_the_more_careful_one_does(
+    partition: PartitionState, acceptable: frozenset[int], answered: frozenset[int]
+) -> None:
+    recovers = [
+        rule_on(each, partition, acceptable, answered).step is Step.UNCLEAN_RECOVERY
+        for each in (NONE, BALANCED, AGGRESSIVE)
+    ]
+    assert recovers == sorted(recovers)

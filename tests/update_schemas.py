@@ -1,0 +1,40 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Write docs/schemas/ from the collection.
+
+``PYTHONPATH=.venv/collections .venv/bin/python tests/update_schemas.py``
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.leadership_report import (
+    LEADERSHIP_REPORT,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.partitions_file import PARTITIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.plan_file import PLAN_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.report_file import REPORT_FILE
+
+DIRECTORY = Path(__file__).parents[1] / "docs" / "schemas"
+
+
+def published() -> dict[Path, str]:
+    """What is in each file of docs/schemas/."""
+    schemas = {
+        "leadership-report": LEADERSHIP_REPORT,
+        "partitions-file": PARTITIONS_FILE,
+        "plan-file": PLAN_FILE,
+        "quorum-report": QUORUM_REPORT,
+        "report-file": REPORT_FILE,
+    }
+    return {DIRECTORY / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+
+
+if __name__ == "__main__":
+    for path, text in published().items():
+        path.write_text(text, encoding="utf-8")
