@@ -1,0 +1,79 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gathering: what the survivors of offline partitions hold, by the pipeline and by bare requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+    settings_from,
+    write_settings_reference,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import (
+    make_class_archive,
+    spark_session,
+)
+from bench.baselines import raw_gather
+from bench.kit.row import CannotMeasureError, Options, Row, Timing
+from bench.kit.timing import in_turns, timed
+from bench.kit.worlds import offline_cluster
+from lab import Cluster
+
+_DURATION_MS = 60_000
+Replicas = dict[tuple[int, int], raw_gather.Held]
+"""By (broker, partition)."""
+
+
+def run(options: Options) -> Iterator[Row]:
+    """A gather in a running Spark session, with the class archive: the first (its workers start) and later ones."""
+    make_class_archive()
+    with offline_cluster(options.partitions) as (cluster, _offline), TemporaryDirectory() as directory:
+        settings = settings_from({"bootstrap_servers": cluster.bootstrap()})
+        reference = Path(directory, "connection")
+        write_settings_reference(settings, reference)
+        with Wire(settings) as wire:
+            found = survey(wire)
+        with spark_session() as spark:
+            ours = partial(_by_pipeline, spark, str(reference), found)
+            raw = partial(_by_requests, cluster, found)
+            first = timed(ours)
+            _check_same(ours(), raw())
+            requests, later = in_turns(options.repeats, lambda: timed(raw), lambda: timed(ours))
+    replicas = f"{options.partitions} partitions on {len(cluster.brokers) - 1} brokers"
+    baseline = Timing(f"raw requests, {replicas}", requests)
+    yield Row(baseline, Timing("first gather of a session", [first]))
+    yield Row(baseline, Timing("later gather of a session", later))
+
+
+def _by_pipeline(spark: SparkSession, reference: str, found: Survey) -> pa.Table:
+    return gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+
+
+def _by_requests(cluster: Cluster, found: Survey) -> Replicas:
+    held: Replicas = {}
+    epochs = {state.partition: state.leader_epoch for state in found.offline}
+    for broker in cluster.live_brokers:
+        answers = raw_gather.gather(broker.host, broker.ports["PLAINTEXT"], found.offline[0].topic, epochs)
+        held.update({(broker.node_id, number): answer for number, answer in answers.items()})
+    return held
+
+
+def _check_same(gathered: pa.Table, held: Replicas) -> None:
+    """Raises CannotMeasureError when the two tell different things."""
+    columns = ("broker_id", "partition", "log_end_offset", "last_written_epoch")
+    rows = zip(*(gathered.column(name).to_pylist() for name in columns), strict=True)
+    told = {(broker, number): (end, epoch) for broker, number, end, epoch in rows if end is not None}
+    if told != held:
+        raise CannotMeasureError(f"pipeline and raw requests differ: {len(told)} and {len(held)} replicas")

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A healthy cluster: what the recovery playbook costs where there is nothing to recover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.kit.playbooks import timed_playbook
+from bench.kit.row import Options, Row, Timing
+from bench.kit.timing import in_turns
+from lab import Cluster
+from lab.playbook import RECOVER
+
+_GOAL = 1.5
+_FEW = 3
+_PING = str(Path(__file__).with_name("ping.yml"))
+
+
+def run(options: Options) -> Iterator[Row]:
+    """The recovery playbook against a playbook of one ansible.builtin.ping, on a small and on a large cluster."""
+    with Cluster(heap="1g") as cluster:
+        for partitions in (_FEW, options.partitions):
+            cluster.client.create_topic(f"healthy-{partitions}", dict.fromkeys(range(partitions), (1, 2, 3)))
+            yield _row(cluster, partitions, options.repeats)
+
+
+def _row(cluster: Cluster, partitions: int, repeats: int) -> Row:
+    variables = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "unclean_recovery_all_offline_partitions": True,
+        "unclean_recovery_automated_recovery": True,
+    }
+    pings, looks = in_turns(
+        repeats, lambda: timed_playbook(_PING, variables), lambda: timed_playbook(RECOVER, variables)
+    )
+    return Row(
+        baseline=Timing("playbook of one ping", pings),
+        measured=Timing(f"recovery playbook, {partitions} partitions, all well", looks),
+        goal=_GOAL,
+    )

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Starts Spark, gathers from made-up brokers, ranks, and says when: ``python -m bench.kit.first_ranked``.
+
+With ``plain`` it is PySpark as it comes, with ``ours`` the collection's session. The rest is the same to the letter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import ranked_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+
+STARTED = "session started"
+RANKED = "first ranked result"
+
+_BROKERS = (1, 2)
+_TOPIC = "bench"
+_DURATION_MS = 60_000
+
+
+def main(kind: str, partitions: int) -> None:
+    """Print STARTED and RANKED, each when it is so."""
+    with spark_session() if kind == "ours" else SparkSession.builder.getOrCreate() as spark:
+        print(STARTED, flush=True)
+        brokers = [
+            Broker(broker_id, "made-up.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
+            for broker_id in _BROKERS
+        ]
+        states = [
+            PartitionState(_TOPIC, number, "", -1, 0, _BROKERS, (), None, None, ()) for number in range(partitions)
+        ]
+        logs = gather(spark, "", brokers, states, _DURATION_MS, ask=_answer)
+        best = next(ranked_partitions(ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)))).candidates[0]
+        assert best.broker_id == max(_BROKERS), best
+        print(RANKED, flush=True)
+
+
+def _answer(
+    settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+) -> list[ReplicaLog]:
+    """What a broker would say at once: the higher its id, the longer its logs."""
+    end = broker.broker_id
+    return [
+        ReplicaLog(each.topic, each.partition, broker.broker_id, 0, end, 0, 0, (EpochEnd(0, end),))
+        for each in partitions
+    ]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

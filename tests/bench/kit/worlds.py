@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clusters to measure on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.kit.row import CannotMeasureError
+from lab import Cluster
+from lab.scenarios import Offline, diverged
+from lab.waiting import wait_until
+
+_TOPIC = "bench"
+_SECONDS_TO_AGREE = 60.0
+
+
+@contextmanager
+def offline_cluster(partitions: int) -> Iterator[tuple[Cluster, Offline]]:
+    """A new cluster of three brokers, one of them killed, with so many offline partitions. Each looks like the next."""
+    with Cluster(heap="1g") as cluster:
+        yield cluster, diverged(cluster, _TOPIC, partitions)
+
+
+def check_led_by(cluster: Cluster, offline: Offline, leader: int) -> None:
+    """Raises CannotMeasureError unless this broker comes to lead every partition, in the replica order of before."""
+
+    def is_reached() -> bool:
+        states = cluster.client.describe(offline.topic).values()
+        return {(state.leader, state.replicas) for state in states} == {(leader, offline.replicas)}
+
+    try:
+        wait_until(is_reached, _SECONDS_TO_AGREE, what=f"broker {leader} leads every partition of {offline.topic}")
+    except TimeoutError as error:
+        raise CannotMeasureError(str(error)) from None

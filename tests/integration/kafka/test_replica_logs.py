@@ -1,0 +1,172 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What replicas tell of themselves, and what is told of those that do not (fault matrix, group C)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from lab import Cluster, wait_until
+from lab.faults import AbsurdLength, Before, DropAfterRequest, Fault, Rewrite, TruncateResponse, WrongCorrelationId
+
+_LIST_OFFSETS, _FETCH = 2, 1
+_LIMIT_MS = 2000
+_TOPIC = "held"
+_ASKED = [TopicPartition(_TOPIC, 0), TopicPartition(_TOPIC, 1)]
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_version: str) -> Iterator[Cluster]:
+    with Cluster(kafka_version, brokers=2, proxied=True) as started:
+        started.client.create_topic(_TOPIC, {0: [1, 2], 1: [1, 2]})
+        started.client.produce(_TOPIC, [0], 7)
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def no_faults(cluster: Cluster) -> Iterator[None]:
+    yield
+    cluster.proxy.clear()
+
+
+@pytest.fixture
+def settings(cluster: Cluster) -> ConnectionSettings:
+    return settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": _LIMIT_MS})
+
+
+@pytest.fixture
+def follower(settings: ConnectionSettings) -> Broker:
+    with Wire(settings) as wire:
+        # Before Kafka 4.0 a broker is not listed while it is fenced, as one that a test has just thawed still is.
+        wait_until(lambda: len(describe_cluster(wire).registrations) == 2, 30, what="both brokers are listed")
+        found = describe_cluster(wire).registrations[1]
+    return Broker(
+        found.broker_id, found.address.host, found.address.port, None, is_fenced=False, state=BrokerState.ONLINE
+    )
+
+
+def _probe(settings: ConnectionSettings, broker: Broker, seconds: float = 4.0) -> list[ReplicaLog]:
+    began = time.monotonic()
+    rows = probe_replicas(settings, broker, _ASKED, began + seconds)
+    assert time.monotonic() - began < seconds * 1.1
+    assert [TopicPartition(row.topic, row.partition) for row in rows] == _ASKED
+    return rows
+
+
+def test_a_follower_tells_what_it_holds(settings: ConnectionSettings, follower: Broker, cluster: Cluster) -> None:
+    full, empty = _probe(settings, follower)
+    assert (full.log_start_offset, full.log_end_offset, full.last_written_epoch) == (0, 7, 0)
+    assert full.lineage == (EpochEnd(0, 7),)
+    assert full.size_bytes is not None
+    assert full.size_bytes > 0
+    assert full.cause is None
+    assert (empty.log_end_offset, empty.last_written_epoch, empty.lineage, empty.cause) == (0, None, (), None)
+    assert cluster.proxy.write_requests() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        (TruncateResponse(), Cause.DISCONNECTED),
+        (WrongCorrelationId(), Cause.BAD_ANSWER),
+        (AbsurdLength(), Cause.BAD_ANSWER),
+        (DropAfterRequest(), Cause.DISCONNECTED),
+    ],
+)
+def test_broken_answers(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker, fault: Fault, cause: Cause
+) -> None:
+    with cluster.proxy.inject(fault, api_key=_LIST_OFFSETS):
+        assert {row.cause for row in _probe(settings, follower)} == {cause}
+    # Tried again until the deadline, so a fault that passes leaves no trace.
+    with cluster.proxy.inject(fault, api_key=_LIST_OFFSETS, times=1):
+        assert {row.cause for row in _probe(settings, follower)} == {None}
+
+
+def _without_first(partitions: list[Any]) -> None:
+    partitions.pop(0)
+
+
+def _first_twice(partitions: list[Any]) -> None:
+    partitions.append(partitions[0])
+
+
+def _unknown_code(partitions: list[Any]) -> None:
+    partitions[0].error_code = 31999
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_without_first, (Cause.BAD_ANSWER, "left it out")),
+        (_first_twice, (Cause.BAD_ANSWER, "2 times")),
+        (_unknown_code, (Cause.ERROR, "31999")),
+    ],
+)
+def test_lying_answers_spoil_one_partition(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker, change: Any, found: tuple[Cause, str]
+) -> None:
+    def lie(response: Any) -> None:
+        partitions = response.topics[0].partitions
+        # The question for log ends is about both; the one for log starts only about what is left unspoilt.
+        if len(partitions) == len(_ASKED):
+            change(partitions)
+
+    with cluster.proxy.inject(Rewrite(lie), api_key=_LIST_OFFSETS):
+        rows = _probe(settings, follower)
+    (spoilt,) = (row for row in rows if row.cause is not None)
+    assert spoilt.cause is found[0]
+    assert found[1] in spoilt.error
+
+
+def test_another_broker_at_the_address(settings: ConnectionSettings, follower: Broker) -> None:
+    impostor = Broker(1, follower.host, follower.port, None, is_fenced=False, state=BrokerState.ONLINE)
+    assert {row.cause for row in _probe(settings, impostor)} == {Cause.WRONG_BROKER}
+
+
+def test_a_replica_that_the_broker_does_not_hold(settings: ConnectionSettings, follower: Broker) -> None:
+    rows = probe_replicas(settings, follower, [*_ASKED, TopicPartition("nowhere", 0)], time.monotonic() + 4)
+    assert [row.cause for row in rows] == [None, None, Cause.MISSING]
+
+
+def test_a_frozen_broker_is_hung(cluster: Cluster, settings: ConnectionSettings, follower: Broker) -> None:
+    with cluster.proxy.inject(Before(cluster.brokers[2].freeze), broker=2, api_key=_FETCH, times=1):
+        rows = _probe(settings, follower)
+    cluster.brokers[2].thaw()
+    assert {row.cause for row in rows} == {Cause.HUNG}
+    assert all("no answer" in row.error for row in rows)
+
+
+def test_a_broker_that_dies_during_the_gather_and_comes_back(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker
+) -> None:
+    def die() -> None:
+        cluster.brokers[2].kill()
+        cluster.brokers[2].start()
+
+    asked = len(cluster.proxy.requests())
+    with cluster.proxy.inject(Before(die), broker=2, api_key=_FETCH, times=1):
+        rows = _probe(settings, follower, seconds=60)
+    assert {row.cause for row in rows} == {None}
+    # What it said before it died is void: the offsets were asked for again.
+    offsets = [each for each in cluster.proxy.requests()[asked:] if each.api_key == _LIST_OFFSETS and each.broker == 2]
+    assert len(offsets) == 4
+
+
+def test_a_dead_broker_is_unreachable(cluster: Cluster, settings: ConnectionSettings, follower: Broker) -> None:
+    cluster.brokers[2].kill()
+    assert {row.cause for row in _probe(settings, follower, seconds=1.5)} == {Cause.UNREACHABLE}
+    cluster.brokers[2].start()

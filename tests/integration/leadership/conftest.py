@@ -1,0 +1,31 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One cluster for all tests of leadership. Each leaves the list empty and every broker up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import Cluster
+from lab.leadership import Operator
+
+SMALL = {"transaction.state.log.num.partitions": 3, "offsets.topic.num.partitions": 3}
+
+
+@pytest.fixture(scope="package")
+def cluster(kafka_version: str) -> Iterator[Cluster]:
+    with Cluster(kafka_version, brokers=4, proxied=True, properties=SMALL, controller_properties=SMALL) as started:
+        yield started
+
+
+@pytest.fixture
+def operator(cluster: Cluster, tmp_path: Path) -> Iterator[Operator]:
+    someone = Operator(cluster, tmp_path / "journal")
+    yield someone
+    cluster.proxy.clear()
+    someone.restore()

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where it is remembered, who holds it, and what is left when a run dies at any step."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import list_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import memory_path
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import read_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_store import (
+    HeldError,
+    TopicStore,
+    open_topic,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home
+from lab import Cluster
+from lab.faults import After, Before, Fault, Rewrite
+from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
+from lab.waiting import wait_until
+
+_PRODUCE, _INIT_PRODUCER_ID, _END_TXN = 0, 22, 26
+_INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
+_ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}
+_WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1)}
+_NOT_AUTHORISED = 53
+
+
+@pytest.fixture
+def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
+    """A topic of the test's own."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name).strip("-")
+    cluster.client.create_topic(name, _ORIGINAL)
+    return name
+
+
+def test_a_second_bastion_is_refused_and_told_who_is_first(
+    cluster: Cluster, operator: Operator, topic: str, tmp_path: Path
+) -> None:
+    other = Operator(cluster, tmp_path / "other bastion")
+    refusals = []
+
+    def meanwhile() -> None:
+        with pytest.raises(HeldError) as refused:
+            other.list(3)
+        refusals.append(str(refused.value))
+
+    with cluster.proxy.inject(Before(meanwhile), api_key=_ALTER_PARTITION_REASSIGNMENTS, times=1):
+        operator.list(1)
+    assert "(process " in refusals[0]
+    assert orders(cluster, topic) == _WITHOUT_1
+    # From anywhere else all of it can be undone.
+    other.restore()
+    assert orders(cluster, topic) == _ORIGINAL
+
+
+def test_who_was_taken_for_dead_writes_nothing_any_more(cluster: Cluster, operator: Operator) -> None:
+    with Wire(operator.settings) as wire:
+        living = {each.broker_id: each.address for each in describe_cluster(wire).registrations}
+        with open_topic(wire, living, MEMORY_TOPIC) as first:
+            second = TopicStore(operator.settings, MEMORY_TOPIC, lambda: read_topic(wire, living, MEMORY_TOPIC))
+            for _again in range(2):
+                with pytest.raises(HeldError, match=r"took over .*\(process"):
+                    first.write(list_changes(first.memory))
+            second.close()
+
+
+def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator: Operator, topic: str) -> None:
+    operator.list(1)
+
+    def refuse(response: Any) -> None:
+        response.error_code = _NOT_AUTHORISED
+
+    file = memory_path(str(operator.journal_dir), cluster.cluster_id)
+    with cluster.proxy.inject(Rewrite(refuse), api_key=_INIT_PRODUCER_ID):
+        result = operator.list(2)
+    assert result.home == str(file)
+    assert "on this host only" in result.warnings[0]
+    assert orders(cluster, topic) == {0: (3, 1, 2), 1: (3, 2, 1)}
+    assert result.after.brokers == (1, 2)
+    assert file.exists()
+
+    back = operator.take_off(2)
+    assert back.home == f"topic {MEMORY_TOPIC}"
+    assert orders(cluster, topic) == _WITHOUT_1
+    assert not file.exists()
+    operator.restore()
+    assert orders(cluster, topic) == _ORIGINAL
+
+
+def test_the_file_by_itself(cluster: Cluster, operator: Operator, topic: str) -> None:
+    operator.run(Change.PRESENT, 1, memory=Home.FILE)
+    assert orders(cluster, topic) == _WITHOUT_1
+    file = memory_path(str(operator.journal_dir), cluster.cluster_id)
+    assert file.stat().st_mode & 0o777 == 0o600
+    operator.run(Change.EXACT, memory=Home.FILE)
+    assert orders(cluster, topic) == _ORIGINAL
+    assert not file.exists()
+
+
+def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
+    operator.list(1)
+    with pytest.raises(JournalError, match="go on with it"):
+        operator.run(Change.PRESENT, 2, memory=Home.FILE)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a run dies: at the ``number``-th request of a kind, before the broker gets it or after it answered."""
+
+    name: str
+    when: Callable[[Callable[[], object]], Fault]
+    api_key: int
+    number: int = 1
+
+
+_STEPS = [
+    Step("before-the-lock", Before, _INIT_PRODUCER_ID),
+    Step("holding-the-lock", After, _INIT_PRODUCER_ID),
+    Step("before-the-list-is-remembered", Before, _END_TXN, 2),
+    Step("before-the-config", Before, _INCREMENTAL_ALTER_CONFIGS),
+    Step("after-the-config", After, _INCREMENTAL_ALTER_CONFIGS),
+    Step("before-the-orders-are-remembered", Before, _PRODUCE, 4),
+    Step("before-the-reorder", Before, _ALTER_PARTITION_REASSIGNMENTS),
+    Step("after-the-reorder", After, _ALTER_PARTITION_REASSIGNMENTS),
+    Step("before-the-end", Before, _END_TXN, 5),
+]
+
+
+@pytest.mark.parametrize("step", _STEPS, ids=lambda step: step.name)
+def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, step: Step) -> None:
+    """SIGKILL while listing, then while restoring; then a run to the end each time."""
+    topic = f"killed-{step.name}"
+    cluster.client.create_topic(topic, _ORIGINAL)
+    _kill_at(step, operator, "list(1)")
+    operator.list(1)
+    assert orders(cluster, topic) == _WITHOUT_1
+    _kill_at(step, operator, "take_off(1)")
+    operator.take_off(1)
+    assert orders(cluster, topic) == _ORIGINAL
+    assert not operator.take_off(1).outcomes
+
+
+def test_killed_while_another_replica_is_first_for_an_election(cluster: Cluster, operator: Operator) -> None:
+    """From another bastion, too: the order is remembered where all of them are."""
+    topic = "killed-detour"
+    cluster.client.create_topic(topic, {0: (1, 4, 3)})
+    cluster.brokers[4].kill()
+    try:
+        wait_until(lambda: 4 not in cluster.client.describe(topic)[0].isr, what="4 leaves the ISR")
+        operator.list(1)
+        _kill_at(Step("first", After, _ALTER_PARTITION_REASSIGNMENTS), operator, "move_leaders(away_from=1)")
+        wait_until(lambda: orders(cluster, topic) == {0: (3, 4, 1)}, what="3 was put first")
+        operator.list()
+        assert orders(cluster, topic) == {0: (4, 3, 1)}
+        operator.move_leaders(away_from=1)
+        assert (orders(cluster, topic), leaders(cluster, topic)) == ({0: (4, 3, 1)}, {0: 3})
+    finally:
+        cluster.brokers[4].start()
+    operator.restore()
+    assert orders(cluster, topic) == {0: (1, 4, 3)}
+    wait_in_sync(cluster, topic)
+
+
+def _kill_at(step: Step, operator: Operator, call: str) -> None:
+    process: subprocess.Popen[bytes] | None = None
+    seen = 0
+
+    def kill() -> None:
+        nonlocal seen
+        seen += 1
+        if seen == step.number and process is not None:
+            process.kill()
+            process.wait()
+
+    with operator.cluster.proxy.inject(step.when(kill), api_key=step.api_key):
+        process = operator.in_process(call)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(60)
+    assert process.returncode == -signal.SIGKILL, f"it ended with {process.returncode} after {seen} requests"

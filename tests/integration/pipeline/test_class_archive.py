@@ -1,0 +1,35 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The class archive's whole life, with real JVMs: recorded by the first session, mapped by the second."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_SESSION = """
+import pathlib
+from pyspark import SparkContext
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+with spark_session(wait_for_class_archive=True) as spark:
+    assert spark.range(3).count() == 3
+    print(pathlib.Path(f"/proc/{SparkContext._gateway.proc.pid}/maps").read_text())
+"""
+
+
+def test_the_first_session_records_what_the_second_maps(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path)}
+    maps = [
+        subprocess.run(
+            [sys.executable, "-c", _SESSION], env=environment, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+        for _time in range(2)
+    ]
+    [archive] = (tmp_path / "kafkaops.recovery").iterdir()
+    assert archive.suffix == ".jsa"
+    assert str(archive) not in maps[0]
+    assert str(archive) in maps[1]

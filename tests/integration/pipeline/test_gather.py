@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Spark's tasks ask real brokers: what they tell is what the brokers hold, in time, and without a secret on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+    ConnectionSettings,
+    settings_from,
+    write_settings_reference,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import ranked_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import SparkOptions, spark_session
+from lab import Cluster, scenarios
+
+_PASSWORD = "a-password-that-occurs-nowhere-else"
+_DURATION_MS = 15_000
+
+
+@pytest.fixture(scope="module")
+def event_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("event-logs")
+
+
+@pytest.fixture(scope="module")
+def spark(event_logs: Path) -> Iterator[SparkSession]:
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": event_logs.as_uri(),
+    }
+    with spark_session(SparkOptions(conf=conf)) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_version: str) -> Iterator[Cluster]:
+    with Cluster(kafka_version, listeners=("SASL_PLAINTEXT",), users={"alice": _PASSWORD}) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def offline(cluster: Cluster) -> scenarios.Offline:
+    return scenarios.longer_log_of_older_epoch(cluster, "orders", 20)
+
+
+@pytest.fixture
+def settings(cluster: Cluster) -> ConnectionSettings:
+    return settings_from(
+        {
+            "bootstrap_servers": cluster.bootstrap(),
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "SCRAM-SHA-256",
+            "sasl_username": "alice",
+            "sasl_password": _PASSWORD,
+        }
+    )
+
+
+@pytest.fixture
+def reference(settings: ConnectionSettings, tmp_path: Path) -> str:
+    path = tmp_path / "settings.json"
+    write_settings_reference(settings, path)
+    return str(path)
+
+
+@pytest.fixture
+def found(settings: ConnectionSettings, offline: scenarios.Offline) -> Survey:
+    with Wire(settings) as wire:
+        return survey(wire)
+
+
+def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_told(
+    spark: SparkSession, reference: str, found: Survey, offline: scenarios.Offline
+) -> None:
+    logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+    partitions = [*ranked_partitions(ranked(spark.createDataFrame(logs)))]
+    assert [each.topic_partition.partition for each in partitions] == [*offline.partitions]
+    for partition in partitions:
+        best, other = partition.candidates
+        ends = {each.broker_id: each.log_end_offset for each in partition.candidates}
+        assert best.broker_id == offline.best
+        assert ends == offline.log_end_offsets
+        assert other.log_end_offset > best.log_end_offset
+        assert other.explanation.startswith(
+            f"rank 2: last written epoch {other.last_written_epoch} < {best.last_written_epoch} "
+            f"of broker {best.broker_id}"
+            f", although its log is longer ({other.log_end_offset} > {best.log_end_offset})"
+        )
+        [dead] = partition.silent
+        assert dead.broker_id == offline.replicas[0]
+
+
+def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
+    spark: SparkSession, cluster: Cluster, reference: str, found: Survey, offline: scenarios.Offline
+) -> None:
+    frozen = offline.best
+    cluster.brokers[frozen].freeze()
+    try:
+        began = time.monotonic()
+        rows = gather(spark, reference, found.brokers, found.offline, _DURATION_MS).to_pylist()
+        took = time.monotonic() - began
+    finally:
+        cluster.brokers[frozen].thaw()
+    causes = {broker_id: {row["cause"] for row in rows if row["broker_id"] == broker_id} for broker_id in (1, 2, 3)}
+    [other] = {1, 2, 3} - {frozen, offline.replicas[0]}
+    assert causes[frozen] == {"hung"}
+    assert causes[other] == {None}
+    assert took <= _DURATION_MS / 1000 * 1.1
+
+
+def test_no_secret_is_in_spark_s_conf_or_event_log(
+    spark: SparkSession, reference: str, found: Survey, event_logs: Path
+) -> None:
+    gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+    conf = str(spark.sparkContext.getConf().getAll())
+    events = b"".join(file.read_bytes() for file in event_logs.rglob("*") if file.is_file())
+    assert b"kafka_replica_logs" in events
+    assert _PASSWORD.encode() not in events
+    assert _PASSWORD not in conf

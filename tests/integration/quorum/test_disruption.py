@@ -1,0 +1,178 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Controllers that are frozen, killed, cut off and wiped, in a static quorum. Each test leaves it healthy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_verdict import elections_allowed
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_voters import (
+    Membership,
+    VoterRefusedError,
+    plan_voter_change,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind, Severity
+from integration.quorum.watched import CHECK, LIMIT_MS, Quorum, found, has_pre_vote, kinds
+from lab.playbook import read_report, run_playbook
+from lab.quorum import Starve
+
+Fault = Callable[[Quorum, int], AbstractContextManager[None]]
+
+_SLACK_S = 2.0
+"""For what a busy machine takes besides waiting."""
+_SILENT = {Cause.HUNG}
+_GONE = {Cause.UNREACHABLE, Cause.DISCONNECTED}
+"""The proxy before a killed controller accepts connections, and closes them."""
+
+
+def _may_restart(seen: Assessment) -> dict[int, bool]:
+    return {each.node_id: each.allowed for each in seen.verdicts.restart}
+
+
+def test_a_healthy_quorum_has_no_finding(static: Quorum, kafka_version: str) -> None:
+    seen = static.look(window_ms=1500)
+    assert [(each.kind, each.severity) for each in seen.findings] == (
+        [] if has_pre_vote(kafka_version) else [(Kind.PRE_VOTE_MISSING, Severity.INFO)]
+    )
+    assert seen.kraft_version == 0
+    assert seen.metadata_version is not None
+    assert (seen.fetch_timeout_ms, seen.election_timeout_ms) == (2000, 1000)
+    assert [each.node_id for each in seen.controllers] == [101, 102, 103]
+    assert {each.supports_pre_vote for each in seen.controllers} == {has_pre_vote(kafka_version)}
+    assert [each.replica_id for each in seen.voters] == [101, 102, 103]
+    assert [each.replica_id for each in seen.observers] == [1]
+    assert seen.verdicts.elections.allowed
+    assert _may_restart(seen) == {101: True, 102: True, 103: True}
+
+
+def test_the_playbook_finds_nothing_and_writes_nothing(static: Quorum, kafka_version: str, tmp_path: Path) -> None:
+    report = tmp_path / "quorum.json"
+    before = static.look()
+    run = run_playbook(CHECK, {**static.variables(), "quorum_preflight_report_file": str(report)})
+    assert run.returncode == 0, run.output
+    assert run.counts["changed"] == 0
+    assert f"leader {before.leader_id}: LEO " in run.output
+    assert "elections may be asked for" in run.output
+    assert ("nothing is wrong with the quorum" in run.output) is has_pre_vote(kafka_version)
+    told = read_report(report)
+    assert [each["replicaId"] for each in told["voters"]] == [101, 102, 103]
+    assert told["verdicts"]["elections"] == {"allowed": True, "reasons": []}
+    assert static.look().leader_epoch == before.leader_epoch
+
+
+def test_the_same_is_seen_through_the_broker(static: Quorum) -> None:
+    seen = static.look(controllers=False)
+    assert seen.findings == ()
+    assert seen.controllers == ()
+    assert seen.verdicts.elections.allowed
+
+
+@pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
+def test_a_follower_that_is_frozen_or_killed(static: Quorum, fault: Fault, causes: set[Cause]) -> None:
+    lost, other = static.followers()
+    leader = static.leader()
+    with fault(static, lost):
+        seen, finding = static.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+        assert finding.evidence["since_fetch_ms"] > 2000
+        assert finding.evidence["answers_us"] is False
+        silent = found(seen, Kind.CONTROLLER_SILENT, lost)
+        assert silent is not None
+        assert silent.evidence["cause"] in causes
+        assert seen.verdicts.elections.allowed
+        assert _may_restart(seen) == {lost: True, leader: False, other: False}
+
+
+@pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
+def test_a_leader_that_is_frozen_or_killed(static: Quorum, fault: Fault, causes: set[Cause]) -> None:
+    lost = static.leader()
+    with fault(static, lost):
+        began = time.monotonic()
+        first = static.look()
+        # It has two addresses, its own and its proxy's: each costs one limit, whatever the broker waits for.
+        assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
+        assert found(first, Kind.CONTROLLER_SILENT, lost)
+        seen = static.look_until(
+            lambda seen: seen.leader_id not in (None, lost) and seen.verdicts.elections.allowed, "new leader"
+        )
+        assert found(seen, Kind.VOTER_NOT_FETCHING, lost)
+        assert {each.node_id: each.cause for each in seen.controllers}[lost] in causes
+        assert _may_restart(seen)[lost]
+        assert sum(_may_restart(seen).values()) == 1
+
+
+def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: str) -> None:
+    lost = static.followers()[0]
+    before = static.look()
+    with static.cluster.cut_off(lost):
+        if has_pre_vote(kafka_version):
+            seen, finding = static.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+            time.sleep(5)  # long enough for elections, were it to ask for them
+            seen = static.look()
+            assert Kind.EPOCH_AHEAD not in kinds(seen)
+        else:
+            seen, finding = static.wait_for(Kind.EPOCH_AHEAD, lost)
+            assert finding.evidence["epoch"] > finding.evidence["leader_epoch"]
+            assert found(seen, Kind.PRE_VOTE_MISSING, lost)
+        cut_off = found(seen, Kind.VOTER_NOT_FETCHING, lost)
+        assert cut_off is not None
+        assert cut_off.evidence["answers_us"] is True
+        assert "network" in cut_off.remedy
+        assert seen.leader_epoch == before.leader_epoch
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            watching = executor.submit(static.look, window_ms=4000)
+            time.sleep(1.0)
+            static.cluster.proxy.clear()
+            watched = watching.result()
+    churn = found(watched, Kind.EPOCH_CHURN, lost)
+    if has_pre_vote(kafka_version):
+        assert churn is None
+        assert static.wait_healthy().leader_epoch == before.leader_epoch
+    else:
+        assert churn is not None
+        assert churn.evidence["from_epoch"] == before.leader_epoch
+        assert churn.evidence["to_epoch"] > before.leader_epoch
+        assert not watched.verdicts.elections.allowed
+
+
+def test_a_voter_that_lost_its_disk(static: Quorum) -> None:
+    lost = static.followers()[0]
+    controller = static.cluster.controllers[lost]
+    with static.cluster.proxy.inject(Starve(lost)):
+        controller.kill()
+        controller.wipe()
+        controller.start()
+        seen, finding = static.wait_for(Kind.DISK_REPLACED, lost)
+        assert finding.severity is Severity.WARNING
+        assert finding.evidence["log_end_offset"] == 0
+        assert not any(allowed for node_id, allowed in _may_restart(seen).items() if node_id != lost)
+
+
+def test_two_of_three_lost_is_no_quorum(static: Quorum) -> None:
+    with static.killed(*static.followers()):
+        static.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
+        with static.wire() as wire:
+            began = time.monotonic()
+            verdict = elections_allowed(wire)
+            assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
+        assert not verdict.allowed
+        assert verdict.reasons[0].startswith("no quorum")
+        run = run_playbook(CHECK, static.variables())
+        assert run.returncode == 2
+        assert "no quorum" in run.output
+
+
+def test_a_static_quorum_takes_no_voters(static: Quorum) -> None:
+    with static.wire() as wire, pytest.raises(VoterRefusedError, match="static"):
+        plan_voter_change(wire, (), Membership.ABSENT, Voter(103, None))

@@ -1,0 +1,158 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Voters of a dynamic quorum, added and removed. Each test leaves it healthy."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.raft_voters import remove_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Endpoint, Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_voters import (
+    Membership,
+    VoterChange,
+    VoterRefusedError,
+    change_voters,
+    plan_voter_change,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind
+from integration.quorum.watched import Quorum, found
+from lab.playbook import run_playbook
+
+_AUTO_JOIN = "controller.quorum.auto.join.enable"
+_VERIFY_MS = 30_000
+_REPLACE = Path(__file__).with_name("replace_voter.yml")
+
+
+def _endpoint(quorum: Quorum, node_id: int) -> Endpoint:
+    (address,) = parse_addresses(quorum.cluster.advertised_controller(node_id))
+    return Endpoint("CONTROLLER", address.host, address.port)
+
+
+def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> VoterChange:
+    with quorum.wire() as wire:
+        asked = parse_addresses(quorum.cluster.controllers_at()) if controllers else ()
+        return plan_voter_change(wire, asked, membership, voter)
+
+
+def _changed(quorum: Quorum, membership: Membership, voter: Voter) -> None:
+    with quorum.wire() as wire:
+        change = plan_voter_change(wire, (), membership, voter)
+        change_voters(wire, (), change, verify_timeout_ms=_VERIFY_MS)
+
+
+def _voters_by_kafka(quorum: Quorum) -> str:
+    """The voters as Kafka's own tool tells them."""
+    tool = quorum.cluster.client.run_tool(
+        "org.apache.kafka.tools.MetadataQuorumCommand",
+        *("--bootstrap-server", quorum.cluster.bootstrap("INTERNAL"), "describe", "--replication"),
+    )
+    return "\n".join(line for line in tool.stdout.splitlines() if "Observer" not in line)
+
+
+def test_a_voter_with_a_new_disk_is_removed_and_added(dynamic: Quorum) -> None:
+    lost = dynamic.followers()[0]
+    controller = dynamic.cluster.controllers[lost]
+    controller.kill()
+    controller.wipe()
+    controller.start()
+    seen, finding = dynamic.wait_for(Kind.DISK_REPLACED, lost)
+    old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
+    assert old != new
+    assert found(seen, Kind.VOTER_NOT_FETCHING, lost) is None
+    assert [each.node_id for each in seen.verdicts.restart if each.allowed] == [lost]
+
+    endpoint = _endpoint(dynamic, lost)
+    run = run_playbook(
+        str(_REPLACE),
+        {
+            **dynamic.variables(),
+            "voter_id": lost,
+            "old_directory_id": old,
+            "new_directory_id": new,
+            "endpoints": [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}],
+        },
+    )
+    assert run.returncode == 0, run.output
+    voters = _voters_by_kafka(dynamic)
+    assert new in voters
+    assert old not in voters
+
+
+def test_a_new_voter_that_is_not_caught_up_is_refused(dynamic: Quorum) -> None:
+    new, other = dynamic.followers()
+    (directory_id,) = [each.directory_id for each in dynamic.look().voters if each.replica_id == new]
+    _changed(dynamic, Membership.ABSENT, Voter(new, None))
+    voter = Voter(new, None, (_endpoint(dynamic, new),))
+    with dynamic.frozen(new):
+        dynamic.look_until(
+            lambda seen: all(not each.is_caught_up for each in seen.observers if each.replica_id == new),
+            "lag of the new one",
+            controllers=False,
+        )
+        with pytest.raises(VoterRefusedError) as refused:
+            _planned(dynamic, Membership.PRESENT, voter)
+        # Frozen for a moment it lags; for longer it is not seen to fetch, and has no directory id to tell.
+        lags, is_silent = f"controller {new} is not caught up", f"no observer {new} that fetches"
+        assert refused.value.reasons[0].startswith(lags) or is_silent in refused.value.reasons[0]
+        with dynamic.frozen(other):
+            dynamic.look_until(
+                lambda seen: not seen.verdicts.elections.allowed, "lag of the other one", controllers=False
+            )
+            with pytest.raises(VoterRefusedError) as refused:
+                _planned(dynamic, Membership.PRESENT, Voter(new, directory_id, voter.endpoints))
+        assert "no quorum" in refused.value.reasons[0]
+    dynamic.look_until(
+        lambda seen: [each.allowed for each in seen.verdicts.addition] == [True], "the new one is caught up again"
+    )
+    _changed(dynamic, Membership.PRESENT, voter)
+
+
+def test_a_removal_that_would_cost_the_majority_is_refused(dynamic: Quorum) -> None:
+    lost, other = dynamic.followers()
+    with dynamic.frozen(lost):
+        dynamic.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+        with pytest.raises(VoterRefusedError, match=f"with voter {other} removed, 1 of 2 voters would be caught up"):
+            _planned(dynamic, Membership.ABSENT, Voter(other, None))
+        assert _planned(dynamic, Membership.ABSENT, Voter(lost, None)).is_needed
+
+
+def test_a_removed_voter_that_adds_itself_again(dynamic: Quorum) -> None:
+    node_id = dynamic.followers()[0]
+    controller = dynamic.cluster.controllers[node_id]
+    controller.properties[_AUTO_JOIN] = "true"
+    controller.restart()
+    seen = dynamic.wait_healthy()
+    (asked,) = [each for each in seen.controllers if each.node_id == node_id]
+    (voter,) = [each for each in seen.voters if each.replica_id == node_id]
+    if asked.auto_join:
+        with pytest.raises(VoterRefusedError, match="KAFKA-19850"):
+            _planned(dynamic, Membership.ABSENT, Voter(node_id, None), controllers=True)
+    with ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire:
+        watching = executor.submit(dynamic.look, window_ms=8000)
+        time.sleep(1.0)
+        (broker,) = parse_addresses(dynamic.cluster.bootstrap())
+        assert seen.cluster_id is not None
+        remove_voter(wire, broker, seen.cluster_id, Voter(node_id, voter.directory_id))
+        watched = watching.result()
+    joined = found(watched, Kind.VOTER_JOINED, node_id)
+    active = found(watched, Kind.REMOVED_VOTER_ACTIVE, node_id)
+    if asked.auto_join:
+        assert joined is not None
+        assert joined.evidence["was_removed_in_window"]
+    else:  # before Kafka 4.2
+        assert joined is None
+        assert active is not None
+        assert active.evidence["was_voter_in_window"]
+    controller.properties[_AUTO_JOIN] = "false"
+    controller.restart()
+    if not asked.auto_join:
+        dynamic.look_until(lambda seen: [each.allowed for each in seen.verdicts.addition] == [True], "caught up again")
+        _changed(dynamic, Membership.PRESENT, Voter(node_id, None, (_endpoint(dynamic, node_id),)))

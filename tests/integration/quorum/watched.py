@@ -1,0 +1,127 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A real quorum, seen through the code under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_observation import observe_quorum
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment, assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Finding, Kind
+from lab import wait_until
+from lab.quorum import QuorumCluster
+
+LIMIT_MS = 3000
+CHECK = "kafkaops.recovery.check_quorum"
+VOTERS = (101, 102, 103)
+_WITHIN_S = 60.0
+
+
+class Quorum:
+    """Three controllers and one broker."""
+
+    def __init__(self, cluster: QuorumCluster) -> None:
+        self.cluster = cluster
+
+    def wire(self) -> Wire:
+        return Wire(settings_from({"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": LIMIT_MS}))
+
+    def look(self, window_ms: int = 0, *, controllers: bool = True) -> Assessment:
+        """What is told of the quorum; without ``controllers``, through the broker alone."""
+        addresses = parse_addresses(self.cluster.controllers_at()) if controllers else []
+        with self.wire() as wire:
+            return assess(observe_quorum(wire, addresses, window_ms=window_ms))
+
+    def look_until(self, holds: Callable[[Assessment], object], what: str, *, controllers: bool = True) -> Assessment:
+        """The first look at which something holds."""
+
+        looks: list[Assessment] = []
+
+        def has_come() -> bool:
+            looks.append(self.look(controllers=controllers))
+            return bool(holds(looks[-1]))
+
+        try:
+            wait_until(has_come, _WITHIN_S, what=what)
+        except TimeoutError as error:
+            raise AssertionError(f"{error} Last look: {looks[-1]}") from None
+        return looks[-1]
+
+    def wait_for(self, kind: Kind, node_id: int) -> tuple[Assessment, Finding]:
+        """A look at which something is found about a controller, and what is found."""
+        if kind is not Kind.EPOCH_AHEAD:  # the broker can tell, and does not wait for a silent controller
+            self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}", controllers=False)
+        seen = self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}")
+        finding = found(seen, kind, node_id)
+        assert finding is not None
+        return seen, finding
+
+    def variables(self) -> dict[str, object]:
+        """How a role reaches it."""
+        return {
+            "kafka_bootstrap_servers": self.cluster.bootstrap(),
+            "kafka_bootstrap_controllers": self.cluster.controllers_at(),
+            "kafka_request_timeout_ms": LIMIT_MS,
+        }
+
+    @contextmanager
+    def frozen(self, node_id: int) -> Iterator[None]:
+        """A controller that keeps its connections, and answers nothing."""
+        self.cluster.controllers[node_id].freeze()
+        try:
+            yield
+        finally:
+            self.cluster.controllers[node_id].thaw()
+
+    @contextmanager
+    def killed(self, *node_ids: int) -> Iterator[None]:
+        """Controllers that are dead, and started again afterwards."""
+        controllers = [self.cluster.controllers[node_id] for node_id in node_ids]
+        for controller in controllers:
+            controller.kill()
+        try:
+            yield
+        finally:
+            for controller in controllers:
+                controller.start(wait=False)
+            for controller in controllers:
+                controller.wait_ready()
+
+    def leader(self) -> int:
+        leader = self.look().leader_id
+        assert leader is not None
+        return leader
+
+    def followers(self) -> list[int]:
+        leader = self.leader()
+        return [each for each in VOTERS if each != leader]
+
+    def wait_healthy(self) -> Assessment:
+        """Return once all three are voters and caught up, and nothing is found that is worse than an old release."""
+        return self.look_until(
+            lambda seen: (
+                len(seen.voters) == len(VOTERS)
+                and kinds(seen) <= {Kind.PRE_VOTE_MISSING}
+                and all(each.is_caught_up for each in seen.voters)
+            ),
+            "a healthy quorum",
+        )
+
+
+def kinds(seen: Assessment) -> set[Kind]:
+    return {each.kind for each in seen.findings}
+
+
+def found(seen: Assessment, kind: Kind, node_id: int) -> Finding | None:
+    return next((each for each in seen.findings if each.kind is kind and node_id in each.node_ids), None)
+
+
+def has_pre_vote(kafka_version: str) -> bool:
+    return int(kafka_version.partition(".")[0]) >= 4

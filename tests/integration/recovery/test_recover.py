@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the playbook is for: partitions without a leader come back on the replica that holds the most."""
+
+from __future__ import annotations
+
+from lab import Cluster, scenarios, wait_until
+from lab.playbook import statuses
+from lab.recovery import Recovery
+
+_NO_WRITES: list[object] = []
+
+
+def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
+    """ISR killed with -9, offline, recovered onto a non-ISR replica: the one that holds the most, not the first."""
+    offline = scenarios.diverged(cluster, "kip", partitions=3, config={"unclean.leader.election.enable": "false"})
+    before = cluster.client.describe("kip")
+    assert {state.leader for state in before.values()} == {None}
+
+    check = recovery.recover("--check")
+    assert check.returncode == 0, check.output
+    assert cluster.proxy.write_requests() == _NO_WRITES
+    assert {status for _topic, _number, status in statuses(recovery.report)} == {"would_recover"}
+    assert {each["designatedLeader"] for each in recovery.report["partitions"]} == {offline.best}
+
+    run = recovery.recover()
+    assert run.returncode == 0, run.output
+    assert run.counts["changed"] == 1
+    assert {status for _topic, _number, status in statuses(recovery.report)} == {"recovered"}
+    after = cluster.client.describe("kip")
+    assert {state.leader for state in after.values()} == {offline.best}
+    assert [state.replicas for state in after.values()] == [state.replicas for state in before.values()]
+    saved = [f"common-{number}" for number in range(10)] + [f"longer-{number}" for number in range(5)]
+    for partition in offline.partitions:
+        assert cluster.client.consume_all("kip", partition) == saved
+
+    cluster.proxy.clear()
+    again = recovery.recover()
+    assert again.returncode == 0, again.output
+    assert again.counts["changed"] == 0
+    assert cluster.proxy.write_requests() == _NO_WRITES
+
+
+def test_a_longer_log_of_an_older_epoch_loses(cluster: Cluster, recovery: Recovery) -> None:
+    offline = scenarios.longer_log_of_older_epoch(cluster, "epochs")
+    older = next(broker for broker in offline.log_end_offsets if broker != offline.best)
+    assert offline.log_end_offsets[older] > offline.log_end_offsets[offline.best]
+    run = recovery.recover()
+    assert run.returncode == 0, run.output
+    assert cluster.client.leader("epochs") == offline.best
+    (entry,) = recovery.report["partitions"]
+    ranked = {each["brokerId"]: each["rank"] for each in entry["candidates"]}
+    assert ranked == {offline.best: 1, older: 2}
+
+
+def test_a_leader_that_returns_between_plan_and_apply(cluster: Cluster, recovery: Recovery) -> None:
+    offline = scenarios.diverged(cluster, "returns")
+    plan = recovery.make_plan()
+    returned = cluster.brokers[offline.replicas[0]]
+    returned.start()
+    wait_until(lambda: cluster.client.leader("returns") == returned.node_id, 30, what="the last leader leads again")
+    run = recovery.carry_out(plan)
+    assert run.returncode == 0, run.output
+    assert run.counts["changed"] == 0
+    assert statuses(recovery.report) == [("returns", 0, "already_online")]
+    assert cluster.proxy.write_requests() == _NO_WRITES
+    assert cluster.client.leader("returns") == returned.node_id
+
+
+def test_no_replica_left_is_unrecoverable_and_blocks_nobody(cluster: Cluster, recovery: Recovery) -> None:
+    cluster.client.create_topic("lonely", {0: [1]})
+    offline = scenarios.diverged(cluster, "company")
+    run = recovery.recover()
+    assert run.returncode != 0
+    assert "Traceback" not in run.output
+    assert statuses(recovery.report) == [("company", 0, "recovered"), ("lonely", 0, "unrecoverable")]
+    assert cluster.client.leader("company") == offline.best
+    assert cluster.client.leader("lonely") is None
+
+
+def test_a_frozen_broker_is_named_and_the_rest_goes_on(cluster: Cluster, recovery: Recovery) -> None:
+    offline = scenarios.diverged(cluster, "frozen")
+    shorter = next(broker for broker in offline.log_end_offsets if broker != offline.best)
+    cluster.brokers[shorter].freeze()
+    run = recovery.recover(unclean_recovery_duration_ms=12000)
+    cluster.brokers[shorter].thaw()
+    assert run.returncode == 0, run.output
+    states = {each["brokerId"]: each["state"] for each in recovery.report["brokers"]}
+    assert states[shorter] == "hung"
+    (entry,) = recovery.report["partitions"]
+    assert entry["status"] == "recovered"
+    assert {each["brokerId"]: each["cause"] for each in entry["silent"]}[shorter] == "hung"
+    assert cluster.client.describe("frozen", broker=offline.best)[0].leader == offline.best

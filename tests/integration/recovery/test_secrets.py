@@ -1,0 +1,61 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A recovery over SASL and TLS, as loud as Ansible can be, with no secret in anything it leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import Cluster, scenarios
+from lab.playbook import statuses
+from lab.recovery import Recovery
+
+_PASSWORD = "p4ss-w0rd-of-al1ce"
+
+
+def test_scram_over_tls_leaves_no_secret(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, listeners=("SASL_SSL",), users={"alice": _PASSWORD}) as cluster:
+        offline = scenarios.diverged(cluster, "secret")
+        recovery = Recovery(cluster, tmp_path)
+        connection = {
+            "kafka_security_protocol": "SASL_SSL",
+            "kafka_sasl_mechanism": "SCRAM-SHA-512",
+            "kafka_sasl_username": "alice",
+            "kafka_ssl_cafile": str(cluster.certificates.ca),
+        }
+        # On the command line Ansible itself would show it; operators keep it in a vault file.
+        secrets = tmp_path / "secrets.yml"
+        secrets.write_text(f"kafka_sasl_password: {_PASSWORD}\n")
+        loud = ("-vvv", "--diff", "-e", f"@{secrets}")
+        evidence = tmp_path / "evidence"
+        plan = tmp_path / "plan.json"
+        planned = recovery.run(
+            *loud,
+            **connection,
+            unclean_recovery_all_offline_partitions=True,
+            unclean_recovery_show_replica_info=True,
+            unclean_recovery_manual_output_file=str(plan),
+            unclean_recovery_evidence_dir=str(evidence),
+        )
+        assert planned.returncode == 0, planned.output
+        done = recovery.carry_out(plan, *loud, **connection)
+        assert done.returncode == 0, done.output
+        assert statuses(recovery.report) == [("secret", 0, "recovered")]
+        assert cluster.client.describe("secret", broker=offline.best)[0].leader == offline.best
+
+        wrong = tmp_path / "wrong.yml"
+        wrong.write_text(f"kafka_sasl_password: not-{_PASSWORD}\n")
+        refused = recovery.recover("-vvv", "-e", f"@{wrong}", **connection)
+        assert refused.returncode != 0
+        assert "check the credentials for SCRAM-SHA-512" in refused.output
+        assert "Traceback" not in refused.output
+
+    for run in (planned, done, refused):
+        assert _PASSWORD not in run.output
+    left_behind = [path for path in tmp_path.rglob("*") if path.is_file() and path not in (secrets, wrong)]
+    assert plan in left_behind
+    assert any(evidence in path.parents for path in left_behind)
+    for path in left_behind:
+        assert _PASSWORD.encode() not in path.read_bytes(), path

@@ -1,0 +1,39 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The start-order trap: with ELR, the last known leader is elected when it returns, whoever holds more (KIP-966)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from integration.strategies.on_call import OnCall
+from lab import Cluster, scenarios, wait_until
+
+
+@pytest.mark.parametrize("last_leader_first", [True, False])
+def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall, last_leader_first: bool) -> None:
+    """Where it comes first it leads at once; where a follower does, the partition waits for it, and is not lost."""
+    topic = f"trap-{last_leader_first}".lower()
+    offline = scenarios.diverged(cluster, topic)
+    last_leader, _shorter, longer = offline.replicas
+    cluster.brokers[longer].kill()
+    wait_until(lambda: longer in cluster.client.describe(topic)[0].offline_replicas, 60, what="two brokers are fenced")
+    found = on_call.look(topic)
+    first, second = start_order(found.without_leader, found.brokers)
+    assert [first.broker_id, second.broker_id] == [last_leader, longer]
+    assert "brings none of them back" in in_words(second)
+
+    if not last_leader_first:
+        cluster.brokers[longer].start()
+        (left,) = on_call.plan(Strategy.BALANCED, topic).left_alone
+        assert left.status is Status.REFUSED
+        assert cluster.client.leader(topic) is None
+    cluster.brokers[last_leader].start()
+    wait_until(lambda: cluster.client.leader(topic) == last_leader, 60, what="the last leader leads")
+    assert len(cluster.client.consume_all(topic, 0)) == 16, "nothing of common, longer and lost is missing"
