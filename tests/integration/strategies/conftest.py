@@ -17,8 +17,9 @@ from integration.strategies.on_call import OnCall
 from lab import Cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
+    """Not for the whole run: a process has one session at a time, and other rooms start their own."""
     with spark_session() as session:
         yield session
 
