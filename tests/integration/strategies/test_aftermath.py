@@ -19,12 +19,13 @@ from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, settings
 
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
-_DEAD, _FIRST, _SECOND = 1, 2, 3
 _RECORDS, _READ = 10, 1000
+_WRITER = "cashier"
+_LONGER_THAN_THE_TEST_MS = 600_000
 
 
 def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call: OnCall) -> None:
-    _lose_a_marker(cluster)
+    dead = _lose_a_marker(cluster)
     topics = ("payments", *_INTERNAL)
     found = on_call.look(*topics)
     assert {each.topic for each in found.without_leader} == set(topics)
@@ -42,31 +43,49 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     told = {each.kind: each.explanation for each in findings if each.topic == "payments"}
     assert f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond" in told[Kind.COMMITTED_BEYOND_END]
     assert "has an open transaction from offset 0 on" in told[Kind.OPEN_TRANSACTION]
-    assert f"replica {_DEAD} was silent" in told[Kind.WILL_TRUNCATE]
+    assert f"replica {dead} was silent" in told[Kind.WILL_TRUNCATE]
     assert Kind.NOT_KNOWN not in {each.kind for each in findings}
 
 
-def _lose_a_marker(cluster: Cluster) -> None:
-    """The records of a transaction reach all replicas, its COMMIT marker the last leader alone, which dies."""
-    cluster.client.create_topic("payments", {0: [_DEAD, _FIRST, _SECOND]}, {"min.insync.replicas": 1})
+def _lose_a_marker(cluster: Cluster) -> int:
+    """The records of a transaction reach all replicas, its COMMIT marker the last leader alone, which dies.
+
+    That one is the coordinator of the transaction too. A frozen coordinator would find the request to commit in its
+    socket when it thaws, write that down, and so let the next coordinator write the marker. Returns who is dead.
+    """
     bootstrap = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)}
+    writer = Producer({**bootstrap, "transactional.id": _WRITER, "transaction.timeout.ms": _LONGER_THAN_THE_TEST_MS})
+    writer.init_transactions(60)
+    dead = _coordinator(cluster)
+    followers = [each for each in cluster.brokers if each != dead]
+    cluster.client.create_topic("payments", {0: [dead, *followers]}, {"min.insync.replicas": 1})
     reader = Consumer({**bootstrap, "group.id": "billing"})
     reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
     reader.close()
-    # Its coordinator may be a follower that freezes below: then it has to look for the next one soon.
-    writer = Producer({**bootstrap, "transactional.id": "cashier", "socket.timeout.ms": 3000})
-    writer.init_transactions(60)
     writer.begin_transaction()
     for number in range(_RECORDS):
         writer.produce("payments", f"paid-{number}", partition=0)
     writer.flush(60)
-    wait_isr(cluster, ["payments"], {_DEAD, _FIRST, _SECOND}, seen_by=_DEAD)
-    for follower in (_FIRST, _SECOND):
+    wait_isr(cluster, ["payments"], {dead, *followers}, seen_by=dead)
+    assert _coordinator(cluster) == dead
+    for follower in followers:
         cluster.brokers[follower].freeze()
-    wait_isr(cluster, ["payments", *_INTERNAL], {_DEAD}, seen_by=_DEAD)
+    wait_isr(cluster, ["payments", *_INTERNAL], {dead}, seen_by=dead)
     writer.commit_transaction(60)
-    cluster.brokers[_DEAD].kill()
-    for follower in (_FIRST, _SECOND):
+    cluster.brokers[dead].kill()
+    for follower in followers:
         cluster.brokers[follower].thaw()
-    for follower in (_FIRST, _SECOND):
+    for follower in followers:
         wait_offline(cluster, ["payments", *_INTERNAL], seen_by=follower)
+    return dead
+
+
+def _coordinator(cluster: Cluster) -> int:
+    """Who leads the partition of __transaction_state that has the writer's transactions: Java's hash of their id."""
+    partitions = cluster.client.describe("__transaction_state")
+    hashed = 0
+    for character in _WRITER:
+        hashed = (31 * hashed + ord(character)) & 0xFFFFFFFF
+    leader = partitions[(hashed & 0x7FFFFFFF) % len(partitions)].leader
+    assert leader is not None
+    return leader
