@@ -28,6 +28,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("kafka_version", chosen, scope="session")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        version = callspec.params.get("kafka_version", "") if callspec is not None else ""
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{version}"))
+
+
 @pytest.fixture(autouse=True)
 def own_state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep journals of tests out of the user's own state directory."""

@@ -17,7 +17,7 @@ from lab.leadership import Operator
 SMALL = {"transaction.state.log.num.partitions": 3, "offsets.topic.num.partitions": 3}
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cluster(kafka_version: str) -> Iterator[Cluster]:
     with Cluster(kafka_version, brokers=4, proxied=True, properties=SMALL, controller_properties=SMALL) as started:
         yield started

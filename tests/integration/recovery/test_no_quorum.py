@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from lab import Cluster, scenarios
+from lab import Cluster, scenarios, settings
 from lab.playbook import run_playbook
 from lab.recovery import Recovery
 
@@ -18,8 +19,10 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         scenarios.diverged(cluster, "headless")
         recovery = Recovery(cluster, tmp_path)
         plan = recovery.make_plan()
-        for controller in [*cluster.controllers.values()][:2]:
-            controller.kill()
+        # The leader among them: one that is alone takes itself for the leader until a fetch timeout has passed.
+        leader = _quorum_leader(cluster)
+        for controller in sorted(cluster.controllers, key=lambda node_id: node_id != leader)[:2]:
+            cluster.controllers[controller].kill()
         cluster.proxy.clear()
 
         refused = recovery.carry_out(plan)
@@ -39,3 +42,13 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         assert drain.returncode != 0
         assert "no quorum" in drain.output
         assert cluster.proxy.write_requests() == []
+
+
+def _quorum_leader(cluster: Cluster) -> int:
+    told = cluster.client.run_tool(
+        "org.apache.kafka.tools.MetadataQuorumCommand",
+        *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "describe", "--status"),
+    )
+    found = re.search(r"^LeaderId:\s+(\d+)$", told.stdout, re.MULTILINE)
+    assert found, told.stdout + told.stderr
+    return int(found[1])
