@@ -47,6 +47,7 @@ class Cluster:
         super_users: if given, even empty, ACLs are enforced and these users pass. So does everybody on a listener
             without authentication, as the nodes do.
         dynamic_quorum: kraft.version 1 (KIP-853) instead of static voters.
+        features: levels of Kafka's features, such as {"eligible.leader.replicas.version": 0}, instead of the release's.
         proxied: put a recording proxy (``self.proxy``) in front of the PLAINTEXT and SASL_PLAINTEXT listeners, and
             advertise it.
         host: the loopback address to use, "::1" for IPv6.
@@ -73,6 +74,7 @@ class Cluster:
         tls_client_auth: str = "none",
         super_users: Sequence[str] | None = None,
         dynamic_quorum: bool = False,
+        features: Mapping[str, int] | None = None,
         proxied: bool = False,
         host: str = "127.0.0.1",
         start_timeout: float = 120.0,
@@ -98,6 +100,7 @@ class Cluster:
         self._tls_client_auth = tls_client_auth
         self._super_users = super_users
         self._dynamic_quorum = dynamic_quorum
+        self._features = dict(features or {})
         self._proxied = proxied
         self._share_classes = share_classes
         self._directory_ids = {node_id: storage.random_uuid() for node_id in self._controller_ids}
@@ -182,13 +185,14 @@ class Cluster:
 
     def format_options(self, *, rejoining: bool) -> list[str]:
         """Return StorageTool's options for a controller; ``rejoining`` if it was formatted before."""
-        scram = settings.add_scram(self._users) if self._has("SASL_") else []
+        options = settings.add_scram(self._users) if self._has("SASL_") else []
+        options += [part for name, level in self._features.items() for part in ("--feature", f"{name}={level}")]
         if not self._dynamic_quorum:
-            return scram
+            return options
         if rejoining:
-            return ["--no-initial-controllers", *scram]
+            return ["--no-initial-controllers", *options]
         voters = settings.initial_controllers(self._controller_addresses(), self._directory_ids)
-        return ["--initial-controllers", voters, *scram]
+        return ["--initial-controllers", voters, *options]
 
     def _train(self, archive: Path) -> None:
         """Let a broker make the class archive: it has loaded what brokers and controllers load when it exits."""

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brokers that leave in every way and come back, and what each live broker then says of every partition."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from lab import Cluster, settings, wait_until
+
+_TIMEOUT_S = 90.0
+_BETWEEN_LEAVES_S = 1.0
+_STEADY_S = 0.3
+
+
+class Way(StrEnum):
+    """How a broker left."""
+
+    KILLED = "killed"
+    STOPPED = "stopped"
+    """By a controlled shutdown."""
+    FROZEN = "frozen"
+
+
+@dataclass
+class Turmoil:
+    """A cluster some of whose brokers are away."""
+
+    cluster: Cluster
+    topics: tuple[str, ...]
+    away: dict[int, Way] = field(default_factory=dict)
+
+    def leave(self, rng: random.Random) -> dict[TopicPartition, PartitionState]:
+        """All brokers but one leave, each in a random way, one after the other. Returns what is left of the partitions.
+
+        The controller learns of them one by one, so that the last of each partition is another one than of its
+        neighbours.
+        """
+        leaving = rng.sample(sorted(self.cluster.brokers), len(self.cluster.brokers) - 1)
+        for broker, way in zip(leaving, rng.choices(list(Way), k=len(leaving)), strict=True):
+            node = self.cluster.brokers[broker]
+            {Way.KILLED: node.kill, Way.STOPPED: node.stop, Way.FROZEN: node.freeze}[way]()
+            self.away[broker] = way
+            time.sleep(_BETWEEN_LEAVES_S)
+        return self.states()
+
+    def come_back(self, broker: int) -> dict[TopicPartition, PartitionState]:
+        """Returns the partitions once the controller has done all that it does about the broker's return."""
+        node = self.cluster.brokers[broker]
+        if self.away.pop(broker) is Way.FROZEN:
+            node.thaw()
+        else:
+            node.start()
+        return self.states()
+
+    def states(self) -> dict[TopicPartition, PartitionState]:
+        """Every partition, once all live brokers say the same of all, know who is away, and go on saying so."""
+        seen: dict[TopicPartition, PartitionState] = {}
+        since = time.monotonic()
+
+        def steady() -> bool:
+            nonlocal seen, since
+            views = [self._view(each.node_id) for each in self.cluster.live_brokers]
+            if any(each != seen for each in views) or not self._knows_who_is_away(seen):
+                seen, since = views[0], time.monotonic()
+                return False
+            return time.monotonic() - since >= _STEADY_S
+
+        wait_until(steady, _TIMEOUT_S, what=f"all live brokers know that {self.away} are away", interval=0.05)
+        return seen
+
+    def connection(self, broker: int) -> ConnectionSettings:
+        """To one broker, and no other."""
+        return settings_from({"bootstrap_servers": str(self.address(broker)), "request_timeout_ms": 20_000})
+
+    def address(self, broker: int) -> Address:
+        node = self.cluster.brokers[broker]
+        return Address(node.host, node.ports[settings.INTERNAL])
+
+    def _view(self, broker: int) -> dict[TopicPartition, PartitionState]:
+        with Wire(self.connection(broker)) as wire:
+            return {each.topic_partition: each for each in describe_partitions(wire, self.topics).partitions}
+
+    def _knows_who_is_away(self, states: dict[TopicPartition, PartitionState]) -> bool:
+        return bool(states) and all(
+            set(each.offline_replicas) == set(each.replicas) & self.away.keys() for each in states.values()
+        )
