@@ -16,7 +16,7 @@ options:
       - V(none) never loses a committed record. V(balanced) waits for replicas that are known to hold all of them, and
         compares all that may hold the most. V(aggressive) takes the best one that answers.
       - V(from_config) is V(aggressive) for a topic whose C(unclean.leader.election.enable) is true, and else
-        V(balanced). The broker's value counts where the topic has none.
+        V(balanced). The broker's value counts where the topic has none. Where brokers differ it is V(balanced).
     type: str
     choices: [none, balanced, aggressive, from_config]
     default: balanced
@@ -28,8 +28,8 @@ options:
     type: int
   acknowledge_unclean_leader_election:
     description:
-      - Go on although C(unclean.leader.election.enable) is true for a topic. The controller then elects by itself,
-        without looking at logs, and may be faster.
+      - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
+        controller then elects by itself, without looking at logs, and may be faster.
     type: bool
     default: false
 """

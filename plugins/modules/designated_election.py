@@ -92,6 +92,13 @@ options:
       - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
     type: int
     default: 30000
+  acknowledge_unclean_leader_election:
+    description:
+      - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
+        controller then elects by itself, without looking at logs, and may be faster.
+      - The configs are read just before the elections. They may have changed since the plan was made.
+    type: bool
+    default: false
   report_aftermath:
     description:
       - Look at what the elections left behind, and tell it. Nothing is aborted or reset.
@@ -323,6 +330,7 @@ ARGUMENTS = (
         argument_spec={
             "recovery_election_attempts": {"type": "int", "default": 3},
             "verify_timeout_ms": {"type": "int", "default": 30000},
+            "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
             "report_aftermath": {"type": "bool", "default": True},
         }
     )

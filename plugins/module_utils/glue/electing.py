@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.desig
     plan_of_designations,
     run_elections,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.policies import refuse_a_race
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Finding
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan
@@ -68,6 +69,8 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
         brokers = look_at_brokers(wire, cluster, mentioned)
         if plan.elections:
             require_quorum(wire, params)
+        if not params["acknowledge_unclean_leader_election"]:
+            refuse_a_race(wire, [each.topic_partition for each in plan.elections], brokers)
         report = run_elections(wire, plan, options, progress, stop, brokers)
         aftermath = look_at_aftermath(wire, report.outcomes) if params["report_aftermath"] else ()
     report_file.write(cluster.cluster_id, brokers, report.outcomes, aftermath)

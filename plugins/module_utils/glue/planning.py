@@ -85,7 +85,8 @@ def _from_cluster(
 ) -> Planned:
     with Wire(settings) as wire:
         found = survey(wire, wanted, include_internal=params["include_internal_topics"])
-        policies = read_policies(wire, {each.topic for each in found.offline}, options) if found.offline else {}
+        topics = {each.topic for each in found.offline}
+        policies = read_policies(wire, topics, options, found.brokers) if topics else {}
     if not found.offline:
         return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers)
     from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import plan_of_survey

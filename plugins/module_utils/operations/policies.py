@@ -6,16 +6,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import TopicConfig, topic_configs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import broker_config, topic_configs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
 
 CONFIG = "unclean.leader.election.enable"
+_TRUE = "true"
 _MOST_NAMED = 10
 
 
@@ -43,8 +50,29 @@ class PolicyOptions:
         return dict.fromkeys(topics, Policy(self.strategy, self.max_lost_records))
 
 
-def read_policies(wire: Wire, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:
-    """The policy of each topic.
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """unclean.leader.election.enable as it holds for a topic."""
+
+    own: bool | None
+    """What the topic says itself."""
+    brokers: frozenset[bool]
+    """What the brokers that were asked say to topics that say nothing."""
+
+    @property
+    def is_enabled_anywhere(self) -> bool:
+        return self.own if self.own is not None else True in self.brokers
+
+    @property
+    def strategy(self) -> Strategy:
+        """Where brokers differ, what loses less."""
+        return Strategy.from_config(self.own, False not in self.brokers)
+
+
+def read_policies(
+    wire: Wire, topics: Iterable[str], options: PolicyOptions, brokers: Iterable[Broker] = ()
+) -> dict[str, Policy]:
+    """The policy of each topic. ``brokers`` are asked for their own config too, those of them that are online.
 
     Raises PolicyError, with all reasons: a topic on which the controller may elect unclean by itself and nobody
     acknowledged that, or whose config is hidden from us. NoBrokerAnswersError or RequestRefusedError.
@@ -52,19 +80,54 @@ def read_policies(wire: Wire, topics: Iterable[str], options: PolicyOptions) -> 
     wanted = sorted(set(topics))
     if options.strategy is not None and options.acknowledges_unclean_leader_election:
         return options.same_for_all(wanted)
-    found = topic_configs(wire, wanted, CONFIG)
+    found = _read(wire, wanted, brokers)
     refusals = [*_hidden(wanted, found)]
     if not options.acknowledges_unclean_leader_election:
         refusals += _enabled(found)
     if refusals:
         raise PolicyError("\n".join(refusals))
     return {
-        topic: Policy(options.strategy or _from_config(config), options.max_lost_records)
-        for topic, config in found.items()
+        topic: Policy(options.strategy or config.strategy, options.max_lost_records) for topic, config in found.items()
     }
 
 
-def _hidden(wanted: list[str], found: Mapping[str, TopicConfig]) -> list[str]:
+def refuse_a_race(wire: Wire, partitions: Collection[TopicPartition], brokers: Iterable[Broker]) -> None:
+    """The same look at the configs, just before elections: they may have changed since the plan was made.
+
+    Only partitions that have no leader count; nothing will be asked for the others.
+
+    Raises PolicyError where the controller may elect unclean by itself, or where the config is hidden from us.
+    NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+    """
+    states = read_states(wire, partitions)
+    wanted = sorted({each.topic for each, state in states.items() if state.is_offline})
+    found = _read(wire, wanted, brokers)
+    refusals = [*_hidden(wanted, found), *_enabled(found)]
+    if refusals:
+        raise PolicyError("\n".join(refusals))
+
+
+def _read(wire: Wire, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
+    """A topic's config shows what one broker says, and brokers may differ: so each one is asked.
+
+    One that does not tell is passed over: the controller goes by its own config, which no broker knows better.
+    """
+    found = topic_configs(wire, topics, CONFIG)
+    if all(each.is_own for each in found.values()):
+        return {topic: _Config(each.value == _TRUE, frozenset()) for topic, each in found.items()}
+    said = set()
+    for broker in brokers:
+        if broker.state is BrokerState.ONLINE and broker.host is not None and broker.port is not None:
+            with suppress(BrokerCallError, RequestRefusedError):
+                entry = broker_config(wire, Address(broker.host, broker.port), broker.broker_id, CONFIG)
+                said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
+    return {
+        topic: _Config(each.value == _TRUE if each.is_own else None, frozenset({*said, each.value == _TRUE}))
+        for topic, each in found.items()
+    }
+
+
+def _hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
     hidden = [topic for topic in wanted if topic not in found]
     if not hidden:
         return []
@@ -74,20 +137,15 @@ def _hidden(wanted: list[str], found: Mapping[str, TopicConfig]) -> list[str]:
     ]
 
 
-def _enabled(found: Mapping[str, TopicConfig]) -> list[str]:
-    enabled = [topic for topic, config in found.items() if _from_config(config) is Strategy.AGGRESSIVE]
+def _enabled(found: Mapping[str, _Config]) -> list[str]:
+    enabled = [topic for topic, config in found.items() if config.is_enabled_anywhere]
     if not enabled:
         return []
     return [
         f"{CONFIG} is true for {_named(enabled)}: the controller may elect any live replica by itself, at any time, "
-        "without looking at logs, while this run compares them. Set it to false first, or set "
-        "acknowledge_unclean_leader_election"
+        "without looking at logs, while this run compares them. Set it to false first, on the topic or on the brokers, "
+        "or set acknowledge_unclean_leader_election"
     ]
-
-
-def _from_config(config: TopicConfig) -> Strategy:
-    enabled = config.value == "true"
-    return Strategy.from_config(enabled, None) if config.is_own else Strategy.from_config(None, enabled)
 
 
 def _named(topics: list[str]) -> str:

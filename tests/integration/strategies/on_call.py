@@ -67,7 +67,7 @@ class OnCall:
 
     def policies(self, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:
         with Wire(self.settings) as wire:
-            return read_policies(wire, topics, options)
+            return read_policies(wire, topics, options, self.look(*topics).brokers)
 
     def carry_out(self, plan: Plan) -> tuple[Outcome, ...]:
         options = ElectionOptions(

@@ -2,81 +2,183 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outages whose every record is known: a producer as oracle, and partitions that each lose something else.
+"""Outages whose every record is known: brokers leave one by one, and each set of replicas is hit in its own way.
 
-Brokers are frozen and killed for all partitions at once. What differs from partition to partition is the order of its
-replicas, how many records it got while who was away, and so what each survivor holds.
+One timeline: brokers leave one after the other, in random order, and records are written after each leave. In a
+timeline that diverges, the first to leave then comes back alone and leads some partitions by an unclean election, with
+a short log and new records; the last three come back, follow it, and all leave again. In the end the last three are
+dead, and the others return. So a replica set with a dead one among it has lost its own last leader, after its own
+sequence of leaves.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from lab import Cluster, settings, wait_until
+from lab.client import PartitionState
 
-_TIMEOUT_S = 60.0
+BROKERS = 8
+PARTITIONS = 4
+"""Of each outage."""
+_TIMEOUT_S = 90.0
 _MOST_RECORDS = 6
+_DEAD = 3
+
+Condition = Callable[[int, PartitionState], object]
+"""What is waited for, of a partition's number and state."""
 
 
 @dataclass
-class Outage:
-    """One broker dead, all partitions of ``topics`` without a leader; topics are twins of each other."""
+class Timeline:
+    """What happened to all partitions of ``topics``, which are twins of each other, until they had no leader."""
 
+    cluster: Cluster
     topics: Sequence[str]
-    dead: int
-    orders: dict[int, tuple[int, int, int]]
-    written: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """Records that each partition of each topic got, by partition."""
+    rng: random.Random
+    leaving: tuple[int, ...]
+    """Brokers in the order in which they leave; the last three are dead in the end."""
+    outages: tuple[frozenset[int], ...]
+    """The replica sets that lose their leader, each with one broker that dies and two that return."""
+    orders: Sequence[tuple[int, ...]]
+    """Of each partition: PARTITIONS random orders of each of the replica sets."""
+    away: set[int] = field(default_factory=set)
+    elected: frozenset[int] = frozenset()
+    """Partitions that an unclean election took back in time, on the way."""
+    acknowledged: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Every record that a producer was told of, with acks=all, by topic and partition."""
+
+    _writes: int = 0
+
+    @property
+    def dead(self) -> tuple[int, ...]:
+        return self.leaving[-_DEAD:]
+
+    @property
+    def witness(self) -> int:
+        """The broker that stays, and has no replica."""
+        return next(each for each in self.cluster.brokers if each not in self.leaving)
+
+    def take_place(self, *, diverging: bool) -> None:
+        for topic in self.topics:
+            self.cluster.client.create_topic(topic, dict(enumerate(self.orders)), {"min.insync.replicas": 1})
+        self._write()
+        for broker in self.leaving:
+            self._freeze(broker)
+            self._write()
+        if diverging:
+            self._diverge()
+        for broker in self.dead:
+            self.cluster.brokers[broker].kill()
+        for broker in self.leaving[:-_DEAD]:
+            self._thaw(broker)
+        self._wait_offline()
+
+    def _diverge(self) -> None:
+        first = self.leaving[0]
+        self._thaw(first)
+        held = [number for number, order in enumerate(self.orders) if first in order]
+        self.elected = frozenset(self.rng.sample(held, len(held) * 2 // 3))
+        for topic in self.topics:
+            self.cluster.client.elect_unclean(topic, self.elected)
+        self._wait_seen("the unclean election", lambda number, state: state.leader or number not in self.elected)
+        self._write()
+        for broker in self.dead:
+            self._thaw(broker)
+        self._wait_seen("all that are back are in sync", self._is_in_sync)
+        self._write()
+        for broker in (first, *self.dead):
+            self._freeze(broker)
+            self._write()
+
+    def _is_in_sync(self, _number: int, state: PartitionState) -> bool:
+        return state.leader is None or set(state.isr) == set(state.replicas) - self.away
+
+    def _freeze(self, broker: int) -> None:
+        """Nothing is written before it has left the ISR, so that no record waits in its socket."""
+        self.cluster.brokers[broker].freeze()
+        self.away.add(broker)
+        self._wait_seen(f"broker {broker} has left", lambda _number, state: self._has_left(broker, state))
+
+    @staticmethod
+    def _has_left(broker: int, state: PartitionState) -> bool:
+        return broker not in state.replicas or (broker in state.offline_replicas and state.leader != broker)
+
+    def _thaw(self, broker: int) -> None:
+        self.cluster.brokers[broker].thaw()
+        self.away.discard(broker)
+        self._wait_seen(f"broker {broker} is back", lambda _number, state: broker not in state.offline_replicas)
+
+    def _wait_seen(self, what: str, is_so: Condition) -> None:
+        """By the witness, of all partitions."""
+
+        def reached() -> bool:
+            return all(
+                is_so(number, state)
+                for topic in self.topics
+                for number, state in self.cluster.client.describe(topic, broker=self.witness).items()
+            )
+
+        wait_until(reached, _TIMEOUT_S, what=what)
+
+    def _wait_offline(self) -> None:
+        for broker in self.leaving[:-_DEAD]:
+            wait_offline(self.cluster, self.topics, seen_by=broker, away=self.dead)
+
+    def _write(self) -> None:
+        """A random number of records for each partition that has a leader; twins get the same."""
+        self._writes += 1
+        groups: dict[int, list[int]] = defaultdict(list)
+        for number in sorted(set.intersection(*(self._led(topic) for topic in self.topics))):
+            groups[self.rng.randrange(_MOST_RECORDS)].append(number)
+        for count, numbers in groups.items():
+            for topic in self.topics if count else ():
+                values = self.cluster.client.produce(topic, numbers, count, label=f"write-{self._writes}")
+                for number in numbers:
+                    self.acknowledged[topic, number] += values
+
+    def _led(self, topic: str) -> set[int]:
+        states = self.cluster.client.describe(topic, broker=self.witness)
+        return {number for number, state in states.items() if state.leader is not None}
 
 
-def break_down(cluster: Cluster, topics: Sequence[str], partitions: int, rng: random.Random) -> Outage:
-    """Every partition is led by the broker that dies; its two followers fall behind one after the other, at random."""
-    dead, first_behind, last_behind = rng.sample([1, 2, 3], 3)
-    orders = {number: (dead, *rng.sample([first_behind, last_behind], 2)) for number in range(partitions)}
-    outage = Outage(topics, dead, orders)
-    for topic in topics:
-        cluster.client.create_topic(topic, orders, {"min.insync.replicas": 1})
-    wait_isr(cluster, topics, {1, 2, 3}, seen_by=dead)
-    _write(cluster, outage, rng)
-    cluster.brokers[first_behind].freeze()
-    wait_isr(cluster, topics, {dead, last_behind}, seen_by=dead)
-    _write(cluster, outage, rng)
-    cluster.brokers[last_behind].freeze()
-    wait_isr(cluster, topics, {dead}, seen_by=dead)
-    _write(cluster, outage, rng)
-    cluster.brokers[dead].kill()
-    for broker in (first_behind, last_behind):
-        cluster.brokers[broker].thaw()
-    for broker in (first_behind, last_behind):
-        wait_offline(cluster, topics, seen_by=broker)
-    return outage
+def timeline(cluster: Cluster, topics: Sequence[str], rng: random.Random) -> Timeline:
+    """Every set of three brokers is an outage of its own, if one of them dies and two return."""
+    leaving = tuple(rng.sample(sorted(cluster.brokers), len(cluster.brokers) - 1))
+    outages = tuple(
+        frozenset({*survivors, dead}) for dead in leaving[-_DEAD:] for survivors in combinations(leaving[:-_DEAD], 2)
+    )
+    orders = [tuple(rng.sample(sorted(each), len(each))) for each in outages for _twin in range(PARTITIONS)]
+    return Timeline(cluster, topics, rng, leaving, outages, orders)
 
 
-def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-    """How many records a consumer reads of each partition."""
+def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dict[int, list[str]]:
+    """The values that a consumer reads of each partition, in order."""
     consumer = Consumer(
         {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "oracle", "enable.auto.commit": "false"}
     )
     try:
         ends = {number: _log_end(consumer, topic, number) for number in partitions}
         consumer.assign([TopicPartition(topic, number, 0) for number in ends])
-        counts = dict.fromkeys(ends, 0)
+        values: dict[int, list[str]] = {number: [] for number in ends}
 
         def read() -> bool:
-            for message in consumer.consume(10_000, timeout=1.0):
+            for message in consumer.consume(10_000, timeout=0.5):
                 assert message.error() is None
-                number = message.partition()
+                number, value = message.partition(), message.value()
                 assert number is not None
-                counts[number] += 1
-            return all(counts[number] >= end for number, end in ends.items())
+                assert value is not None
+                values[number].append(value.decode())
+            return all(len(values[number]) >= end for number, end in ends.items())
 
         wait_until(read, _TIMEOUT_S, what=f"all of {topic} is read")
-        return counts
+        return values
     finally:
         consumer.close()
 
@@ -95,28 +197,17 @@ def _log_end(consumer: Consumer, topic: str, partition: int) -> int:
     return wait_until(ask, _TIMEOUT_S, what=f"{topic}-{partition} tells its log end offset")[1]
 
 
-def wait_offline(cluster: Cluster, topics: Sequence[str], *, seen_by: int) -> None:
+def wait_offline(cluster: Cluster, topics: Sequence[str], *, seen_by: int, away: Collection[int] = ()) -> None:
+    """Until no partition has a leader, and those that are away, and no others, are known to be."""
+
     def reached() -> bool:
         return all(
-            state.leader is None
+            state.leader is None and (not away or set(state.offline_replicas) == set(state.replicas).intersection(away))
             for topic in topics
             for state in cluster.client.describe(topic, broker=seen_by).values()
         )
 
     wait_until(reached, _TIMEOUT_S, what=f"{topics} are offline, seen by broker {seen_by}", interval=0.2)
-
-
-def _write(cluster: Cluster, outage: Outage, rng: random.Random) -> None:
-    """The same random number of records for a partition and its twins; some get none."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    for number in outage.orders:
-        groups[rng.randrange(_MOST_RECORDS)].append(number)
-    for count, numbers in groups.items():
-        for number in numbers:
-            outage.written[number] += count
-        if count:
-            for topic in outage.topics:
-                cluster.client.produce(topic, numbers, count)
 
 
 def wait_isr(cluster: Cluster, topics: Sequence[str], isr: set[int], *, seen_by: int) -> None:

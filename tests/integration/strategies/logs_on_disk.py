@@ -1,0 +1,56 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What replicas hold, read off their disks: of the dead as well, and by no RPC."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafka.record.default_records import DefaultRecordBatch
+
+from lab import Cluster
+
+_BATCH_PREFIX = struct.Struct(">qii")
+"""Base offset, length of what follows the length, partition leader epoch."""
+_BEFORE_LENGTH = 12
+
+
+@dataclass(frozen=True, order=True)
+class Record:
+    """A record, with what tells it from any other of its partition."""
+
+    epoch: int
+    offset: int
+    value: str
+
+
+Log = frozenset[Record]
+
+
+def log_of(cluster: Cluster, broker: int, topic: str, partition: int) -> Log:
+    """All records of one replica, with leader epochs. Whether the broker runs does not matter."""
+    return frozenset(
+        record
+        for data_dir in cluster.brokers[broker].data_dirs
+        for segment in (data_dir / f"{topic}-{partition}").glob("*.log")
+        for record in _records(segment.read_bytes())
+    )
+
+
+def end_of(log: Log) -> tuple[int, int]:
+    """Last written epoch and log end offset: KAFKA-20098 ranks by these. (-1, 0) for an empty log."""
+    return max(((each.epoch, each.offset + 1) for each in log), default=(-1, 0))
+
+
+def _records(segment: bytes) -> Iterator[Record]:
+    position = 0
+    while position + _BATCH_PREFIX.size <= len(segment):
+        _base, length, epoch = _BATCH_PREFIX.unpack_from(segment, position)
+        after = position + _BEFORE_LENGTH + length
+        for record in DefaultRecordBatch(segment[position:after]):
+            yield Record(epoch, record.offset, (record.value or b"").decode())
+        position = after

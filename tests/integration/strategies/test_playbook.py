@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an operator accepts, told to the playbook: a limit of lost records, and a controller that elects by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from lab import Cluster, scenarios, settings, wait_until
+from lab.recovery import Recovery
+
+_DEAD, _OLDER, _NEWER = 1, 2, 3
+_COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH = 10, 20, 5
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+def test_a_limit_of_lost_records_and_a_controller_that_may_race(cluster: Cluster, tmp_path: Path) -> None:
+    """The log of the newer epoch leads; that loses what the other one holds more, and the limit refuses it."""
+    cluster.client.create_topic("kept", {0: [_DEAD, _OLDER, _NEWER]}, {"min.insync.replicas": 1})
+    cluster.client.produce("kept", 0, _COMMON)
+    records = (_COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH)
+    scenarios.longer_log_of_older_epoch(cluster, "limited", replicas=(_DEAD, _OLDER, _NEWER), records=records)
+    wait_until(lambda: cluster.client.leader("kept") is None, 60, what="kept has no leader")
+    recovery = Recovery(cluster, tmp_path)
+
+    run = recovery.recover(unclean_recovery_max_lost_records=_IN_OLDER_EPOCH - 1)
+    assert run.returncode != 0
+    by_topic = {each["topic"]: each for each in recovery.report["partitions"]}
+    assert by_topic["kept"]["status"] == "recovered", run.output
+    assert by_topic["limited"]["status"] == "refused"
+    reason = f"electing {_NEWER} loses {_IN_OLDER_EPOCH} records or more, and the limit is {_IN_OLDER_EPOCH - 1}"
+    assert reason in by_topic["limited"]["reason"]
+    assert reason in run.output
+    assert cluster.client.leader("limited") is None
+
+    _may_race(recovery, cluster)
+
+
+def _may_race(recovery: Recovery, cluster: Cluster) -> None:
+    """A plan was made, and then the config became true: for the topic, or for one broker."""
+    plan = recovery.make_plan(unclean_recovery_max_lost_records=_IN_OLDER_EPOCH)
+    before = cluster.client.describe("limited")
+    for resource in ((ResourceType.TOPIC, "limited"), (ResourceType.BROKER, str(_NEWER))):
+        _alter(cluster, resource, AlterConfigOpType.SET)
+        run = recovery.carry_out(plan)
+        assert run.returncode != 0
+        assert f"{_UNCLEAN} is true for limited" in run.output
+        assert "acknowledge_unclean_leader_election" in run.output
+        assert cluster.client.describe("limited") == before, "nothing was written"
+        _alter(cluster, resource, AlterConfigOpType.DELETE)
+
+    _alter(cluster, (ResourceType.TOPIC, "limited"), AlterConfigOpType.SET)
+    run = recovery.carry_out(plan, unclean_recovery_acknowledge_unclean_leader_election=True)
+    assert run.returncode == 0, run.output
+    assert cluster.client.leader("limited") == _NEWER
+    assert len(cluster.client.consume_all("limited", 0)) == _COMMON + _IN_NEWER_EPOCH
+
+
+def _alter(cluster: Cluster, resource: tuple[ResourceType, str], how: AlterConfigOpType) -> None:
+    change = ConfigResource(*resource, incremental_configs=[ConfigEntry(_UNCLEAN, "true", incremental_operation=how)])
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)})
+    admin.incremental_alter_configs([change])[change].result(60)
