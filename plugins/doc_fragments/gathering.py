@@ -21,6 +21,57 @@ options:
       - Directory to keep what the replicas told in, as Parquet. It is made, and must not exist.
       - It holds no secret.
     type: path
+  replica_log_source:
+    description:
+      - By which RPC replicas are asked for their log ends. What is told, and so the ranking, is the same.
+      - V(public) uses what every supported Kafka has.
+      - V(native) uses GetReplicaLogInfo, as KIP-966 and KAFKA-20098 propose it. No released Kafka has it, so it is used
+        only when you name it here. A broker that does not offer it tells nothing.
+      - An answer from another broker epoch than the one before voids all that the broker said.
+    type: str
+    choices: [public, native]
+    default: public
+  replica_log_api_key:
+    description:
+      - The API key under which your brokers have GetReplicaLogInfo. Required with O(replica_log_source=native).
+      - Keys up to 93 are refused, because Apache Kafka releases use them for other RPCs, 93 among them.
+    type: int
+  spark:
+    description:
+      - Where Spark runs, and how. Without it, on the host that runs the module.
+      - Nothing in it may be secret, because Spark shows its settings in event logs and process lists.
+    type: dict
+    suboptions:
+      master:
+        description:
+          - URL of a cluster's master, such as V(spark://spark.example.com:7077). The driver stays on the host that runs
+            the module. Defaults to V(local[*,4]).
+        type: str
+      remote:
+        description:
+          - URL of a Spark Connect server, such as V(sc://spark.example.com:15002). Needs pandas, grpcio, grpcio-status,
+            googleapis-common-protos and zstandard, and no Java here.
+          - A token comes from the environment variable E(SPARK_CONNECT_AUTHENTICATE_TOKEN), never from the URL.
+          - Excludes O(spark.master).
+        type: str
+      driver_memory:
+        description:
+          - Memory of the driver's JVM, V(2g) unless given. Without effect for O(spark.remote).
+        type: str
+      executor_python:
+        description:
+          - The Python on the hosts with executors, in the same minor version as ours. Defaults to the path of ours.
+        type: path
+      settings_reference:
+        description:
+          - Path of a file with the connection settings, which must be on every host with executors, for their user
+            alone to read. Required unless Spark runs on this host alone.
+        type: path
+      conf:
+        description:
+          - Further Spark settings. They win over those of this collection.
+          - Names that Spark takes for secrets are refused.
+        type: dict
 requirements:
   - Java >= 17
   - pyspark >= 4.1

@@ -202,6 +202,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures im
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import (
     GATHERING,
     MAX_ROWS,
+    gathering,
     refuse_existing_output,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
@@ -223,9 +224,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
 
     params = module.params
-    settings, wanted, _checked = all_of(
+    settings, wanted, how, _checked = all_of(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
+        lambda: gathering(params),
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
     with Wire(settings) as wire:
@@ -239,7 +241,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.replica_log_rows import results_of
         from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import evidence_of
 
-        evidence = evidence_of(settings, found, params, progress_to(params["progress_file"]))
+        evidence = evidence_of(settings, found, params, how, progress_to(params["progress_file"]))
         told = results_of(evidence.replica_logs, params["max_rows"])
     return {
         "changed": False,

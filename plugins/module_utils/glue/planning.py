@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import refuse_existing_output
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import (
+    Gathering,
+    gathering,
+    refuse_existing_output,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.policy import policy_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
@@ -46,19 +50,20 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, wanted, options, *_checked = all_of(
+    report, settings, wanted, options, how, *_checked = all_of(
         lambda: ReportFile(params["report_file"], Mode.CHECK),
         lambda: None if params["evidence"] else connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: policy_options(params),
+        lambda: gathering(params),
         lambda: refuse_existing_output(params["plan_file"]),
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
     progress = progress_to(params["progress_file"])
     if settings is None:
-        planned = _from_evidence(params["evidence"], options, progress)
+        planned = _from_evidence(params["evidence"], options, how, progress)
     else:
-        planned = _from_cluster(settings, wanted, options, params, progress)
+        planned = _from_cluster(settings, wanted, options, params, how, progress)
     if params["plan_file"] is not None:
         from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import write_plan
 
@@ -67,20 +72,21 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     return planned
 
 
-def _from_evidence(path: str, options: PolicyOptions, progress: Progress) -> Planned:
+def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
     from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import plan_of_evidence
     from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.evidence import read_evidence
 
     evidence = read_evidence(path)
     policies = options.same_for_all({each.topic for each in evidence.partitions})
-    return Planned(plan_of_evidence(evidence, policies, progress), ())
+    return Planned(plan_of_evidence(evidence, policies, how.spark, progress), ())
 
 
-def _from_cluster(
+def _from_cluster(  # noqa: PLR0917
     settings: ConnectionSettings,
     wanted: Collection[TopicPartition] | None,
     options: PolicyOptions,
     params: Mapping[str, Any],
+    how: Gathering,
     progress: Progress,
 ) -> Planned:
     with Wire(settings) as wire:
@@ -91,7 +97,7 @@ def _from_cluster(
         return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers)
     from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import plan_of_survey
 
-    plan = plan_of_survey(settings, found, policies, params, progress)
+    plan = plan_of_survey(settings, found, policies, params, how, progress)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         plan = flagged(wire, plan, {each.topic_partition for each in found.offline if each.is_internal})

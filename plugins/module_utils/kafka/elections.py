@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
@@ -62,13 +63,18 @@ def elect(
         timeout_ms=wire.settings.request_timeout_ms,
     )
     response = wire.call(address, request)
-    answers = {
+    answers = election_answers(response)
+    if response.error_code and not answers:
+        raise error_codes.refusal("ElectLeaders", response.error_code)
+    return answers
+
+
+def election_answers(response: Any) -> dict[TopicPartition, ElectionAnswer]:
+    """What an ElectLeaders response says of each partition."""
+    return {
         TopicPartition(topic.topic, partition.partition_id): ElectionAnswer(
             partition.error_code, partition.error_message
         )
         for topic in response.replica_election_results
         for partition in topic.partition_result
     }
-    if response.error_code and not answers:
-        raise error_codes.refusal("ElectLeaders", response.error_code)
-    return answers

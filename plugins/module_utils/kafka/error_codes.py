@@ -28,6 +28,7 @@ NOT_CONTROLLER = 41
 KAFKA_STORAGE_ERROR = 56
 ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
+UNKNOWN_TOPIC_ID = 100
 
 # kafka-python has other names for these; ours are those of Kafka's own Errors, whatever a log or a tool shows.
 _RENAMED = {

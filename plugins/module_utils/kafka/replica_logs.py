@@ -2,7 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each replica of one broker holds, asked of the broker itself (KAFKA-20098 by public RPCs)."""
+"""What each replica of one broker holds, asked of the broker itself (KAFKA-20098).
+
+By public RPCs, or, where an operator names it, log ends by the proposal's own GetReplicaLogInfo. That one tells neither
+log start nor lineage, so these come from the public RPCs either way, and rows are the same.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.list_offse
     log_start_offsets,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, describe_log_dirs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import (
+    NotOfferedError,
+    check_same_life,
+    replica_log_ends,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Connection, Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
@@ -31,6 +41,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_lo
 
 _CAUSES = {
     error_codes.UNKNOWN_TOPIC_OR_PARTITION: Cause.MISSING,
+    error_codes.UNKNOWN_TOPIC_ID: Cause.MISSING,
     error_codes.NOT_LEADER_OR_FOLLOWER: Cause.MISSING,
     error_codes.TOPIC_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
     error_codes.CLUSTER_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
@@ -54,15 +65,28 @@ def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[Re
     return [_failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
 
 
+@dataclass(frozen=True, slots=True)
+class NativeQuestion:
+    """GetReplicaLogInfo, and the topic ids that it asks by, in Kafka's text form and by topic name."""
+
+    source: NativeSource
+    topic_ids: Mapping[str, str]
+
+
 def probe_replicas(
-    settings: ConnectionSettings, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+    settings: ConnectionSettings,
+    broker: Broker,
+    partitions: Sequence[TopicPartition],
+    deadline: float,
+    native: NativeQuestion | None = None,
 ) -> list[ReplicaLog]:
     """Asks one broker for all the given replicas, and returns one row for each, in the order given.
 
     ``deadline`` is a time.monotonic() value. Trouble with the broker ends up in the rows, never in an exception. The
     broker is tried again until the deadline, except where that cannot help: it refuses us, another one answers at its
     address, or the controller fences it as well. All rows come over one connection: when it breaks the broker may have
-    restarted, so what it said before is void and everything is asked again.
+    restarted, so what it said before is void and everything is asked again. So it is when its broker epoch changes,
+    which only an answer to the ``native`` question tells.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -74,14 +98,14 @@ def probe_replicas(
         while time.monotonic() < deadline:
             connection = wire.fresh_connection(address)
             try:
-                rows = _Probe(settings, connection, broker.broker_id, deadline).rows(partitions)
+                rows = _Probe(settings, connection, broker.broker_id, deadline, native).rows(partitions)
                 looks += 1
             except BrokerCallError as fault:
                 failure = fault
                 if fault.cause is not Cause.HUNG and time.monotonic() < deadline:
                     # It may have restarted since the look before; a look cut short by the deadline tells nothing.
                     rows = None
-                if broker.is_fenced or fault.cause in (Cause.NOT_AUTHORISED, Cause.WRONG_BROKER):
+                if broker.is_fenced or _is_final(fault):
                     break
             finally:
                 connection.close()
@@ -93,23 +117,49 @@ def probe_replicas(
     return [_failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
 
 
-@dataclass(frozen=True, slots=True)
+def _is_final(fault: BrokerCallError) -> bool:
+    return fault.cause in (Cause.NOT_AUTHORISED, Cause.WRONG_BROKER) or isinstance(fault, NotOfferedError)
+
+
+@dataclass(slots=True)
 class _Probe:
     settings: ConnectionSettings
     connection: Connection
     broker_id: int
     deadline: float
+    native: NativeQuestion | None = None
+    broker_epoch: int | None = None
 
     def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
-        return [row for batch in in_batches(partitions) for row in self._batch(batch)]
+        rows = [row for batch in in_batches(partitions) for row in self._batch(batch)]
+        if self.native is not None:
+            # A proxy may hold our connection while the broker behind it restarts. Its epoch tells.
+            self._native_log_ends(self.native, partitions[:1])
+        return rows
+
+    def _log_ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
+        if self.native is None:
+            return log_end_offsets(self.connection, partitions, timeout_ms=self._limit_ms())
+        return self._native_log_ends(self.native, partitions)
+
+    def _native_log_ends(
+        self, native: NativeQuestion, partitions: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
+        answer = replica_log_ends(
+            self.connection, native.source, native.topic_ids, partitions, timeout_ms=self._limit_ms()
+        )
+        if self.broker_epoch is not None:
+            check_same_life(self.connection, self.broker_epoch, answer.broker_epoch)
+        self.broker_epoch = answer.broker_epoch
+        return answer.logs
 
     def _limit_ms(self) -> int:
         left_ms = int((self.deadline - time.monotonic()) * 1000)
         return max(1, min(self.settings.request_timeout_ms, left_ms))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
-        ends = log_end_offsets(self.connection, partitions, timeout_ms=self._limit_ms())
+        ends = self._log_ends(partitions)
         rows = {each: self._row_with_end(each, ends.get(each, [])) for each in partitions}
         well = [each for each, row in rows.items() if row.cause is None]
         if well:
@@ -121,7 +171,7 @@ class _Probe:
 
     def _row_with_end(self, partition: TopicPartition, answers: Sequence[OffsetAnswer]) -> ReplicaLog:
         row = ReplicaLog(partition.topic, partition.partition, self.broker_id)
-        fault = _offset_fault(answers, "ListOffsets (log end)")
+        fault = _offset_fault(answers, "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo")
         if fault:
             return replace(row, cause=fault[0], error=fault[1])
         return replace(row, log_end_offset=answers[0].offset, current_leader_epoch=answers[0].current_leader_epoch)

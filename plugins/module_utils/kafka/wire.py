@@ -42,6 +42,7 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 _NODE = "bootstrap-0"
 _HEAD_START_S = 0.5
 _GRACE_MS = 50
+_LOOK_AGAIN_S = 0.02
 _MOST_THREADS = 64
 
 Key = TypeVar("Key")
@@ -131,6 +132,9 @@ class Connection:
         # A TLS handshake has no limit of its own in kafka-python, hence wait_for around the whole set-up.
         # It comes a little after the limit of the TCP connect itself, which knows better what was missing.
         await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
+        # kafka-python keeps a client from a broker that throttles it, and fails whoever asks meanwhile.
+        while self._connection.paused and time.monotonic() < deadline:
+            await self._selector.sleep(_LOOK_AGAIN_S)
         left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
         return await self._connection.send_request(request, request_timeout_ms=left_ms)
 

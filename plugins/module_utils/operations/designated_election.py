@@ -18,6 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_jou
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_elections import offers_designated_election
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
@@ -217,7 +218,10 @@ class _Run:
         worlds = observe(self.writer.wire, self.cluster, elections)
         if self.journal is None:
             worlds = _as_put_back(worlds, leftovers)
-        batch = ElectionBatch({each.topic_partition: each for each in elections}, worlds)
+        # Asked for each batch anew: a broker may have been replaced by an older one in between.
+        asked = {self.writer.address(attempt) for attempt in range(self.writer.attempts)}
+        by_designation = offers_designated_election(self.writer.wire, asked)
+        batch = ElectionBatch({each.topic_partition: each for each in elections}, worlds, by_designation)
         if self.journal is None:
             batch.forecast()
         else:

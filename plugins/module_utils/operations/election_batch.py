@@ -6,7 +6,8 @@
 
 Released brokers have no designated election (KAFKA-20098), but an UNCLEAN one takes the first unfenced replica in
 order. So the same replica set is put with the designated leader first, the election is asked for, and the order is put
-back. An ordinary election, of a member of the ISR or ELR, is PREFERRED and leaves the order as it is.
+back. Brokers that offer designated elections are asked for them, and no order is touched. An ordinary election, of a
+member of the ISR or ELR, is PREFERRED and leaves the order as it is.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_ch
     JournalError,
     OrderChange,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import PREFERRED, UNCLEAN, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import (
+    PREFERRED,
+    UNCLEAN,
+    ElectionAnswer,
+    elect,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_elections import elect_designated
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
@@ -68,6 +75,8 @@ class ElectionBatch:
 
     elections: Mapping[TopicPartition, PlannedElection]
     worlds: Mapping[TopicPartition, Observation]
+    by_designation: bool = False
+    """The brokers offer ElectLeaders with designated leaders."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
     is_disturbed: bool = False
 
@@ -136,7 +145,7 @@ class ElectionBatch:
 
     def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _Asked:
         try:
-            answers = elect(writer.wire, writer.address(attempt), _CODES[self._election_type], waiting)
+            answers = self._answers(writer, waiting, attempt)
         except RequestRefusedError as fault:
             if fault.is_outcome_unknown:
                 return _Asked(doubt=str(fault))
@@ -151,6 +160,14 @@ class ElectionBatch:
             }
         )
 
+    def _answers(
+        self, writer: Writer, waiting: list[TopicPartition], attempt: int
+    ) -> Mapping[TopicPartition, ElectionAnswer]:
+        if self.by_designation and self._election_type is ElectionType.UNCLEAN:
+            leaders = {each: self._leader(each) for each in waiting}
+            return elect_designated(writer.wire, writer.address(attempt), leaders)
+        return elect(writer.wire, writer.address(attempt), _CODES[self._election_type], waiting)
+
     def _still_right(self, writer: Writer, waiting: list[TopicPartition]) -> list[TopicPartition]:
         """Reads again just before the election, and drops what must not be elected any more."""
         states = watch(writer, waiting, lambda _state: True) if waiting else {}
@@ -163,7 +180,7 @@ class ElectionBatch:
                 self._end(partition, Status.UNKNOWN, "it cannot be read any more: look at it before any further run")
                 continue
             reasons = [*against(self.elections[partition], state)]
-            if state.replicas != designated_order(self.elections[partition]):
+            if state.replicas != self._order_to_elect_in(partition):
                 reasons.append(f"its replicas are {list(state.replicas)} again: somebody else changes them")
             if reasons:
                 self._end(partition, Status.REFUSED, "; ".join(reasons), state)
@@ -239,7 +256,11 @@ class ElectionBatch:
         )
 
     def _needs_reorder(self, partition: TopicPartition) -> bool:
-        return designated_order(self.elections[partition]) != self.elections[partition].replicas
+        return self._order_to_elect_in(partition) != self.elections[partition].replicas
+
+    def _order_to_elect_in(self, partition: TopicPartition) -> tuple[int, ...]:
+        election = self.elections[partition]
+        return election.replicas if self.by_designation else designated_order(election)
 
     def _order_change(self, partition: TopicPartition) -> OrderChange:
         election = self.elections[partition]

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
@@ -26,3 +27,25 @@ def ask_broker(
     from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import read_settings_reference  # noqa: PLC0415
 
     return probe_replicas(read_settings_reference(settings_reference), broker, partitions, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class AskNatively:
+    """Callable like ``ask_broker``. Log ends come from the proposals' own RPC, under the operator's key."""
+
+    api_key: int
+    topic_ids: Mapping[str, str]
+    """By topic name, in Kafka's text form."""
+
+    def __call__(
+        self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+    ) -> list[ReplicaLog]:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource  # noqa: PLC0415
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import (  # noqa: PLC0415
+            NativeQuestion,
+            probe_replicas,
+        )
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import read_settings_reference  # noqa: PLC0415
+
+        question = NativeQuestion(NativeSource(self.api_key), self.topic_ids)
+        return probe_replicas(read_settings_reference(settings_reference), broker, partitions, deadline, question)

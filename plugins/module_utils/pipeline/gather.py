@@ -30,6 +30,9 @@ with suppress(ImportError):  # a missing library is told by name before anything
         to_record_batch,
     )
 
+_PARALLELISM = "spark.default.parallelism"
+_SLOTS_UNTOLD = "4"
+
 
 def gather(
     spark: SparkSession,
@@ -54,15 +57,20 @@ def gather(
     to_ask = tuple(item for item in work if item.can_be_asked)
     tables = [_not_asked(item) for item in work if not item.can_be_asked]
     if to_ask:
-        spark.dataSource.register(
-            replica_log_source(Gather(settings_reference, to_ask, spark.sparkContext.defaultParallelism, deadline, ask))
-        )
+        spark.dataSource.register(replica_log_source(Gather(settings_reference, to_ask, _slots(spark), deadline, ask)))
         tables.append(spark.read.format(DATA_SOURCE_NAME).load().toArrow())
     return (
         pa.concat_tables(table.cast(REPLICA_LOG_ARROW_SCHEMA) for table in tables)
         if tables
         else REPLICA_LOG_ARROW_SCHEMA.empty_table()
     )
+
+
+def _slots(spark: SparkSession) -> int:
+    """How many tasks Spark runs at once. A Spark Connect server tells it only where it is set."""
+    if type(spark) is SparkSession:
+        return spark.sparkContext.defaultParallelism
+    return int(spark.conf.get(_PARALLELISM, _SLOTS_UNTOLD) or _SLOTS_UNTOLD)
 
 
 def _not_asked(item: BrokerWork) -> pa.Table:

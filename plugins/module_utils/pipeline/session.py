@@ -14,9 +14,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.class_a
     class_archive,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError, find_java
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.rehearsal import rehearse
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers
 
@@ -39,21 +39,6 @@ with suppress(ImportError):  # a missing library is told by name before anything
     _LOST = (Py4JError, ConnectionError)
 
 
-@dataclass(frozen=True, slots=True)
-class SparkOptions:
-    """Where Spark runs. Nothing in it may be secret: confs show in event logs and process lists."""
-
-    master: str = "local[*,4]"
-    """A Spark master URL. The default: this host alone, a task slot for each core, and a lost task is tried again."""
-    driver_memory: str = "2g"
-    conf: Mapping[str, str] = field(default_factory=dict)
-    """Further Spark settings; they win over this collection's own."""
-
-    @property
-    def is_local(self) -> bool:
-        return self.master.startswith("local")
-
-
 _JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
 _SETTINGS = {
     "spark.app.name": "kafkaops.recovery",
@@ -65,6 +50,10 @@ _SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.maxResultSize": "0",
 }
+_CLUSTER_SETTINGS = {
+    # A worker that is lost takes its tasks with it: they are run again on another.
+    "spark.task.maxFailures": "4",
+}
 _LOWEST_PRIORITY = 19
 _LAST_BREATH_SECONDS = 2
 _LOG = "jvm.log"
@@ -72,18 +61,27 @@ _LINES_SHOWN = 8
 """What py4j raises when the JVM answers no more."""
 
 
+_HERE = SparkOptions()
+
+
 @contextmanager
-def spark_session(
-    options: SparkOptions = SparkOptions(), *, wait_for_class_archive: bool = False
-) -> Iterator[SparkSession]:
+def spark_session(options: SparkOptions = _HERE, *, wait_for_class_archive: bool = False) -> Iterator[SparkSession]:
     """A session for the length of a ``with`` block.
 
     Quiet: what Spark's JVM prints goes to a file, and is shown only where it cannot start. The JVM ends with the block,
     except the first one on a host: that one stays for some seconds, at the lowest priority, to write the class archive,
     or is waited for if ``wait_for_class_archive`` (for whoever installs, or builds an image).
 
+    ``options`` may place it on a cluster, or on a Spark Connect server.
+
     Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block.
     """
+    if options.remote is not None:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.connect import connect_session  # noqa: PLC0415
+
+        with connect_session(options) as spark:
+            yield spark
+        return
     java = find_java()
     archive = class_archive(java, Path(_find_spark_home(), "jars"), _JVM_FLAGS)
     with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
@@ -131,14 +129,22 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> Spar
         "spark.local.dir": str(directory),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        **({} if options.is_local else _CLUSTER_SETTINGS),
         **options.conf,
     }
+    if not options.is_local:
+        # Executors keep to the directories of their own hosts. This driver's is in its environment.
+        del settings["spark.local.dir"], settings["spark.sql.shuffle.partitions"]
     return SparkConf(loadDefaults=False).setAll(list(settings.items()))
 
 
 def _start(conf: SparkConf, options: SparkOptions, directory: Path) -> SparkContext:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    if options.is_local:
+    os.environ["PYSPARK_PYTHON"] = options.executor_python or sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_LOCAL_DIRS", None)
+    if not options.is_local:
+        os.environ["SPARK_LOCAL_DIRS"] = str(directory)
+    else:
         # A host whose own name does not resolve is no reason to fail, and nobody else needs to reach this Spark.
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     try:

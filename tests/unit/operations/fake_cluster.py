@@ -112,6 +112,7 @@ class FakeCluster:
             "describe_cluster": self.describe_cluster,
             "describe_partitions": self.describe_partitions,
             "elect": self.elect,
+            "offers_designated_election": lambda _wire, _addresses: False,
             "reorder": self.reorder,
             "running_reassignments": self.running_reassignments,
             "probe_replicas": self.probe_replicas,

@@ -1,0 +1,185 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What replicas hold, by the proposals' own RPC (GetReplicaLogInfo, KIP-966 as KAFKA-20098 changes it).
+
+It is asked for only under a key that the operator names: see native_source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import by_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.list_offsets import OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.uuids import parse_uuid, uuid_text
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Connection
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+
+with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    from kafka.protocol.api_message import ApiMessage
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.messages import DefinedMessage
+
+_NAME = "GetReplicaLogInfo"
+_VERSION = 0
+
+
+class NotOfferedError(BrokerCallError):
+    """The broker does not have the RPC: to try again does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeAnswer:
+    """One answer. ``logs`` has a list for each partition, which shows when a broker tells one twice."""
+
+    broker_epoch: int
+    """The broker's registration with the controller: another one after every restart."""
+    has_more_data: bool
+    """The broker served only the first partitions; the others are to be asked for again."""
+    logs: Mapping[TopicPartition, list[OffsetAnswer]]
+
+
+def replica_log_ends(
+    connection: Connection,
+    source: NativeSource,
+    topic_ids: Mapping[str, str],
+    partitions: Sequence[TopicPartition],
+    *,
+    timeout_ms: int | None = None,
+) -> NativeAnswer:
+    """Log end offset and current leader epoch of at most PARTITIONS_PER_REQUEST replicas, and the broker's epoch.
+
+    ``topic_ids`` are in Kafka's text form. Partitions beyond what the broker serves at once are asked for in further
+    requests, ``timeout_ms`` each; all of them must come from the same broker epoch.
+
+    Raises NotOfferedError, or BrokerCallError; with Cause.RESTARTED where the broker epoch changes in between.
+    """
+    request_class, _response_class = messages(source.api_key)
+    if not connection.supports(request_class, _VERSION):
+        raise NotOfferedError(
+            str(connection.address),
+            Cause.ERROR,
+            f"it offers no API key {source.api_key} in version {_VERSION}",
+            request=_NAME,
+            hint="check replica_log_api_key, or set replica_log_source to public",
+        )
+    names = {topic_ids[each.topic]: each.topic for each in partitions}
+    first = answer = _ask(connection, request_class, topic_ids, partitions, names, timeout_ms)
+    logs = dict(first.logs)
+    while answer.has_more_data:
+        left = [each for each in partitions if each not in logs]
+        if not left or not answer.logs:
+            raise BrokerCallError(
+                str(connection.address),
+                Cause.BAD_ANSWER,
+                f"it says that it has more to tell, and {len(left)} partitions are left",
+                request=_NAME,
+            )
+        answer = _ask(connection, request_class, topic_ids, left, names, timeout_ms)
+        check_same_life(connection, first.broker_epoch, answer.broker_epoch)
+        logs |= answer.logs
+    return NativeAnswer(first.broker_epoch, False, logs)
+
+
+def check_same_life(connection: Connection, before: int, now: int) -> None:
+    """Raises BrokerCallError with Cause.RESTARTED unless both broker epochs are the same."""
+    if before != now:
+        raise BrokerCallError(
+            str(connection.address),
+            Cause.RESTARTED,
+            f"its broker epoch was {before} and is {now}: it registered again, and what it said before is void",
+            request=_NAME,
+        )
+
+
+def _ask(  # noqa: PLR0917
+    connection: Connection,
+    request_class: Any,
+    topic_ids: Mapping[str, str],
+    partitions: Sequence[TopicPartition],
+    names: Mapping[str, str],
+    timeout_ms: int | None,
+) -> NativeAnswer:
+    request = request_class(
+        topic_partitions=[
+            request_class.TopicPartitions(topic_id=parse_uuid(topic_ids[topic]), partitions=numbers)
+            for topic, numbers in by_topic(partitions).items()
+        ]
+    )
+    response = connection.call(request, timeout_ms=timeout_ms)
+    logs: dict[TopicPartition, list[OffsetAnswer]] = {}
+    for topic in response.topic_partition_log_info_list:
+        name = names.get(uuid_text(topic.topic_id))
+        if name is None:  # nobody asked about it
+            continue
+        for log in topic.partition_log_info:
+            logs.setdefault(TopicPartition(name, log.partition), []).append(
+                OffsetAnswer(log.error_code, log.log_end_offset, log.partition_leader_epoch)
+            )
+    return NativeAnswer(response.broker_epoch, bool(response.has_more_data), logs)
+
+
+@cache
+def messages(api_key: int) -> tuple[Any, Any]:
+    """Request and response class under this key."""
+    common = {"apiKey": api_key, "validVersions": "0", "flexibleVersions": "0+"}
+    request = {
+        **common,
+        "type": "request",
+        "name": "GetReplicaLogInfoRequest",
+        "fields": [
+            {
+                "name": "TopicPartitions",
+                "type": "[]TopicPartitions",
+                "versions": "0+",
+                "nullableVersions": "0+",
+                "fields": [
+                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
+                    {"name": "Partitions", "type": "[]int32", "versions": "0+"},
+                ],
+            }
+        ],
+    }
+    response = {
+        **common,
+        "type": "response",
+        "name": "GetReplicaLogInfoResponse",
+        "fields": [
+            {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
+            {"name": "BrokerEpoch", "type": "int64", "versions": "0+"},
+            {"name": "HasMoreData", "type": "bool", "versions": "0+"},
+            {
+                "name": "TopicPartitionLogInfoList",
+                "type": "[]TopicPartitionLogInfo",
+                "versions": "0+",
+                "fields": [
+                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
+                    {
+                        "name": "PartitionLogInfo",
+                        "type": "[]PartitionLogInfo",
+                        "versions": "0+",
+                        "fields": [
+                            {"name": "Partition", "type": "int32", "versions": "0+"},
+                            {"name": "PartitionLeaderEpoch", "type": "int32", "versions": "0+"},
+                            {"name": "LogEndOffset", "type": "int64", "versions": "0+"},
+                            {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+                        ],
+                    },
+                ],
+            },
+        ],
+    }
+    return _message(request), _message(response)
+
+
+def _message(definition: dict[str, Any]) -> Any:
+    return DefinedMessage(definition["name"], (ApiMessage,), {"definition": definition})

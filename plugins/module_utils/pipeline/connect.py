@@ -1,0 +1,60 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session on a Spark Connect server: the driver is there, and only a thin client here.
+
+The server's executors get this collection's code as an artifact of the session, which the server forgets with it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers
+
+with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    from pyspark.errors import PySparkException, PySparkImportError
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+
+
+@contextmanager
+def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
+    """A session of our own on the server, for the length of a ``with`` block. The server goes on without it.
+
+    Raises SparkUnavailableError where the server cannot be reached, or the client's libraries are missing.
+    """
+    spark = _open(options)
+    try:
+        with tempfile.TemporaryDirectory(prefix="kafkaops-spark-") as name:
+            spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
+        yield spark
+    finally:
+        with suppress(PySparkException, OSError):  # a server that is gone has forgotten us
+            spark.stop()
+
+
+def _open(options: SparkOptions) -> SparkSession:
+    try:
+        builder = SparkSession.builder.remote(options.remote or "").appName("kafkaops.recovery")
+        for name, value in {**_SETTINGS, **options.conf}.items():
+            builder = builder.config(name, value)
+        spark = builder.create()
+        _version = spark.version  # the first word with the server
+    except (PySparkImportError, ImportError) as error:
+        raise SparkUnavailableError(
+            f"Spark Connect's client cannot be used: {error}. Install pandas, grpcio, grpcio-status, "
+            "googleapis-common-protos and zstandard for the Python that runs the module"
+        ) from error
+    except (PySparkException, OSError) as error:
+        raise SparkUnavailableError(
+            f"the Spark Connect server at {options.remote} cannot be used: {' '.join(str(error).split())[:500]}"
+        ) from error
+    return spark

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a simulated cluster holds: partitions, the logs of their replicas, and a controller with Kafka's rules."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import threading
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+NO_LEADER = -1
+_OFFLINE_EPOCH = 8
+_EXISTING = 0
+ELECTION_NOT_NEEDED = 84
+ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+PREFERRED_LEADER_NOT_AVAILABLE = 80
+UNKNOWN_TOPIC_OR_PARTITION = 3
+INVALID_REPLICA_ASSIGNMENT = 39
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One replica's log. Many replicas may share one: a million do not fit otherwise.
+
+    ``epochs`` are (epoch, start offset), oldest first, as in a leader-epoch-checkpoint file.
+    """
+
+    epochs: tuple[tuple[int, int], ...]
+    log_end_offset: int
+    log_start_offset: int = 0
+    high_watermark: int = 0
+    size_bytes: int = 1000
+
+    @property
+    def first_epoch(self) -> int:
+        """Of the record at the log start; -1 where the epoch checkpoint does not reach back to it."""
+        return self.epochs[0][0] if self.epochs and self.epochs[0][1] <= self.log_start_offset else -1
+
+    def diverging_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """Kafka's LeaderEpochFileCache.endOffsetFor: (epoch, end offset), None where ``epoch`` is newer than all."""
+        if self.epochs and epoch == self.epochs[-1][0]:
+            return epoch, self.log_end_offset
+        higher = next((start for each, start in self.epochs if each > epoch), None)
+        if higher is None:
+            return None
+        return max((each for each, _start in self.epochs if each <= epoch), default=epoch), higher
+
+
+@dataclass(slots=True)
+class Partition:
+    """One partition, and the log that each broker of its replica list holds, in the order of ``logs``."""
+
+    replicas: tuple[int, ...]
+    logs: Mapping[int, Log]
+    leader: int = NO_LEADER
+    leader_epoch: int = _OFFLINE_EPOCH
+    isr: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic; its id follows from its name, so that two worlds of the same make are the same."""
+
+    name: str
+    partitions: Mapping[int, Partition]
+
+    @cached_property
+    def topic_id(self) -> uuid.UUID:
+        return uuid.UUID(bytes=hashlib.sha256(self.name.encode()).digest()[:16])
+
+    @cached_property
+    def topic_id_text(self) -> str:
+        """As Kafka's tools write it."""
+        return base64.urlsafe_b64encode(self.topic_id.bytes).decode().rstrip("=")
+
+
+@dataclass
+class World:
+    """The state behind all simulated brokers, and the controller's part."""
+
+    broker_ids: Sequence[int]
+    topics: Mapping[str, Topic]
+    cluster_id: str = "c2ltdWxhdGVkLWNsdXN0ZQ"
+    broker_epochs: dict[int, int] = field(default_factory=dict)
+    """By broker; 1000 + its id unless set. A restart brings another one."""
+    generation: int = 0
+    """Grows with every change, so that cached answers are known to be old."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @cached_property
+    def by_id(self) -> dict[uuid.UUID, Topic]:
+        return {topic.topic_id: topic for topic in self.topics.values()}
+
+    def broker_epoch(self, broker_id: int) -> int:
+        return self.broker_epochs.get(broker_id, 1000 + broker_id)
+
+    def restart(self, broker_id: int) -> None:
+        """The broker registers again: its epoch is another one."""
+        with self.lock:
+            self.broker_epochs[broker_id] = self.broker_epoch(broker_id) + 100_000
+            self.generation += 1
+
+    def held(self, broker_id: int, topic: str, number: int) -> tuple[Partition, Log] | None:
+        """The partition and the broker's log of it, None where it has none."""
+        found = self.topics[topic].partitions.get(number) if topic in self.topics else None
+        if found is None or broker_id not in found.logs:
+            return None
+        return found, found.logs[broker_id]
+
+    def reorder(self, topic: str, number: int, replicas: tuple[int, ...]) -> int:
+        """AlterPartitionReassignments to the same replica set in another order. Returns an error code."""
+        with self.lock:
+            found = self.topics[topic].partitions.get(number) if topic in self.topics else None
+            if found is None:
+                return UNKNOWN_TOPIC_OR_PARTITION
+            if sorted(found.replicas) != sorted(replicas):
+                return INVALID_REPLICA_ASSIGNMENT
+            found.replicas = replicas
+            self.generation += 1
+            return _EXISTING
+
+    def elect(self, topic: str, number: int, *, unclean: bool, designated: int | None = None) -> int:
+        """ElectLeaders of one partition: the first live replica in order, or the designated one. Returns a code."""
+        with self.lock:
+            found = self.topics[topic].partitions.get(number) if topic in self.topics else None
+            if found is None:
+                return UNKNOWN_TOPIC_OR_PARTITION
+            if found.leader != NO_LEADER:
+                return ELECTION_NOT_NEEDED
+            live = [each for each in found.replicas if each in self.broker_ids]
+            in_sync = [each for each in live if each in {*found.isr, *found.elr}]
+            if designated is not None:
+                chosen = [designated] if designated in live else []
+            else:
+                chosen = in_sync or (live if unclean else [])
+            if not chosen:
+                return ELIGIBLE_LEADERS_NOT_AVAILABLE if unclean else PREFERRED_LEADER_NOT_AVAILABLE
+            found.leader = chosen[0]
+            found.leader_epoch += 1
+            found.isr, found.elr, found.last_known_elr = (chosen[0],), (), ()
+            self.generation += 1
+            return _EXISTING
+
+
+def offline_world(
+    topics: Mapping[str, int], broker_ids: Sequence[int], replication: int = 3, dead: Iterable[int] = ()
+) -> World:
+    """Topics with so many offline partitions each, dealt out over the brokers; the ``dead`` are in replica lists only.
+
+    Logs differ by their place in the replica list, so that the best one is never the first, and in two ways: by the
+    last written epoch, or, in every third partition, by length alone.
+    """
+    ids = sorted({*broker_ids, *dead})
+    numbers = itertools.count()
+    return World(
+        tuple(broker_ids),
+        {
+            name: Topic(name, {number: _partition(ids, next(numbers), replication) for number in range(count)})
+            for name, count in topics.items()
+        },
+    )
+
+
+def a_million_replicas(replicas: int = 1_000_000, brokers: int = 100, replication: int = 3) -> World:
+    """So many replicas, and at most ``replication`` - 1 more, of topics with 1,000 offline partitions each."""
+    partitions = -(-replicas // replication)
+    sizes = [1000] * (partitions // 1000) + ([partitions % 1000] if partitions % 1000 else [])
+    return offline_world({f"topic-{index:04}": size for index, size in enumerate(sizes)}, range(1, brokers + 1))
+
+
+_BY_EPOCH = (
+    Log(((3, 0),), 90),
+    Log(((3, 0), (5, 80)), 120),
+    Log(((3, 0), (5, 80), (7, 100)), 110),
+)
+"""By place: one that stopped early, one that is longest and older, and the best one."""
+_BY_LENGTH = (
+    Log(((7, 0),), 40, size_bytes=400),
+    Log(((7, 0),), 50, size_bytes=500),
+    Log(((7, 0),), 60, size_bytes=600),
+)
+
+
+def _partition(ids: Sequence[int], index: int, replication: int) -> Partition:
+    replicas = tuple(ids[(index + place) % len(ids)] for place in range(replication))
+    kinds = _BY_LENGTH if index % 3 == 0 else _BY_EPOCH
+    return Partition(replicas, {broker_id: kinds[place % len(kinds)] for place, broker_id in enumerate(replicas)})

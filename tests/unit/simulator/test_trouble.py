@@ -1,0 +1,85 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the simulator is for: trouble that real brokers do not make on demand, seen by the code that asks them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+from lab.faults import AbsurdLength, Delay, Fault, SwallowResponse, TruncateResponse
+from simulator import Lie, SimulatedCluster, Throttle, a_million_replicas, offline_world
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatedCluster]:
+    with SimulatedCluster(offline_world({"orders": 30}, (1, 2), dead=(3,))) as started:
+        yield started
+
+
+def probe(cluster: SimulatedCluster, seconds: float = 10.0) -> list[ReplicaLog]:
+    settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 800})
+    with Wire(settings) as wire:
+        found = survey(wire)
+    held = [each.topic_partition for each in found.offline if 2 in each.replicas]
+    broker = next(each for each in found.brokers if each.broker_id == 2)
+    return probe_replicas(settings, broker, held, time.monotonic() + seconds)
+
+
+def test_what_is_well_is_told(cluster: SimulatedCluster) -> None:
+    rows = probe(cluster)
+    assert {each.cause for each in rows} == {None}
+    assert {each.log_end_offset for each in rows} <= {90, 120, 110, 40, 50, 60}
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        (SwallowResponse(), Cause.HUNG),
+        (Delay(1.2), Cause.HUNG),
+        (TruncateResponse(), Cause.DISCONNECTED),
+        (AbsurdLength(), Cause.BAD_ANSWER),
+    ],
+)
+def test_trouble_is_named(cluster: SimulatedCluster, fault: Fault, cause: Cause) -> None:
+    with cluster.proxy.inject(fault, broker=2, api_key=ApiKey.ListOffsets):
+        assert {each.cause for each in probe(cluster, seconds=1.5)} == {cause}
+
+
+def test_a_throttled_answer_is_an_answer(cluster: SimulatedCluster) -> None:
+    undisturbed = probe(cluster)
+    with cluster.proxy.inject(Throttle(50), broker=2):
+        assert probe(cluster) == undisturbed
+
+
+def test_offsets_that_contradict_spoil_one_row(cluster: SimulatedCluster) -> None:
+    def lie(response: Any) -> None:
+        first = response.topics[0].partitions[0]
+        first.offset = first.offset or 10_000  # the log starts beyond its end
+
+    with cluster.proxy.inject(Lie(lie), broker=2, api_key=ApiKey.ListOffsets):
+        rows = probe(cluster)
+    assert [each.cause for each in rows].count(Cause.BAD_ANSWER) == 1
+
+
+def test_a_hundred_brokers_of_a_million_replicas_listen_in_one_process() -> None:
+    world = a_million_replicas()
+    held = sum(len(each.replicas) for topic in world.topics.values() for each in topic.partitions.values())
+    assert 1_000_000 <= held < 1_000_003
+    with SimulatedCluster(world, is_recorded=False) as many:
+        assert len(set(many.ports.values())) == 100
+        settings = settings_from({"bootstrap_servers": many.bootstrap([100])})
+        with Wire(settings) as wire:
+            assert len(describe_cluster(wire).registrations) == 100
