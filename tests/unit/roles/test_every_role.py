@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What holds for every role: its defaults are those that its argument specs tell, and it connects like the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import CONTROLLERS
+from unit.roles.role import ROLES, loaded, options
+
+EVERY_ROLE = sorted(each.name for each in ROLES.iterdir())
+MODULES_OPTIONS = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec}
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_the_defaults_are_those_of_the_argument_specs(role: str) -> None:
+    assert loaded(role, "defaults/main.yml") == {
+        name: option["default"] for name, option in options(role).items() if "default" in option
+    }
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_every_connection_option_of_the_modules_is_a_variable_of_its_type(role: str) -> None:
+    variables = {name.removeprefix("kafka_"): each for name, each in options(role).items() if name.startswith("kafka_")}
+    assert variables.keys() >= CONNECTION.argument_spec.keys()
+    for name, variable in variables.items():
+        each = MODULES_OPTIONS[name]
+        assert (variable["type"], variable.get("choices")) == (each["type"], each.get("choices"))
+        assert bool(variable.get("no_log")) == bool(each.get("no_log"))
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_every_variable_carries_the_role_s_name(role: str) -> None:
+    assert {name for name in options(role) if not name.startswith(("kafka_", f"{role}_"))} == set()
