@@ -34,7 +34,8 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     """``default(omit, true)`` would take 0 for "not given"."""
-    assert "unclean_recovery_max_lost_records | default(omit) }}" in (ROLES / ROLE / "tasks/recover.yml").read_text("utf-8")
+    tasks = (ROLES / ROLE / "tasks/recover.yml").read_text("utf-8")
+    assert "unclean_recovery_max_lost_records | default(omit) }}" in tasks
 
 
 def test_every_connection_variable_reaches_the_modules() -> None:
