@@ -12,6 +12,9 @@ import pytest
 
 from lab import versions
 
+_LAB = Path(__file__).parent / "lab"
+"""The lab's own features are tried on the first version; all other tests need them on every version."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -25,6 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--kafka-version") or [versions.DEFAULT]
+        if metafunc.definition.path.is_relative_to(_LAB):
+            chosen = chosen[:1]
         metafunc.parametrize("kafka_version", chosen, scope="session")
 
 
