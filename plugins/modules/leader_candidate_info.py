@@ -231,7 +231,7 @@ partitions:
           description: Records that are lost for certain.
           type: int
         at_most:
-          description: Records that can be lost, null when that is unknown because a replica is silent.
+          description: Records that can be lost, null when that is unknown, as it mostly is while a replica is silent.
           type: int
         more_than_first:
           description: Records more than rank 1 would lose, negative for fewer, null when it cannot be told.

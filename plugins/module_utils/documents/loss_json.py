@@ -46,6 +46,7 @@ def _against_to_json(loss: LossAgainst) -> dict[str, Any]:
         "divergenceOffset": loss.divergence_offset,
         "deleted": _stretches_to_json(loss.deleted),
         "untold": _stretches_to_json(loss.untold),
+        "holdsNoMoreThan": loss.holds_no_more_than,
     }
 
 
@@ -57,6 +58,7 @@ def _against_from_json(value: dict[str, Any]) -> LossAgainst:
         divergence_offset=value["divergenceOffset"],
         deleted=_stretches_from_json(value["deleted"]),
         untold=_stretches_from_json(value["untold"]),
+        holds_no_more_than=value["holdsNoMoreThan"],
     )
 
 

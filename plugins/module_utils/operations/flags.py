@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Flags planned elections on partitions that hold more than records: the cluster's own state, or open transactions."""
+"""Flags partitions of a plan that hold more than records: the cluster's own state, or open transactions."""
 
 from __future__ import annotations
 
@@ -17,26 +17,40 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.transactio
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan
 
 _INTERNAL = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
 
 
 def flagged(wire: Wire, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
-    """The plan with these flags among its reasons. A follower tells its open transactions as well as a leader does."""
+    """The plan with these flags among its reasons. A follower tells its open transactions as well as a leader does.
+
+    Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
+    """
     notes: dict[TopicPartition, list[str]] = {each: [_INTERNAL] for each in internal}
     designated: dict[int, list[TopicPartition]] = {}
     for election in plan.elections:
         designated.setdefault(election.designated_leader, []).append(election.topic_partition)
+    for partition in plan.left_alone:
+        for best in partition.candidates[:1]:
+            designated.setdefault(best.broker_id, []).append(partition.topic_partition)
     addresses = {each.broker_id: each.address for each in describe_cluster(wire).registrations}
     for leader, partitions in designated.items():
         try:
             found = open_transactions(wire, addresses[leader], partitions)
         except (KafkaOpsError, KeyError):
             found = {}
-        for partition in partitions:
-            notes.setdefault(partition, []).extend(_of_transactions(partition, leader, found))
-    return replace(plan, elections=tuple(_noted(each, notes.get(each.topic_partition, [])) for each in plan.elections))
+        for each in partitions:
+            notes.setdefault(each, []).extend(_of_transactions(each, leader, found))
+    return replace(
+        plan,
+        elections=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.elections
+        ),
+        left_alone=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.left_alone
+        ),
+    )
 
 
 def _of_transactions(
@@ -51,5 +65,5 @@ def _of_transactions(
     ]
 
 
-def _noted(election: PlannedElection, notes: list[str]) -> PlannedElection:
-    return replace(election, reason="; ".join([election.reason, *notes]))
+def _noted(reason: str, notes: list[str] | None) -> str:
+    return "; ".join([reason, *(notes or [])])

@@ -49,7 +49,7 @@ def decide(
         return case.unclean_election(policy)
     if ruling.step is Step.ORDINARY_ELECTION:
         return case.ordinary_election(policy, ruling.reason)
-    return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings()])
+    return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings(), *case.best()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,10 @@ class _Case:
             silent=self.silent,
             losses=expected_losses(self.forecasts),
         )
+
+    def best(self) -> list[str]:
+        """Who would be elected if a person decided to, and what that would cost."""
+        return [f"best surviving replica: broker {each.broker_id}; {in_words(each)}" for each in self.forecasts[:1]]
 
     def warnings(self) -> list[str]:
         """What the controller is about to lose by itself."""

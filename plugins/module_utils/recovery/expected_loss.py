@@ -20,7 +20,7 @@ class ExpectedLoss:
     broker_id: int
     at_least: int
     at_most: int | None
-    """None for "unknown", as long as one replica is silent or cannot be compared."""
+    """None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
     more_than_first: int | None
     """How many records more than electing rank 1 would lose; negative for fewer. None when it cannot be told."""
     explanation: str

@@ -45,6 +45,13 @@ class LossAgainst:
     """What it still holds of what the candidate held too, and has deleted before its log start offset."""
     untold: Stretches = ()
     """What it holds before the candidate's log start offset, when it cannot be told whether the candidate held it."""
+    holds_no_more_than: int | None = None
+    """Of a silent replica: the broker, which answered, whose log has all that it can hold. None for "unknown"."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """True when it cannot hold what nobody has told of."""
+        return self.answered or self.holds_no_more_than is not None
 
     @property
     def is_exact(self) -> bool:
@@ -71,8 +78,8 @@ class Forecast:
 
     @property
     def at_most(self) -> int | None:
-        """Records. None for "unknown", as long as one replica is silent or cannot be compared."""
-        if any(not each.answered or each.lost is None for each in self.against):
+        """Records. None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
+        if any(each.lost is None or not each.is_bounded for each in self.against):
             return None
         return self.at_least + records_in(union(each.untold for each in self.against))
 
@@ -84,19 +91,26 @@ class Forecast:
 def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]) -> tuple[Forecast, ...]:
     """One forecast for each of a partition's candidates, which come best first. ``silent`` are broker ids.
 
-    Of a silent replica nothing is known, with one exception: the last leader. When a candidate's last written epoch is
-    the one before the partition's current leader epoch, no other leader came after that epoch, so that its leader was
-    the last one. The candidate's log is then a part of the last leader's: it truncated to it before it wrote in that
-    epoch, and a leader never truncates. So what those candidates hold is known of the last leader too, as long as its
-    disk is whole. A survivor's high watermark would add nothing: it never lies beyond the survivor's own log end.
+    Of a silent replica nothing is known, with two exceptions. The first one is the last leader. When a candidate's
+    last written epoch is the one before the partition's current leader epoch, no other leader came after that epoch, so
+    that its leader was the last one. The candidate's log is then a part of the last leader's: it truncated to it before
+    it wrote in that epoch, and a leader never truncates. So what those candidates hold is known of the last leader too,
+    as long as its disk is whole. A survivor's high watermark would add nothing: it never lies beyond its own log end.
+
+    The other one is any replica, where the last leader answered, and was the only leader that the partition ever had.
+    Then all that anybody holds was copied from its log.
     """
     logs = {each.broker_id: stretches_of(each) for each in candidates}
     leader = last_leader(state)
     of_leader = _known_of_last_leader(state, candidates)
+    source = _only_source(state, candidates)
     all_against = [
         (
             *(_against_answered(one, other, logs) for other in candidates if other is not one),
-            *(_against_silent(one, each, logs, of_leader if each == leader else None) for each in sorted(silent)),
+            *(
+                _against_silent(one, each, logs, of_leader if each == leader else None, source)
+                for each in sorted(silent)
+            ),
         )
         for one in candidates
     ]
@@ -130,6 +144,20 @@ def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]
     return union(known) if known else None
 
 
+def _only_source(state: PartitionState, candidates: Sequence[Candidate]) -> int | None:
+    """The last leader, where it answered, nobody else ever led, and its log is whole, from the very first record on.
+
+    Leader epochs count from 0, and the loss of the leader began epoch 1. Its place in the ELR tells that it stopped
+    cleanly or not at all: after an unclean stop, when its disk may lack what others have copied, it is taken out. The
+    ISR of clusters without ELR tells no such thing.
+    """
+    leader = last_leader(state)
+    if state.leader_epoch != 1 or leader not in (state.elr or ()):
+        return None
+    whole = (each.broker_id for each in candidates if not each.log_start_offset and stretches_of(each) is not None)
+    return next((each for each in whole if each == leader), None)
+
+
 def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:
     mine, theirs = logs[one.broker_id], logs[other.broker_id]
     if mine is None or theirs is None:
@@ -148,9 +176,11 @@ def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretche
 
 
 def _against_silent(
-    one: Candidate, silent: int, logs: dict[int, Stretches | None], known: Stretches | None
+    one: Candidate, silent: int, logs: dict[int, Stretches | None], known: Stretches | None, source: int | None
 ) -> LossAgainst:
     mine = logs[one.broker_id]
+    if mine is not None and source is not None:
+        return LossAgainst(silent, False, (), holds_no_more_than=source)
     if mine is None or known is None:
         return LossAgainst(silent, False, None)
     never_held = _never_held(one, before_offset(known, one.log_start_offset))

@@ -65,6 +65,8 @@ def _others(forecast: Forecast) -> Iterator[str]:
 def _silent(loss: LossAgainst) -> str:
     if loss.lost is None:
         return "unknown"
+    if loss.holds_no_more_than is not None:
+        return f"it holds nothing that replica {loss.holds_no_more_than}, the only leader ever, does not hold"
     if not loss.lost:
         return "at least 0, upper bound unknown"
     return f"at least offsets {offsets(loss.lost)}, upper bound unknown"

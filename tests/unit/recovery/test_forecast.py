@@ -64,6 +64,25 @@ def test_nothing_is_known_of_a_silent_replica_that_did_not_lead_last() -> None:
     assert [each.lost for each in only.against] == [(), None]
 
 
+def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leader() -> None:
+    logs = a_candidate(1, (0, 150)), a_candidate(2, (0, 100))
+    leader, follower = forecasts(*logs, silent=(3,))
+    assert (leader.at_least, leader.at_most) == (0, 0)
+    assert (follower.at_least, follower.at_most) == (50, 50)
+    assert in_words(leader) == (
+        "electing 1 loses nothing that replica 2 holds; "
+        "against silent replica 3: it holds nothing that replica 1, the only leader ever, does not hold"
+    )
+    for partition in (
+        an_offline_partition(elr=(1,), last_known_elr=(1,), leader_epoch=2),  # others may have led
+        an_offline_partition(last_known_elr=(1,), leader_epoch=1),  # it stopped uncleanly: its disk may lack something
+        an_offline_partition(isr=(1,), elr=None, last_known_elr=None, leader_epoch=1),  # no ELR, so who knows
+    ):
+        assert [each.at_most for each in forecasts(*logs, silent=(3,), partition=partition)] == [None, None]
+    later = a_candidate(1, (0, 150), log_start_offset=10)  # what it had before that is told by nobody
+    assert [each.at_most for each in forecasts(later, silent=(3,))] == [None]
+
+
 def test_the_same_offsets_in_another_epoch_are_other_records() -> None:
     newer, older = forecasts(a_candidate(3, (0, 10), (2, 15)), a_candidate(2, (0, 10), (1, 30)))
     assert newer.lost == (EpochRange(1, 10, 30),)

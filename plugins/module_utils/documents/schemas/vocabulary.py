@@ -157,6 +157,7 @@ EXPECTED_LOSS = record(
                     "divergenceOffset": nullable(OFFSET),
                     "deleted": _STRETCHES,
                     "untold": _STRETCHES,
+                    "holdsNoMoreThan": nullable(BROKER_ID),
                 },
             ),
         ),

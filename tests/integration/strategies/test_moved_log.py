@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A member of the ELR that can lead, and nobody elects it: rule 2, held still on a real broker.
+
+The controller elects such a member when its broker is unfenced. So it must not be electable then, and become so later
+without the controller looking again: its log was moved by hand from a log dir that is not coming back to another one of
+the same broker. At its registration the controller takes the replica for one on an offline log dir; then the broker
+tells where it has it (AssignReplicasToDirs, KIP-858), and no election follows.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import ElectionType, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from integration.strategies.logs_on_disk import log_of
+from integration.strategies.on_call import OnCall
+from integration.strategies.outages import wait_isr
+from lab import Cluster, wait_until
+
+_TOPIC = "moved"
+_LAST_LEADER, _DEAD, _BEHIND, _WITNESS = 1, 2, 3, 4
+_COMMON, _MORE, _MOST = 10, 5, 2
+
+
+def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, spark: SparkSession, tmp_path: Path) -> None:
+    has_elr = not kafka_version.startswith("3.")
+    features = {"eligible.leader.replicas.version": 1} if has_elr else {}
+    with Cluster(kafka_version, brokers=4, log_dirs=2, features=features) as cluster:
+        _move_the_log(cluster)
+        if not has_elr:
+            leads = f"broker {_LAST_LEADER}, the last ISR, leads by itself: rule 1"
+            wait_until(lambda: cluster.client.leader(_TOPIC) == _LAST_LEADER, 60, what=leads)
+            return
+        state = cluster.client.describe(_TOPIC, broker=_WITNESS)[0]
+        assert (state.leader, state.leader_epoch, state.offline_replicas) == (None, 1, (_DEAD,))
+        assert (state.isr, state.elr) == ((), (_LAST_LEADER,))
+        on_call = OnCall(cluster, spark, tmp_path)
+        for strategy in (Strategy.NONE, Strategy.BALANCED, Strategy.AGGRESSIVE):
+            (election,) = on_call.plan(strategy, _TOPIC).elections
+            assert (election.designated_leader, election.election_type) == (_LAST_LEADER, ElectionType.PREFERRED)
+            assert f"broker {_LAST_LEADER} of the ELR can lead" in election.reason
+        bounds = {each.broker_id: (each.at_least, each.at_most) for each in election.losses}
+        assert bounds == {_LAST_LEADER: (0, 0), _BEHIND: (_MORE + _MOST, _MORE + _MOST)}
+        dead, leader = (log_of(cluster, each, _TOPIC, 0) for each in (_DEAD, _LAST_LEADER))
+        assert dead < leader, "the dead one held no more, as the upper bound says"
+        (outcome,) = on_call.carry_out(on_call.plan(Strategy.NONE, _TOPIC))
+        assert outcome.status is Status.RECOVERED
+        assert len(cluster.client.consume_all(_TOPIC, 0)) == _COMMON + _MORE + _MOST
+
+
+def _move_the_log(cluster: Cluster) -> None:
+    client, leader = cluster.client, cluster.brokers[_LAST_LEADER]
+    client.create_topic(_TOPIC, {0: [_LAST_LEADER, _DEAD, _BEHIND]}, {"min.insync.replicas": 1})
+    wait_isr(cluster, [_TOPIC], {_LAST_LEADER, _DEAD, _BEHIND}, seen_by=_WITNESS)
+    client.produce(_TOPIC, 0, _COMMON)
+    cluster.brokers[_BEHIND].freeze()
+    wait_isr(cluster, [_TOPIC], {_LAST_LEADER, _DEAD}, seen_by=_WITNESS)
+    client.produce(_TOPIC, 0, _MORE)
+    cluster.brokers[_DEAD].kill()
+    wait_isr(cluster, [_TOPIC], {_LAST_LEADER}, seen_by=_WITNESS)
+    client.produce(_TOPIC, 0, _MOST)
+    leader.stop()
+    wait_until(lambda: client.describe(_TOPIC, broker=_WITNESS)[0].leader is None, 60, what="it has no leader")
+    cluster.brokers[_BEHIND].thaw()
+    (gone,) = (each for each in leader.data_dirs if (each / f"{_TOPIC}-0").exists())
+    (stays,) = (each for each in leader.data_dirs if each != gone)
+    shutil.move(gone / f"{_TOPIC}-0", stays / f"{_TOPIC}-0")
+    leader.properties["log.dirs"] = str(stays)
+    leader.start()
+    for broker in (_WITNESS, _LAST_LEADER, _BEHIND):
+        wait_until(
+            lambda broker=broker: client.describe(_TOPIC, broker=broker)[0].offline_replicas == (_DEAD,),
+            60,
+            what=f"broker {broker} knows where the log is now",
+        )
