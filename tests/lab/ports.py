@@ -22,10 +22,18 @@ class HeldPorts:
 
     def take(self) -> int:
         """Reserve a free port and return it."""
+        return self.take_port(0)
+
+    def take_port(self, port: int) -> int:
+        """Reserve a certain port, or with 0 a free one. Raises OSError when it is taken."""
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         held = socket.socket(family, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind((self._host, 0))
+        try:
+            held.bind((self._host, port))
+        except OSError:
+            held.close()
+            raise
         self._sockets.append(held)
         return int(held.getsockname()[1])
 

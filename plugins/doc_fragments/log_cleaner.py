@@ -1,0 +1,155 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Options that the modules of the log cleaner share."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  brokers:
+    description:
+      - Ids of the brokers that are meant.
+      - All of them when it is empty.
+    type: list
+    elements: int
+    default: []
+  metrics_source:
+    description:
+      - Who tells the metrics of the cleaners. V(prometheus) is a Prometheus JMX exporter, V(jolokia) a Jolokia agent.
+      - With V(none), only what Kafka itself tells is used, the sizes of compacted partitions. What follows from them
+        is an inference, and labelled as one.
+    type: str
+    choices: [prometheus, jolokia, none]
+    default: none
+  metrics_url:
+    description:
+      - URL of each broker's metrics, with C({broker_id}) and C({host}), the advertised host, for what differs.
+      - For example V(http://{host}:7071/metrics) or V(https://{host}:8778/jolokia).
+    type: str
+  metrics_names:
+    description:
+      - Names of the metrics as the exporter has them, where it does not have the usual ones.
+      - The usual ones are C(kafka_log_logcleanermanager_uncleanable_partitions_count) and so on, in any case, and
+        C(kafka_log_LogCleanerManager_Value) with a label C(name).
+    type: dict
+    suboptions:
+      dead_thread_count:
+        description:
+          - Name of C(DeadThreadCount).
+        type: str
+      time_since_last_run_ms:
+        description:
+          - Name of C(time-since-last-run-ms).
+        type: str
+      max_dirty_percent:
+        description:
+          - Name of C(max-dirty-percent).
+        type: str
+      uncleanable_partitions_count:
+        description:
+          - Name of C(uncleanable-partitions-count). It has a label with the log directory.
+        type: str
+      uncleanable_bytes:
+        description:
+          - Name of C(uncleanable-bytes). It has a label with the log directory.
+        type: str
+  metrics_timeout_ms:
+    description:
+      - Milliseconds that one answer of a metrics endpoint may take, as a whole.
+    type: int
+    default: 5000
+  metrics_username:
+    description:
+      - User name for the metrics endpoints (basic authentication).
+    type: str
+  metrics_password:
+    description:
+      - Password for the metrics endpoints.
+    type: str
+  metrics_validate_certs:
+    description:
+      - Whether the certificates of the metrics endpoints are checked.
+    type: bool
+    default: true
+  metrics_ca_file:
+    description:
+      - PEM file with the CA certificates that they are checked against.
+    type: path
+  stalled_after_ms:
+    description:
+      - Milliseconds without a run after which a cleaner counts as stalled. A thread in the middle of a very large
+        log does not run either.
+    type: int
+    default: 900000
+  tolerated_uncleanable_partitions:
+    description:
+      - How many uncleanable partitions a broker may have and still be healthy.
+    type: int
+    default: 0
+  suspect_ratio:
+    description:
+      - A copy of a compacted partition is suspicious that is this many times as large as the smallest copy of it...
+    type: float
+    default: 2.0
+  suspect_bytes:
+    description:
+      - ...and larger by this many bytes.
+    type: int
+    default: 67108864
+"""
+
+    # Where sizes are all there is.
+    SIZES = r"""
+options:
+  evidence_dir:
+    description:
+      - Directory that keeps the looks at the sizes of compacted partitions, as Parquet, one file a look. Earlier
+        looks in it are compared with. Give each cluster one of its own.
+      - Is only used, and only made, with O(metrics_source=none). In check mode, too.
+    type: path
+  looks:
+    description:
+      - How many looks to take, with O(metrics_source=none).
+    type: int
+    default: 1
+  look_interval_ms:
+    description:
+      - Milliseconds between two looks.
+    type: int
+    default: 10000
+"""
+
+    # Whose replicas are to be made anew.
+    PARTITIONS = r"""
+options:
+  partitions:
+    description:
+      - The partitions whose replicas on O(brokers) are meant.
+      - When neither this nor O(partitions_file) is given, the marked replicas are looked for, which takes metrics.
+    type: list
+    elements: dict
+    suboptions:
+      topic:
+        description:
+          - Name of the topic.
+        type: str
+        required: true
+      partition:
+        description:
+          - Number of the partition, from 0.
+          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
+        type: int
+      partitions:
+        description:
+          - Numbers of partitions of that topic.
+        type: list
+        elements: int
+  partitions_file:
+    description:
+      - Path of a JSON file with the partitions, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
+    type: path
+"""

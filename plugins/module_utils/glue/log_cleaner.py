@@ -1,0 +1,168 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the modules of the log cleaner share: options, a look at the brokers, and results."""
+
+from __future__ import annotations
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Thresholds
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.settings import SHOWN
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import MetricsSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+
+if TYPE_CHECKING:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
+
+BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int", "default": []}})
+THRESHOLDS = Arguments(
+    argument_spec={
+        "stalled_after_ms": {"type": "int", "default": 900_000},
+        "tolerated_uncleanable_partitions": {"type": "int", "default": 0},
+        "suspect_ratio": {"type": "float", "default": 2.0},
+        "suspect_bytes": {"type": "int", "default": 67_108_864},
+    }
+)
+SIZES = Arguments(
+    argument_spec={
+        "evidence_dir": {"type": "path"},
+        "looks": {"type": "int", "default": 1},
+        "look_interval_ms": {"type": "int", "default": 10_000},
+    }
+)
+LIBRARIES = ("jsonschema", "javaproperties", "kafka", "crc32c", "prometheus_client")
+LIBRARIES_WITHOUT_METRICS = (*LIBRARIES, "pyarrow", "pyspark")
+
+
+class CleanerOptionsError(KafkaOpsError):
+    """Options that make no sense. Lists every fault."""
+
+
+def libraries(params: Mapping[str, Any]) -> Sequence[str]:
+    """What a module needs: sizes are compared on Spark."""
+    return LIBRARIES_WITHOUT_METRICS if params["metrics_source"] == "none" else LIBRARIES
+
+
+def thresholds(params: Mapping[str, Any]) -> Thresholds:
+    """The thresholds that a module's parameters name.
+
+    Raises CleanerOptionsError.
+    """
+    faults = [
+        f"{name} is {params[name]}, which is below {least}"
+        for name, least in (
+            ("stalled_after_ms", 1),
+            ("tolerated_uncleanable_partitions", 0),
+            ("suspect_ratio", 1),
+            ("suspect_bytes", 0),
+            ("looks", 1),
+            ("look_interval_ms", 0),
+        )
+        if params.get(name) is not None and params[name] < least
+    ]
+    if faults:
+        raise CleanerOptionsError("; ".join(faults))
+    return Thresholds(
+        stalled_after_ms=params["stalled_after_ms"],
+        tolerated_uncleanable_partitions=params["tolerated_uncleanable_partitions"],
+        suspect_ratio=params["suspect_ratio"],
+        suspect_bytes=params["suspect_bytes"],
+    )
+
+
+def look(  # noqa: PLR0917
+    wire: Wire,
+    cluster: Cluster,
+    brokers: Sequence[Broker],
+    source: MetricsSource | None,
+    limits: Thresholds,
+    params: Mapping[str, Any],
+    progress: Progress,
+) -> tuple[Cleaner, ...]:
+    """The cleaners of these brokers: by their metrics, or else by the sizes of copies, compared on Spark.
+
+    Raises NoMetricsError, NoBrokerAnswersError, RequestRefusedError, BrokerCallError, EvidenceFault or
+    SparkUnavailableError.
+    """
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner
+
+    progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
+    if source is not None:
+        return log_cleaner.look_by_metrics(wire, cluster, brokers, source, limits)
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.size_trends import trends_by_broker
+
+    return log_cleaner.look_by_sizes(wire, cluster, brokers, trends_by_broker(wire, cluster, params, progress), limits)
+
+
+def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
+    """Addresses of the brokers that are online, by their ids."""
+    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+    return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
+
+
+def broker_result(cleaner: Cleaner) -> dict[str, Any]:
+    """One broker as the modules return it."""
+    facts, metrics = cleaner.facts, cleaner.facts.metrics
+    threads = facts.settings.get("log.cleaner.threads")
+    return {
+        "broker_id": cleaner.broker_id,
+        "host": facts.host,
+        "diagnosis": cleaner.diagnosis.case.value,
+        "reason": cleaner.diagnosis.reason,
+        "restart_helps": cleaner.diagnosis.restart_helps,
+        "is_inferred": cleaner.diagnosis.is_inferred,
+        "threads": int(threads.value) if threads is not None and threads.value is not None else None,
+        "dead_threads": metrics.dead_threads if metrics is not None else None,
+        "time_since_last_run_ms": metrics.time_since_last_run_ms if metrics is not None else None,
+        "max_dirty_percent": metrics.max_dirty_percent if metrics is not None else None,
+        "log_dirs": plain(metrics.log_dirs) if metrics is not None else [],
+        "configs": [
+            {"name": name, "value": facts.settings[name].value, "source": facts.settings[name].source.value}
+            for name in SHOWN
+            if name in facts.settings
+        ],
+        "suspects": plain(cleaner.suspects),
+        "metrics_error": facts.metrics_error,
+        "settings_error": facts.settings_error,
+    }
+
+
+def diagnosis_summary(cleaners: Iterable[Cleaner]) -> dict[str, int]:
+    """How many brokers are in each case; every case is there."""
+    counts = Counter(each.diagnosis.case for each in cleaners)
+    return {case.value: counts.get(case, 0) for case in Case}
+
+
+def status_summary(statuses: Iterable[StrEnum], kind: type[StrEnum]) -> dict[str, int]:
+    """How many ended in each status; every status is there."""
+    counts = Counter(statuses)
+    return {status.value: counts.get(status, 0) for status in kind}
+
+
+@contextmanager
+def journal_unless(check_mode: bool, directory: str, cluster_id: str) -> Iterator[Any]:
+    """The open journal, or None in check mode, which opens nothing for writing.
+
+    Raises JournalError.
+    """
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import open_cleaner_journal
+
+    if check_mode:
+        yield None
+        return
+    with open_cleaner_journal(directory, cluster_id) as journal:
+        yield journal

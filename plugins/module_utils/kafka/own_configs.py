@@ -1,0 +1,79 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Configs of one broker or topic with where they are from (DescribeConfigs, key 32), and edits (KIP-339, key 44).
+
+A broker's own configs are read from, and written to, that broker: it validates what the others cannot. Reads lag writes
+by some milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+
+with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+
+TOPIC = 2
+BROKER = 4
+_SET = 0
+_DELETE = 1
+_SOURCES = {1: Source.BROKER, 2: Source.BROKER, 3: Source.CLUSTER, 4: Source.STATIC, 5: Source.DEFAULT}
+"""DescribeConfigs' config_source. A topic's own value counts as the resource's own, like a broker's."""
+
+
+def read_own(wire: Wire, address: Address, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+    """The named configs of a broker or a topic. One that the broker does not know, and that is not set, is left out.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    message = DescribeConfigsRequest
+    request = message(
+        resources=[
+            message.DescribeConfigsResource(
+                resource_type=kind, resource_name=resource, configuration_keys=[*names] or None
+            )
+        ]
+    )
+    found = {}
+    for result in wire.call(address, request).results:
+        if result.error_code:
+            raise error_codes.refusal("DescribeConfigs", result.error_code, result.error_message)
+        for config in result.configs:
+            if config.name in names:
+                found[config.name] = Setting(config.value, _SOURCES.get(config.config_source, Source.OTHER))
+    return found
+
+
+def write_own(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+    """Sets configs of a broker or a topic, or deletes them (None), all or none.
+
+    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    message = IncrementalAlterConfigsRequest
+    resource_message = message.AlterConfigsResource
+    request = message(
+        validate_only=False,
+        resources=[
+            resource_message(
+                resource_type=kind,
+                resource_name=resource,
+                configs=[
+                    resource_message.AlterableConfig(
+                        name=name, config_operation=_DELETE if value is None else _SET, value=value
+                    )
+                    for name, value in edits.items()
+                ],
+            )
+        ],
+    )
+    for result in wire.call(address, request).responses:
+        if result.error_code:
+            raise error_codes.refusal("IncrementalAlterConfigs", result.error_code, result.error_message)

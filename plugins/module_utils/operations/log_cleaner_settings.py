@@ -1,0 +1,198 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The only writer of settings for a while: journal first, then the change, then exactly what was there before.
+
+"Unset" is put back by DELETE, so that value *and source* end as they began.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    CleanerJournal,
+    SettingChange,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    RequestRefusedError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.own_configs import (
+    BROKER,
+    TOPIC,
+    read_own,
+    write_own,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, same_value
+
+_LOOK_EVERY_S = 0.1
+_PAUSE_S = 0.5
+_KINDS = {"broker": BROKER, "topic": TOPIC}
+
+
+class SettingError(KafkaOpsError):
+    """A setting was not seen to change as asked. The journal still holds what is to be put back."""
+
+
+class Undoing(StrEnum):
+    """What became of a change that an earlier run left."""
+
+    RESTORED = "restored"
+    WOULD_RESTORE = "would_restore"
+    ALREADY_BACK = "already_back"
+    CONFLICT = "conflict"
+    """Somebody else set it meanwhile: it is theirs, and stays."""
+    GONE = "gone"
+    FAILED = "failed"
+    """Still in the journal: the next run tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingWriter:
+    """Writes settings over one wire. Each broker's own settings go to that broker."""
+
+    wire: Wire
+    addresses: Mapping[int, Address]
+    """Of the living brokers."""
+    attempts: int
+    verify_timeout_s: float
+
+    def address_of(self, change: SettingChange) -> Address:
+        """Whom to ask. Raises SettingError when that broker is not there."""
+        if change.kind == "topic":
+            return next(iter(self.addresses.values()))
+        address = self.addresses.get(int(change.resource))
+        if address is None:
+            raise SettingError(
+                f"broker {change.resource} does not answer, and only it takes its own settings: {change.name} is to be "
+                f"put back to {_shown(change.original)} once it runs; run again then"
+            )
+        return address
+
+    def current(self, change: SettingChange) -> str | None:
+        """The value that the resource itself has now; None when none is set.
+
+        Raises SettingError, BrokerCallError or RequestRefusedError.
+        """
+        return own_of(
+            read_own(self.wire, self.address_of(change), _KINDS[change.kind], change.resource, [change.name]),
+            change.name,
+        )
+
+    def write(self, change: SettingChange, value: str | None) -> None:
+        """Sets it, or deletes it (None), and returns once it is read back.
+
+        Raises SettingError.
+        """
+        fault = ""
+        for attempt in range(self.attempts):
+            if attempt:
+                time.sleep(_PAUSE_S)
+            try:
+                address = self.address_of(change)
+                write_own(self.wire, address, _KINDS[change.kind], change.resource, {change.name: value})
+            except RequestRefusedError as refusal:
+                fault = str(refusal)
+                if not refusal.is_transient and not refusal.is_outcome_unknown:
+                    break
+            except BrokerCallError as unknown:
+                # It may have been carried out: looking tells.
+                fault = f"the outcome is unknown: {unknown}"
+            else:
+                fault = "it was accepted, and is not seen"
+            if self._is_seen(change, value):
+                return
+        raise SettingError(
+            f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
+        )
+
+    def _is_seen(self, change: SettingChange, value: str | None) -> bool:
+        deadline = time.monotonic() + self.verify_timeout_s
+        while True:
+            try:
+                if same_value(self.current(change), value):
+                    return True
+            except (BrokerCallError, RequestRefusedError, SettingError):
+                # Not knowing is not failing: the deadline decides.
+                pass
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+
+
+def own_of(settings: Mapping[str, Setting], name: str) -> str | None:
+    """The resource's own value of a setting, None when it has none."""
+    return settings[name].own if name in settings else None
+
+
+def put_back(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> tuple[Undoing, str]:
+    """Puts a setting back to what it was, when it is still what we set, and strikes it out of the journal.
+
+    Raises JournalError.
+    """
+    undoing, reason = look_at_setting(writer, change)
+    if undoing is Undoing.WOULD_RESTORE:
+        try:
+            writer.write(change, change.original)
+        except SettingError as fault:
+            return Undoing.FAILED, str(fault)
+        undoing, reason = Undoing.RESTORED, f"back to {_shown(change.original)}"
+    if undoing is not Undoing.FAILED:
+        journal.end(change, undoing.value)
+    return undoing, reason
+
+
+def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
+    """Says what putting back would do. Writes nothing."""
+    try:
+        current = writer.current(change)
+    except RequestRefusedError as fault:
+        if change.kind == "topic" and fault.code == 3:  # noqa: PLR2004  # UNKNOWN_TOPIC_OR_PARTITION
+            return Undoing.GONE, "the topic does not exist any more"
+        return Undoing.FAILED, str(fault)
+    except (BrokerCallError, SettingError) as fault:
+        return Undoing.FAILED, str(fault)
+    if same_value(current, change.original):
+        return Undoing.ALREADY_BACK, f"it is {_shown(change.original)}, as it was"
+    if same_value(current, change.changed):
+        return Undoing.WOULD_RESTORE, f"a run left {change.changed}: back to {_shown(change.original)}"
+    return (
+        Undoing.CONFLICT,
+        f"it is {_shown(current)}, which we did not set; it was {_shown(change.original)}",
+    )
+
+
+def changed_for_a_while(
+    writer: SettingWriter, journal: CleanerJournal, changes: Sequence[SettingChange], work: Callable[[], None]
+) -> list[str]:
+    """Makes the changes, does the work, and puts everything back, whatever happens. Returns what is not back, and why.
+
+    Raises SettingError when a change cannot be made, and what the work raises; both after everything was put back.
+    Raises JournalError before anything was changed.
+    """
+    stuck: list[str] = []
+    begun: list[SettingChange] = []
+    try:
+        for each in changes:
+            journal.begin(each)
+            begun.append(each)
+            writer.write(each, each.changed)
+        work()
+    finally:
+        for each in reversed(begun):
+            undoing, reason = put_back(writer, journal, each)
+            if undoing in (Undoing.FAILED, Undoing.CONFLICT):
+                stuck.append(f"{each.name} of {each.kind} {each.resource}: {reason}")
+    return stuck
+
+
+def _shown(value: str | None) -> str:
+    return "not set" if value is None else value

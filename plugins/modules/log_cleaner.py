@@ -1,0 +1,247 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Restarts cleaner threads, or changes cleaner settings for good."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_cleaner
+short_description: Restart the log cleaner's threads where that helps, or change its settings
+version_added: 1.0.0
+description:
+  - With O(state=restarted), restarts the cleaner threads of brokers by a dynamic config edit (KIP-226). It is the
+    least intrusive one that takes effect, one more millisecond of C(log.cleaner.backoff.ms), or else one more
+    thread. Then the value and where it came from are put back. What was unset is deleted again.
+  - That is only done where the diagnosis says that it helps, as with dead threads. It does not clear the marks of
+    uncleanable partitions, and for those M(kafkaops.recovery.log_cleaner_repair) is there.
+  - The edit is in a journal on disk before it is made, so that a run after a crash puts it back.
+  - With O(state=configured), changes settings of the cleaner for good. That restarts the threads, too.
+  - Brokers come one after the other.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.log_cleaner
+  - kafkaops.recovery.log_cleaner.sizes
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - Nothing is changed where every cleaner is healthy, so that it can be run on a schedule. With O(force=true),
+        the threads are restarted each time.
+options:
+  state:
+    description:
+      - V(restarted) restarts threads where that helps, V(configured) brings settings to O(settings) and O(unset).
+    type: str
+    choices: [restarted, configured]
+    default: restarted
+  force:
+    description:
+      - Restart the threads whatever the diagnosis is. A thread that hangs may keep its broker from applying configs
+        until it ends.
+    type: bool
+    default: false
+  settings:
+    description:
+      - The cleaner's settings that the brokers shall have as their own. What is not given stays as it is.
+    type: dict
+    suboptions:
+      threads:
+        description:
+          - C(log.cleaner.threads). Kafka takes from half to double of the current number at a time.
+        type: int
+      dedupe_buffer_size:
+        description:
+          - C(log.cleaner.dedupe.buffer.size), in bytes, of all threads together.
+        type: int
+      io_buffer_size:
+        description:
+          - C(log.cleaner.io.buffer.size), in bytes, of all threads together.
+        type: int
+      io_buffer_load_factor:
+        description:
+          - C(log.cleaner.io.buffer.load.factor), from V(0) to V(1).
+        type: float
+      io_max_bytes_per_second:
+        description:
+          - C(log.cleaner.io.max.bytes.per.second), of reads and writes together.
+        type: float
+      backoff_ms:
+        description:
+          - C(log.cleaner.backoff.ms).
+        type: int
+  unset:
+    description:
+      - Settings that the brokers shall not have as their own, so that the cluster's default, C(server.properties) or
+        Kafka's default holds.
+    type: list
+    elements: str
+    choices: [threads, dedupe_buffer_size, io_buffer_size, io_buffer_load_factor, io_max_bytes_per_second, backoff_ms]
+    default: []
+  attempts:
+    description:
+      - How often to try a write that fails in a way that may pass.
+    type: int
+    default: 3
+  verify_timeout_ms:
+    description:
+      - Milliseconds in which a change must be seen, and the threads must be alive and have run, by the metrics.
+    type: int
+    default: 60000
+seealso:
+  - module: kafkaops.recovery.log_cleaner_info
+  - module: kafkaops.recovery.log_cleaner_repair
+notes:
+  - Needs ALTER_CONFIGS and DESCRIBE_CONFIGS on the cluster, and DESCRIBE on the cluster for the quorum.
+"""
+
+EXAMPLES = r"""
+- name: Restart the cleaner threads wherever some are dead
+  kafkaops.recovery.log_cleaner:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    metrics_source: jolokia
+    metrics_url: http://{host}:8778/jolokia
+
+- name: Give broker 3 two cleaner threads for good
+  kafkaops.recovery.log_cleaner:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    state: configured
+    brokers: [3]
+    settings:
+      threads: 2
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+summary:
+  description: How many brokers ended in each status.
+  returned: success
+  type: dict
+  sample: {restarted: 1, not_needed: 2, failed: 0}
+outcomes:
+  description: The brokers, in order of their ids.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    broker_id:
+      description: The broker.
+      type: int
+    status:
+      description: What became of it. V(not_helped) means that something is wrong that a restart does not mend.
+      type: str
+      choices: [restarted, would_restart, not_needed, not_helped, unknown, changed, would_change, as_wanted, stopped,
+        failed]
+    reason:
+      description: Why, in words.
+      type: str
+    edits:
+      description: What was changed, each with C(name), C(before) and C(after). Null is "not set".
+      type: list
+      elements: dict
+    case_before:
+      description: The diagnosis before.
+      type: str
+    case_after:
+      description: The diagnosis after a restart, by metrics. Null without them.
+      type: str
+    verified_by:
+      description: How it was seen, V(metrics) or V(config). Empty where nothing was done.
+      type: str
+leftovers:
+  description: What an earlier run had left changed, each with C(change), C(undoing) and C(reason).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+
+SETTINGS = {
+    "threads": {"type": "int"},
+    "dedupe_buffer_size": {"type": "int"},
+    "io_buffer_size": {"type": "int"},
+    "io_buffer_load_factor": {"type": "float"},
+    "io_max_bytes_per_second": {"type": "float"},
+    "backoff_ms": {"type": "int"},
+}
+ARGUMENTS = (
+    CONNECTION
+    + shared.BROKERS
+    + METRICS
+    + shared.THRESHOLDS
+    + shared.SIZES
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + PROGRESS
+    + Arguments(
+        argument_spec={
+            "state": {"type": "str", "choices": ["restarted", "configured"], "default": "restarted"},
+            "force": {"type": "bool", "default": False},
+            "settings": {"type": "dict", "options": SETTINGS},
+            "unset": {"type": "list", "elements": "str", "choices": list(SETTINGS), "default": []},
+            "attempts": {"type": "int", "default": 3},
+            "verify_timeout_ms": {"type": "int", "default": 60000},
+        }
+    )
+)
+
+
+def main() -> None:
+    module = AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True)
+    needs = shared.LIBRARIES if module.params["state"] == "configured" else shared.libraries(module.params)
+    run(module, results, needs=needs)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    stop = stop_on_signals()
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import cleaner_changes, cleaner_results
+
+    done = cleaner_changes.change(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in cleaner_results.warnings(done):
+        module.warn(warning)
+    failure = cleaner_results.change_failure(done)
+    return {
+        "changed": cleaner_results.is_changed(done),
+        "cluster_id": done.cluster_id,
+        "summary": cleaner_results.change_summary(done),
+        "outcomes": plain(done.outcomes),
+        "leftovers": plain(done.leftovers),
+        "diff": cleaner_results.change_diff(done),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+if __name__ == "__main__":
+    main()

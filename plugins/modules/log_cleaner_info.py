@@ -1,0 +1,164 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the log cleaners of brokers are."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_cleaner_info
+short_description: Tell how the log cleaners of brokers are, and which case it is
+version_added: 1.0.0
+description:
+  - Reads the metrics of each broker's log cleaner (KIP-346) and its settings, and says which one case it is. Dead
+    threads, uncleanable partitions and a stalled cleaner need different remedies.
+  - Without metrics it takes looks at the sizes of compacted partitions, keeps them, and compares them on Spark. What
+    follows is an inference, and RV(brokers[].is_inferred) says so.
+  - Names copies of compacted partitions that are suspicious, C(__consumer_offsets) first.
+  - A broker whose metrics cannot be read is V(unknown), with the reason. The module fails when none can be read.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.log_cleaner
+  - kafkaops.recovery.log_cleaner.sizes
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+seealso:
+  - module: kafkaops.recovery.log_cleaner
+  - module: kafkaops.recovery.log_cleaner_repair
+notes:
+  - Needs DESCRIBE_CONFIGS on the cluster for settings, DESCRIBE on the cluster for sizes, and DESCRIBE and
+    DESCRIBE_CONFIGS on topics.
+"""
+
+EXAMPLES = r"""
+- name: Look at all cleaners through the brokers' JMX exporters
+  kafkaops.recovery.log_cleaner_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    metrics_source: prometheus
+    metrics_url: http://{host}:7071/metrics
+  register: cleaners
+
+- name: Infer it from sizes, compared with the looks of earlier runs
+  kafkaops.recovery.log_cleaner_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    evidence_dir: /var/lib/kafkaops/sizes
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+summary:
+  description: How many brokers are in each case.
+  returned: success
+  type: dict
+  sample: {healthy: 2, idle: 0, dead_threads: 1, uncleanable_partitions: 0, stalled: 0, unknown: 0}
+brokers:
+  description: The brokers, in order of their ids.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    broker_id:
+      description: The broker.
+      type: int
+    host:
+      description: Its advertised host, null when none is known.
+      type: str
+    diagnosis:
+      description:
+        - The one case. V(idle) means that it runs and nothing is dirty. With several, it is the one to mend first.
+      type: str
+      choices: [healthy, idle, dead_threads, uncleanable_partitions, stalled, unknown]
+    reason:
+      description: Why, in words.
+      type: str
+    restart_helps:
+      description: Whether a restart of the cleaner threads mends it.
+      type: bool
+    is_inferred:
+      description: Whether it was concluded from sizes, without metrics.
+      type: bool
+    threads:
+      description: How many cleaner threads it is set to, null when that is not told.
+      type: int
+    dead_threads:
+      description: C(DeadThreadCount), null when it is not told.
+      type: int
+    time_since_last_run_ms:
+      description: C(time-since-last-run-ms), null when it is not told.
+      type: int
+    max_dirty_percent:
+      description: C(max-dirty-percent), null when it is not told.
+      type: int
+    log_dirs:
+      description: The log directories, each with C(log_dir), C(uncleanable_partitions) and C(uncleanable_bytes),
+        which are null when not told.
+      type: list
+      elements: dict
+    configs:
+      description: The cleaner's settings, each with C(name), C(value) and C(source).
+      type: list
+      elements: dict
+    suspects:
+      description:
+        - Copies that seem not to be compacted, each with C(topic), C(partition), C(log_dir), C(size_bytes),
+          C(smallest_copy_bytes), C(reason) and C(is_proven). C(__consumer_offsets) comes first.
+      type: list
+      elements: dict
+    metrics_error:
+      description: Why its metrics could not be read, empty when they were.
+      type: str
+    settings_error:
+      description: Why its settings could not be read, empty when they were.
+      type: str
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS, metrics_source
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS, progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+
+ARGUMENTS = CONNECTION + shared.BROKERS + METRICS + shared.THRESHOLDS + shared.SIZES + PROGRESS
+
+
+def main() -> None:
+    module = AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True)
+    run(module, results, needs=shared.libraries(module.params))
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import living_brokers
+
+    params = module.params
+    settings, source, limits = all_of(
+        lambda: connection_settings(params), lambda: metrics_source(params), lambda: shared.thresholds(params)
+    )
+    with Wire(settings) as wire:
+        cluster, brokers = living_brokers(wire, params["brokers"])
+        found = shared.look(wire, cluster, brokers, source, limits, params, progress_to(params["progress_file"]))
+    return {
+        "changed": False,
+        "cluster_id": cluster.cluster_id,
+        "summary": shared.diagnosis_summary(found),
+        "brokers": [shared.broker_result(each) for each in found],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clears the uncleanable marks of replicas by making them anew."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_cleaner_repair
+short_description: Make uncleanable replicas anew, without a restart of the broker
+version_added: 1.0.0
+description:
+  - A partition that the log cleaner failed on is marked as uncleanable in its broker's memory (KIP-346), and grows
+    from then on. The mark goes when the broker drops the replica.
+  - For each marked or named replica, leadership is moved off the broker, the replica is dropped, and once the mark
+    is forgotten, it is re-created on the same broker by a reassignment, from a copy that was read and found whole.
+    The original replica order is back afterwards.
+  - B(It removes a copy of the data, for a while.) So it is refused unless the in-sync replicas without it stay at or
+    above C(min.insync.replicas), and at least two copies stay. All refusals are told, each with what helps.
+  - Without O(partitions), the copies in the marked log directories are read, and those that are damaged are taken.
+  - On failure or timeout, what runs is cancelled, and the original replicas are asked for in their order. A journal
+    remembers that for a run after a crash.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.log_cleaner
+  - kafkaops.recovery.log_cleaner.partitions
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Reads the copies, too.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  allow_below_min_isr:
+    description:
+      - Goes on although fewer replicas than C(min.insync.replicas) stay in sync, so that producers with C(acks=all)
+        are refused meanwhile.
+    type: bool
+    default: false
+  allow_single_copy:
+    description:
+      - Goes on although only one in-sync copy stays, so that its loss is a loss of data.
+    type: bool
+    default: false
+  force:
+    description:
+      - Repairs named replicas although nothing tells that they are marked, and takes a copy as whole that was not
+        read to its end.
+    type: bool
+    default: false
+  max_concurrent:
+    description:
+      - How many replicas are made anew at a time.
+    type: int
+    default: 1
+  throttle_bytes_per_second:
+    description:
+      - How fast each broker may fetch the new replicas. Other replication is not held back. V(0) is no limit.
+    type: int
+    default: 52428800
+  max_read_bytes:
+    description:
+      - How much of a copy to read to find damage in it. A copy that is larger is not known to be whole.
+    type: int
+    default: 10737418240
+  repair_timeout_ms:
+    description:
+      - Milliseconds for one replica, from when it is dropped until it is in sync again.
+    type: int
+    default: 3600000
+  attempts:
+    description:
+      - How often to try a write that fails in a way that may pass.
+    type: int
+    default: 3
+  verify_timeout_ms:
+    description:
+      - Milliseconds in which a change must be seen.
+    type: int
+    default: 30000
+seealso:
+  - module: kafkaops.recovery.log_cleaner_info
+  - module: kafkaops.recovery.log_cleaner
+notes:
+  - Needs ALTER and ALTER_CONFIGS on the cluster, DESCRIBE and DESCRIBE_CONFIGS on the cluster, and READ, DESCRIBE,
+    DESCRIBE_CONFIGS and ALTER_CONFIGS on the topics.
+"""
+
+EXAMPLES = r"""
+- name: Make all marked replicas anew that can be
+  kafkaops.recovery.log_cleaner_repair:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    metrics_source: prometheus
+    metrics_url: http://{host}:7071/metrics
+
+- name: Make broker 3's replica of one partition anew
+  kafkaops.recovery.log_cleaner_repair:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    brokers: [3]
+    partitions:
+      - topic: __consumer_offsets
+        partition: 14
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+summary:
+  description: How many replicas ended in each status.
+  returned: success
+  type: dict
+  sample: {repaired: 1, would_repair: 0, not_needed: 0, refused: 0, stopped: 0, failed: 0}
+outcomes:
+  description: The replicas, in order of topic, partition and broker.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: The topic.
+      type: str
+    partition:
+      description: The partition.
+      type: int
+    broker_id:
+      description: Whose replica it is.
+      type: int
+    status:
+      description: What became of it.
+      type: str
+      choices: [repaired, would_repair, not_needed, refused, stopped, failed]
+    reason:
+      description: Why, in words, and what helps where this does not.
+      type: str
+    source:
+      description: Whose copy it is made from, null where none was chosen.
+      type: int
+    replicas:
+      description: The replica order, the same before and after.
+      type: list
+      elements: int
+    size_before:
+      description: Bytes of the copy before.
+      type: int
+    size_after:
+      description: Bytes of the new copy when it was in sync.
+      type: int
+    verified_by:
+      description: V(metrics) when the broker's metrics tell fewer marks, V(replicas) when only the replica itself
+        was looked at.
+      type: str
+untold:
+  description: Marks whose partitions could not be found, in words.
+  returned: success
+  type: list
+  elements: str
+leftovers:
+  description: What an earlier run had left changed, each with C(change), C(undoing) and C(reason).
+  returned: success
+  type: list
+  elements: dict
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+
+PARTITIONS = Arguments(
+    argument_spec={
+        "partitions": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "topic": {"type": "str", "required": True},
+                "partition": {"type": "int"},
+                "partitions": {"type": "list", "elements": "int"},
+            },
+            "mutually_exclusive": [("partition", "partitions")],
+            "required_one_of": [("partition", "partitions")],
+        },
+        "partitions_file": {"type": "path"},
+    },
+    mutually_exclusive=[("partitions", "partitions_file")],
+)
+ARGUMENTS = (
+    CONNECTION
+    + shared.BROKERS
+    + METRICS
+    + shared.THRESHOLDS
+    + PARTITIONS
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + PROGRESS
+    + Arguments(
+        argument_spec={
+            "allow_below_min_isr": {"type": "bool", "default": False},
+            "allow_single_copy": {"type": "bool", "default": False},
+            "force": {"type": "bool", "default": False},
+            "max_concurrent": {"type": "int", "default": 1},
+            "throttle_bytes_per_second": {"type": "int", "default": 52428800},
+            "max_read_bytes": {"type": "int", "default": 10737418240},
+            "repair_timeout_ms": {"type": "int", "default": 3600000},
+            "attempts": {"type": "int", "default": 3},
+            "verify_timeout_ms": {"type": "int", "default": 30000},
+        }
+    )
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=shared.LIBRARIES)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    stop = stop_on_signals()
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import cleaner_changes, cleaner_results
+
+    done = cleaner_changes.repair(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in done.untold:
+        module.warn(warning)
+    failure = cleaner_results.repair_failure(done)
+    return {
+        "changed": cleaner_results.is_repaired(done),
+        "cluster_id": done.cluster_id,
+        "summary": cleaner_results.repair_summary(done),
+        "outcomes": plain(done.outcomes),
+        "untold": list(done.untold),
+        "leftovers": plain(done.leftovers),
+        "diff": cleaner_results.repair_diff(done),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+if __name__ == "__main__":
+    main()

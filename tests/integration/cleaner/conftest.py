@@ -1,0 +1,27 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One cluster for all tests of the log cleaner, with Byteman and both metric agents in each of three brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.cleaner import CleanerCluster, CleanerOperator
+
+
+@pytest.fixture(scope="module")
+def lab(kafka_version: str) -> Iterator[CleanerCluster]:
+    with CleanerCluster(kafka_version) as started:
+        yield started
+
+
+@pytest.fixture
+def operator(lab: CleanerCluster, tmp_path: Path) -> Iterator[CleanerOperator]:
+    """Somebody with a journal of their own. Every cleaner runs afterwards."""
+    yield CleanerOperator(lab, tmp_path / "journal")
+    lab.cluster.proxy.clear()

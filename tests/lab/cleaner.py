@@ -1,0 +1,271 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clusters whose log cleaners can be killed, hung and stopped by a damaged segment, with both metric agents on."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from lab import jars, settings, versions
+from lab.cluster import Cluster
+from lab.playbook import PROJECT
+from lab.ports import HeldPorts
+from lab.waiting import wait_until
+from lab.work_dir import WorkDir, default_base
+
+SMALL = {
+    # A pass of the cleaner each half second, and files that are rolled and forgotten within seconds.
+    "log.cleaner.backoff.ms": 500,
+    "log.cleaner.threads": 1,
+    "log.segment.delete.delay.ms": 100,
+    "file.delete.delay.ms": 100,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.bytes": 1024 * 1024,
+    "min.cleanable.dirty.ratio": 0.01,
+    "file.delete.delay.ms": 100,
+}
+
+_CLEANERS = {
+    True: "kafka.log.LogCleaner$CleanerThread",
+    False: "org.apache.kafka.storage.internals.log.LogCleaner$CleanerThread",
+}
+_RULES = """\
+RULE kill
+CLASS {thread}
+METHOD doWork
+AT ENTRY
+BIND switch:java.io.File = new java.io.File(java.lang.System.getProperty("lab.switch") + ".kill")
+IF switch.exists()
+DO THROW new java.lang.Error("killed by the lab")
+ENDRULE
+
+RULE hang
+CLASS {thread}
+METHOD doWork
+AT ENTRY
+BIND switch:java.io.File = new java.io.File(java.lang.System.getProperty("lab.switch") + ".hang")
+IF switch.exists()
+DO delay(3600000)
+ENDRULE
+"""
+_EXPORTER = """\
+lowercaseOutputName: true
+rules:
+  - pattern: kafka.(\\w+)<type=(.+), name=(.+), (.+)=(.+)><>Value
+    name: kafka_$1_$2_$3
+    labels:
+      "$4": "$5"
+  - pattern: kafka.(\\w+)<type=(.+), name=(.+)><>Value
+    name: kafka_$1_$2_$3
+"""
+
+
+class CleanerCluster:
+    """A cluster with Byteman, a Prometheus JMX exporter and Jolokia in each broker; a context manager.
+
+    Agents' ports are ``base + broker id``, so that one URL template fits all brokers.
+    """
+
+    def __init__(self, version: str, brokers: int = 3, properties: Mapping[str, object] | None = None) -> None:
+        self._directory = WorkDir(default_base())
+        self._ports = HeldPorts()
+        self._exporter_base, self._jolokia_base = (self._take(brokers) for _agent in range(2))
+        script = self._script(version)
+        exporter = self._directory.path / "exporter.yml"
+        exporter.write_text(_EXPORTER, encoding="utf-8")
+        byteman, jmx, jolokia = map(jars.artifact, (versions.BYTEMAN, versions.JMX_EXPORTER, versions.JOLOKIA))
+        self.cluster = Cluster(
+            version,
+            brokers,
+            properties={**SMALL, **(properties or {})},
+            jvm_args={
+                broker: [
+                    f"-Dlab.switch={self._switch(broker)}",
+                    f"-javaagent:{byteman}=script:{script}",
+                    f"-javaagent:{jmx}=127.0.0.1:{self._exporter_base + broker}:{exporter}",
+                    f"-javaagent:{jolokia}=host=127.0.0.1,port={self._jolokia_base + broker}",
+                ]
+                for broker in range(1, brokers + 1)
+            },
+            proxied=True,
+        )
+
+    def __enter__(self) -> CleanerCluster:
+        try:
+            self.cluster.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.cluster.stop()
+        self._ports.release()
+        self._directory.remove()
+
+    @property
+    def prometheus_url(self) -> str:
+        """The template of the exporters' URLs."""
+        return f"http://{{host}}:{self._exporter_base // 10}{{broker_id}}/metrics"
+
+    @property
+    def jolokia_url(self) -> str:
+        """The template of Jolokia's URLs."""
+        return f"http://{{host}}:{self._jolokia_base // 10}{{broker_id}}/jolokia"
+
+    def kill_threads(self, broker: int) -> None:
+        """End every cleaner thread of a broker by an error in its loop. Threads that are started later live."""
+        self._until_logged(broker, ".kill", "killed by the lab")
+
+    def hang_threads(self, broker: int) -> None:
+        """Make every cleaner thread of a broker wait for an hour, or until it is shut down."""
+        self._switch(broker, ".hang").touch()
+
+    def let_go(self, broker: int) -> None:
+        """Threads that are started from now on run."""
+        for switch in (".kill", ".hang"):
+            self._switch(broker, switch).unlink(missing_ok=True)
+
+    def create(self, topic: str, replicas: Sequence[int], config: Mapping[str, object] | None = None) -> None:
+        """Create a compacted topic of one partition. Nothing of it is compacted before ``compact``."""
+        paused = {"min.compaction.lag.ms": 3_600_000}
+        self.cluster.client.create_topic(topic, {0: replicas}, {**COMPACTED, **paused, **(config or {})})
+
+    def compact(self, topic: str) -> None:
+        """Let a topic be compacted from now on."""
+        entry = ConfigEntry("min.compaction.lag.ms", "0", incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+        admin = AdminClient({"bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL)})
+        admin.incremental_alter_configs([resource])[resource].result(30)
+
+    def write(self, topic: str, mib: int = 3, *, keys: int = 50) -> None:
+        """Write records of few keys: about ``mib`` segments, of which all but the active one can be compacted."""
+        value = b"v" * 10_000
+        for number in range(mib * 105):
+            self._producer.produce(topic, key=f"key-{number % keys}".encode(), value=value)
+            self._producer.poll(0)
+        left = self._producer.flush(60)
+        if left:
+            raise RuntimeError(f"{topic}: {left} records were not written.")
+
+    def segments(self, topic: str, broker: int) -> list[Path]:
+        """The segments of partition 0 on a broker's disk, oldest first."""
+        return sorted(self.cluster.brokers[broker].data_dirs[0].glob(f"{topic}-0/*.log"))
+
+    def size(self, topic: str, broker: int) -> int:
+        """Bytes in the segments of partition 0 on a broker's disk."""
+        return sum(path.stat().st_size for path in self.segments(topic, broker))
+
+    def damage(self, topic: str, broker: int) -> None:
+        """Write nonsense over the header of the second batch in the oldest segment of partition 0."""
+        with self.segments(topic, broker)[0].open("r+b") as file:
+            (length,) = struct.unpack(">i", file.read(12)[8:])
+            file.seek(12 + length + 8)
+            file.write(struct.pack(">iib", 3, 0, 0x7F))
+
+    @cached_property
+    def _producer(self) -> Producer:
+        return Producer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL),
+                "linger.ms": 5,
+                "log_level": 0,
+                "batch.size": 65536,
+            }
+        )
+
+    def _take(self, brokers: int) -> int:
+        """Reserve ports that differ in their last digit only, which is the broker's id."""
+        while True:
+            base = self._ports.take() // 10 * 10
+            try:
+                for broker in range(1, brokers + 1):
+                    self._ports.take_port(base + broker)
+            except OSError:
+                continue
+            return base
+
+    def _script(self, version: str) -> Path:
+        script = self._directory.path / "cleaner.btm"
+        script.write_text(_RULES.format(thread=_CLEANERS[version.startswith("3.")]), encoding="utf-8")
+        return script
+
+    def _switch(self, broker: int, what: str = "") -> Path:
+        return self._directory.path / f"broker-{broker}{what}"
+
+    def _until_logged(self, broker: int, switch: str, text: str) -> None:
+        log = self.cluster.brokers[broker].log_path
+        before = log.read_bytes().count(text.encode())
+        self._switch(broker, switch).touch()
+        wait_until(lambda: log.read_bytes().count(text.encode()) > before, 60, what=f"broker {broker} logs {text!r}")
+        self._switch(broker, switch).unlink()
+
+
+@dataclass(frozen=True)
+class CleanerOperator:
+    """Somebody on a host of their own, who runs the modules of the log cleaner, each in a process of its own."""
+
+    lab: CleanerCluster
+    journal_dir: Path
+
+    def start(self, module: str, *, check_mode: bool = False, **options: object) -> subprocess.Popen[str]:
+        """Start a module. Options win over ours, and None leaves one of ours out."""
+        given = {
+            "bootstrap_servers": [self.lab.cluster.bootstrap()],
+            "request_timeout_ms": 3000,
+            "metrics_source": "prometheus",
+            "metrics_url": self.lab.prometheus_url,
+            "suspect_bytes": 500_000,
+            **({} if module == "log_cleaner_info" else {"journal_dir": str(self.journal_dir)}),
+            **options,
+        }
+        arguments = {name: value for name, value in given.items() if value is not None}
+        arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
+        collections = str(PROJECT / ".venv" / "collections")
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"ansible_collections.kafkaops.recovery.plugins.modules.{module}"],
+            env={**os.environ, "PYTHONPATH": collections},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def run(self, module: str, *, check_mode: bool = False, **options: object) -> dict[str, Any]:
+        """Run a module to its end, and return its results."""
+        output, errors = self.start(module, check_mode=check_mode, **options).communicate(timeout=240)
+        try:
+            results: dict[str, Any] = json.loads(output)
+        except ValueError:
+            raise RuntimeError(f"{module} gave no results: {output}{errors}") from None
+        return results
+
+    def diagnoses(self, **options: object) -> dict[int, str]:
+        """The case of each broker, by log_cleaner_info."""
+        told = self.run("log_cleaner_info", **options)
+        if "brokers" not in told:
+            raise RuntimeError(told["msg"])
+        return {each["broker_id"]: each["diagnosis"] for each in told["brokers"]}
