@@ -15,6 +15,9 @@ from pathlib import Path
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.leadership_report import (
     LEADERSHIP_REPORT,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.log_cleaner_report import (
+    LOG_CLEANER_REPORT,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
@@ -27,6 +30,7 @@ def published() -> dict[Path, str]:
     """What is in each file of docs/schemas/."""
     schemas = {
         "leadership-report": LEADERSHIP_REPORT,
+        "log-cleaner-report": LOG_CLEANER_REPORT,
         "partitions-file": PARTITIONS_FILE,
         "plan-file": PLAN_FILE,
         "quorum-report": QUORUM_REPORT,

@@ -24,6 +24,7 @@ from lab.request import Request
 from lab.wire import read_exactly
 from simulator import messages
 from simulator.broker import Broker
+from simulator.columns import BY_COLUMN
 from simulator.faults import Lie, Throttle
 from simulator.world import World
 
@@ -180,6 +181,9 @@ class SimulatedCluster:
             if api is not messages.API_VERSIONS:
                 raise DisconnectError
             version = 0
+        by_column = BY_COLUMN.get((request.api_key, version))
+        if by_column is not None and not isinstance(fault, Lie | Throttle):
+            return by_column(self.world, broker.broker_id, request)
         asked = api.request.decode(request.payload, version=version, header=True)
         response = broker.answers[request.api_key](asked)
         if isinstance(fault, Lie | Throttle):

@@ -18,12 +18,20 @@ class LineageSearch:
     """The search over one log. Ask ``question``, give ``answer``, until the question is None.
 
     First the newest epoch, by steps down from the partition's current epoch that double, then by halving; then from
-    epoch to older epoch down to the log start offset. Most logs take two questions and one for each older epoch. Where
+    epoch to older epoch down to the log start offset. Most logs take two questions and one for each older epoch, or one
+    less where the partition is known to be leaderless: in its current epoch nobody could write. Where
     the oldest epoch starts above the log start offset (retention has moved that meanwhile, or the first records are of
     a format without epochs), what lies between is told as one epoch older than it.
     """
 
-    def __init__(self, log_start_offset: int, log_end_offset: int, current_leader_epoch: int) -> None:
+    def __init__(
+        self,
+        log_start_offset: int,
+        log_end_offset: int,
+        current_leader_epoch: int,
+        *,
+        is_leaderless: bool = False,
+    ) -> None:
         self._start = log_start_offset
         self._end = log_end_offset
         self._newest_first: list[EpochEnd] = []
@@ -34,7 +42,8 @@ class LineageSearch:
         self._asked_floor = -1
         self._step = 1
         self._leapt_from: int | None = None
-        self.question: int | None = current_leader_epoch if log_end_offset > 0 and current_leader_epoch >= 0 else None
+        first = max(0, current_leader_epoch - 1) if is_leaderless else current_leader_epoch
+        self.question: int | None = first if log_end_offset > 0 and current_leader_epoch >= 0 else None
 
     @property
     def log_end_offset(self) -> int:

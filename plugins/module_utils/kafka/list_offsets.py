@@ -6,32 +6,49 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import by_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import (
+    BulkAnswer,
+    BulkRequest,
+    UnusualAnswerError,
+    packed_topics,
+    read_topics,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 
 with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
-    from kafka.protocol.consumer import ListOffsetsRequest
+    from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
 _DEBUGGING_REPLICA = -2
 """Not a consumer and not a follower: a broker answers it for its own log without being the leader."""
 _LATEST = -1
 _EARLIEST = -2
-_MAX_VERSION = 7
+_READ_UNCOMMITTED = 0
+_VERSION = 7
+"""Offered by Kafka 3.9 to 4.4."""
+_HEAD = struct.Struct(">ib")
+_ASKED = struct.Struct(">iiqB")
+"""Partition, current leader epoch (-1: not checked), timestamp, no tags."""
+_TOLD = struct.Struct(">ihqqiB")
+"""Partition, error code, timestamp, offset, leader epoch, number of tags."""
+_THROTTLE = struct.Struct(">i")
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetAnswer:
+class OffsetAnswer(NamedTuple):
     """One partition's answer: an offset with the partition's current epoch on that broker, or an error code."""
 
     error_code: int
     offset: int
     current_leader_epoch: int
+
+
+Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
 def log_end_offsets(
@@ -60,30 +77,33 @@ def log_start_offsets(
 def _list_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], timestamp: int, timeout_ms: int | None
 ) -> dict[TopicPartition, list[OffsetAnswer]]:
-    message = ListOffsetsRequest
-    topic_message = message.ListOffsetsTopic
-    request = message(
-        replica_id=_DEBUGGING_REPLICA,
-        isolation_level=0,
-        topics=[
-            topic_message(
-                name=topic,
-                partitions=[
-                    topic_message.ListOffsetsPartition(
-                        partition_index=number, current_leader_epoch=-1, timestamp=timestamp
-                    )
-                    for number in numbers
-                ],
-            )
-            for topic, numbers in by_topic(partitions).items()
-        ],
-        max_version=_MAX_VERSION,
+    head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
+    topics = packed_topics(by_topic(partitions), lambda _topic, number: _ASKED.pack(number, -1, timestamp, 0))
+    request: BulkRequest[Answers] = BulkRequest(
+        ListOffsetsRequest, ListOffsetsResponse, _VERSION, b"".join([head, topics, b"\0"]), _read, _answers
     )
-    return _answers(connection.call(request, timeout_ms=timeout_ms))
+    answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
+    return answers
 
 
-def _answers(response: Any) -> dict[TopicPartition, list[OffsetAnswer]]:
-    answers: dict[TopicPartition, list[OffsetAnswer]] = {}
+def _read(view: memoryview) -> BulkAnswer[Answers]:
+    answers: Answers = {}
+
+    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
+        end = place + count * _TOLD.size
+        for number, code, _time, offset, epoch, tags in _TOLD.iter_unpack(view[place:end]):
+            if tags:
+                raise UnusualAnswerError
+            answers.setdefault(TopicPartition(topic, number), []).append(OffsetAnswer(code, offset, epoch))
+        return end
+
+    (throttle_time_ms,) = _THROTTLE.unpack_from(view)
+    read_topics(view, _THROTTLE.size, read_partitions)
+    return BulkAnswer(throttle_time_ms, answers)
+
+
+def _answers(response: Any) -> Answers:
+    answers: Answers = {}
     for topic in response.topics:
         for partition in topic.partitions:
             answers.setdefault(TopicPartition(topic.name, partition.partition_index), []).append(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
@@ -159,46 +159,91 @@ class _Probe:
         return max(1, min(self.settings.request_timeout_ms, left_ms))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+        told = {each: _Told() for each in partitions}
         ends = self._log_ends(partitions)
-        rows = {each: self._row_with_end(each, ends.get(each, [])) for each in partitions}
-        well = [each for each, row in rows.items() if row.cause is None]
+        name = "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo"
+        for each, answer in told.items():
+            answer.take_end(ends.get(each, ()), name)
+        well = [each for each, answer in told.items() if answer.fault is None]
         if well:
             starts = log_start_offsets(self.connection, well, timeout_ms=self._limit_ms())
-            rows |= {each: _with_start(rows[each], starts.get(each, [])) for each in well}
-            rows |= self._with_lineages({each: rows[each] for each in well if rows[each].cause is None})
+            for each in well:
+                told[each].take_start(starts.get(each, ()))
+            self._ask_lineages({each: told[each] for each in well if told[each].fault is None})
         disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
-        return [_on_disk(rows[each], disk) for each in partitions]
+        return [_row(each, self.broker_id, answer, disk) for each, answer in told.items()]
 
-    def _row_with_end(self, partition: TopicPartition, answers: Sequence[OffsetAnswer]) -> ReplicaLog:
-        row = ReplicaLog(partition.topic, partition.partition, self.broker_id)
-        fault = _offset_fault(answers, "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo")
-        if fault:
-            return replace(row, cause=fault[0], error=fault[1])
-        return replace(row, log_end_offset=answers[0].offset, current_leader_epoch=answers[0].current_leader_epoch)
-
-    def _with_lineages(self, rows: Mapping[TopicPartition, ReplicaLog]) -> dict[TopicPartition, ReplicaLog]:
-        searches = {
-            each: LineageSearch(row.log_start_offset or 0, row.log_end_offset or 0, row.current_leader_epoch or 0)
-            for each, row in rows.items()
-        }
-        failed: dict[TopicPartition, ReplicaLog] = {}
+    def _ask_lineages(self, told: Mapping[TopicPartition, _Told]) -> None:
+        searches = {each: answer.start_search() for each, answer in told.items()}
         while True:
-            questions = {
-                each: search.question
-                for each, search in searches.items()
-                if search.question is not None and each not in failed
-            }
+            questions = {each: search.question for each, search in searches.items() if search.question is not None}
             if not questions:
                 break
             answers = epoch_ends(self.connection, questions, timeout_ms=self._limit_ms())
             for each in questions:
-                fault = _epoch_fault(answers.get(each, []))
+                answer = answers.get(each, [])
+                fault = _epoch_fault(answer)
                 if fault:
-                    failed[each] = replace(rows[each], cause=fault[0], error=fault[1])
+                    told[each].fault, told[each].search = fault, None
+                    del searches[each]
                 else:
-                    searches[each].answer(answers[each][0].epoch_end)
-        found = {each: _with_lineage(rows[each], search) for each, search in searches.items() if each not in failed}
-        return {**found, **failed}
+                    searches[each].answer(answer[0].epoch_end)
+
+
+class _Told:
+    """What one replica told so far. Mutable, and made into a row at the end: a gather makes a million of them."""
+
+    __slots__ = ("end", "epoch", "fault", "search", "start")
+
+    def __init__(self) -> None:
+        self.end: int | None = None
+        self.epoch: int | None = None
+        self.start: int | None = None
+        self.search: LineageSearch | None = None
+        self.fault: tuple[Cause, str] | None = None
+
+    def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:
+        self.fault = _offset_fault(answers, request)
+        if self.fault is None:
+            self.end, self.epoch = answers[0].offset, answers[0].current_leader_epoch
+
+    def take_start(self, answers: Sequence[OffsetAnswer]) -> None:
+        self.fault = _offset_fault(answers, "ListOffsets (log start)")
+        if self.fault is not None:
+            return
+        start, end = answers[0].offset, self.end or 0
+        if start > end:
+            self.fault = (Cause.BAD_ANSWER, f"log start offset {start} lies beyond log end offset {end}")
+        else:
+            self.start = start
+
+    def start_search(self) -> LineageSearch:
+        self.search = LineageSearch(self.start or 0, self.end or 0, self.epoch or 0, is_leaderless=True)
+        return self.search
+
+
+def _row(partition: TopicPartition, broker_id: int, told: _Told, disk: LogDirs) -> ReplicaLog:
+    replicas = disk.replicas.get(partition, ())
+    current = next((each for each in replicas if not each.is_future), None)
+    fault = told.fault
+    if fault is None and current is not None and current.log_dir in disk.offline:
+        fault = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")
+    lineage = told.search.lineage if told.search else ()
+    return ReplicaLog(
+        partition.topic,
+        partition.partition,
+        broker_id,
+        told.start,
+        told.search.log_end_offset if told.search else told.end,
+        told.epoch,
+        lineage[-1].epoch if lineage else None,
+        lineage,
+        current.size_bytes if current else None,
+        current.log_dir if current else None,
+        any(each.is_future for each in replicas) if len(replicas) > 1 or current is None else False,
+        fault[0] if fault else None,
+        fault[1] if fault else "",
+    )
 
 
 def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
@@ -234,39 +279,3 @@ def _epoch_fault(answers: Sequence[EpochAnswer]) -> tuple[Cause, str] | None:
             return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
         return None
     return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.described(code)}"
-
-
-def _with_start(row: ReplicaLog, answers: Sequence[OffsetAnswer]) -> ReplicaLog:
-    fault = _offset_fault(answers, "ListOffsets (log start)")
-    if fault:
-        return replace(row, cause=fault[0], error=fault[1])
-    start, end = answers[0].offset, row.log_end_offset or 0
-    if start > end:
-        return replace(row, cause=Cause.BAD_ANSWER, error=f"log start offset {start} lies beyond log end offset {end}")
-    return replace(row, log_start_offset=start)
-
-
-def _with_lineage(row: ReplicaLog, search: LineageSearch) -> ReplicaLog:
-    lineage = search.lineage
-    return replace(
-        row,
-        log_end_offset=search.log_end_offset,
-        lineage=lineage,
-        last_written_epoch=lineage[-1].epoch if lineage else None,
-    )
-
-
-def _on_disk(row: ReplicaLog, disk: LogDirs) -> ReplicaLog:
-    replicas = disk.replicas.get(TopicPartition(row.topic, row.partition), ())
-    current = next((each for each in replicas if not each.is_future), None)
-    if current is None:
-        return replace(row, is_future=any(each.is_future for each in replicas))
-    row = replace(
-        row,
-        size_bytes=current.size_bytes,
-        log_dir=current.log_dir,
-        is_future=any(each.is_future for each in replicas),
-    )
-    if current.log_dir in disk.offline and row.cause is None:
-        return replace(row, cause=Cause.LOG_DIR_OFFLINE, error=f"{current.log_dir}: {disk.offline[current.log_dir]}")
-    return row

@@ -96,7 +96,7 @@ class Connection:
         Raises BrokerCallError.
         """
         limit_ms = timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms
-        name = type(request).__name__.removesuffix("Request")
+        name = request.name.removesuffix("Request")
         try:
             return self._selector.run(self._call, request, limit_ms)
         except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as fault:

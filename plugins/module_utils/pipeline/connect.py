@@ -22,7 +22,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
     from pyspark.errors import PySparkException, PySparkImportError
     from pyspark.sql import SparkSession
 
-_SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+_SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "16"}
 
 
 @contextmanager

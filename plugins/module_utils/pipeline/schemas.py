@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import ReplicaLog
 
@@ -82,7 +83,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
 
     ``places`` has each replica's place in its replica list; ``is_fenced`` is the controller's word on the broker.
     """
-    columns: dict[str, list[object]] = {
+    columns: dict[str, list[object] | pa.Array] = {
         "topic": [log.topic for log in logs],
         "partition": [log.partition for log in logs],
         "broker_id": [log.broker_id for log in logs],
@@ -92,7 +93,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "log_end_offset": [log.log_end_offset for log in logs],
         "current_leader_epoch": [log.current_leader_epoch for log in logs],
         "last_written_epoch": [log.last_written_epoch for log in logs],
-        "lineage": [[{"epoch": end.epoch, "end_offset": end.end_offset} for end in log.lineage] for log in logs],
+        "lineage": _lineages(logs),
         "size_bytes": [log.size_bytes for log in logs],
         "log_dir": [log.log_dir for log in logs],
         "is_future": [log.is_future for log in logs],
@@ -100,3 +101,17 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "error": [log.error for log in logs],
     }
     return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_ARROW_SCHEMA)
+
+
+def _lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
+    """By column: a dict for each entry would take longer than all other columns together."""
+    kind = REPLICA_LOG_ARROW_SCHEMA.field("lineage").type
+    entry = kind.value_type
+    ends = [end for log in logs for end in log.lineage]
+    columns = [
+        pa.array([end.epoch for end in ends], entry.field("epoch").type),
+        pa.array([end.end_offset for end in ends], entry.field("end_offset").type),
+    ]
+    offsets = [0, *accumulate(len(log.lineage) for log in logs)]
+    values = pa.StructArray.from_arrays(columns, fields=[entry.field("epoch"), entry.field("end_offset")])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)

@@ -53,6 +53,9 @@ _SETTINGS = {
 _CLUSTER_SETTINGS = {
     # A worker that is lost takes its tasks with it: they are run again on another.
     "spark.task.maxFailures": "4",
+    # Executors live for one gather, as the driver does.
+    "spark.executor.extraJavaOptions": " ".join(_JVM_FLAGS),
+    "spark.sql.shuffle.partitions": "16",
 }
 _LOWEST_PRIORITY = 19
 _LAST_BREATH_SECONDS = 2
@@ -134,7 +137,7 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> Spar
     }
     if not options.is_local:
         # Executors keep to the directories of their own hosts. This driver's is in its environment.
-        del settings["spark.local.dir"], settings["spark.sql.shuffle.partitions"]
+        del settings["spark.local.dir"]
     return SparkConf(loadDefaults=False).setAll(list(settings.items()))
 
 

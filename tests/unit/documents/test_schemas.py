@@ -20,6 +20,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.leadership_report import (
     LEADERSHIP_REPORT,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.log_cleaner_report import (
+    LOG_CLEANER_REPORT,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
@@ -29,7 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.screen
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.validation import schema_faults
 from unit.documents.examples import a_plan, plans
 
-SCHEMAS = [LEADERSHIP_REPORT, PARTITIONS_FILE, PLAN_FILE, QUORUM_REPORT, REPORT_FILE]
+SCHEMAS = [LEADERSHIP_REPORT, LOG_CLEANER_REPORT, PARTITIONS_FILE, PLAN_FILE, QUORUM_REPORT, REPORT_FILE]
 
 
 def test_published_schemas_are_those_of_the_code() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import BulkRequest
 
 Answer = Callable[[Any], Any]
 """Takes a kafka-python request and returns a kafka-python response, or raises."""
@@ -26,6 +27,9 @@ class FakeConnection:
 
     def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
         assert timeout_ms is None or timeout_ms > 0
+        if isinstance(request, BulkRequest):
+            self.requests.append(request.typed())
+            return request.decode(self._answer(self.requests[-1]).encode(version=request.max_version))
         self.requests.append(request)
         return over_the_wire(self._answer(request), request)
 

@@ -1,0 +1,116 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Writes the report of a recovery of log cleaners."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_cleaner_report
+short_description: Write what was found and done about log cleaners into a report
+version_added: 1.0.0
+description:
+  - Puts together what the modules of the log cleaner returned, checks it by its JSON Schema, and writes it to a new
+    file.
+  - Without O(before), only makes sure that the file can be written.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Writes the report, which is about the check then.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details:
+      - A report is never overwritten.
+options:
+  report_file:
+    description:
+      - Where to write it. Must not exist.
+    type: path
+    required: true
+  before:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
+    type: dict
+  restart:
+    description:
+      - What M(kafkaops.recovery.log_cleaner) returned.
+    type: dict
+    default: {}
+  repair:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_repair) returned.
+    type: dict
+    default: {}
+  after:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
+    type: dict
+"""
+
+EXAMPLES = r"""
+- name: Write the report
+  kafkaops.recovery.log_cleaner_report:
+    report_file: /var/log/kafkaops/cleaners.json
+    before: "{{ before }}"
+    restart: "{{ restart }}"
+    after: "{{ after }}"
+"""
+
+RETURN = r"""
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.files import refuse_existing
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import DOCUMENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.clock import utc_now
+
+ARGUMENTS = Arguments(
+    argument_spec={
+        "report_file": {"type": "path", "required": True},
+        "before": {"type": "dict"},
+        "restart": {"type": "dict", "default": {}},
+        "repair": {"type": "dict", "default": {}},
+        "after": {"type": "dict"},
+    }
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=DOCUMENTS)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents import log_cleaner_report as report
+
+    params = module.params
+    refuse_existing(params["report_file"])
+    if params["before"] is not None:
+        document = report.log_cleaner_report_document(
+            params["before"],
+            params["restart"],
+            params["repair"],
+            params["after"] if params["after"] is not None else params["before"],
+            utc_now(),
+            is_check=module.check_mode,
+        )
+        report.write_log_cleaner_report(document, params["report_file"])
+    # A report is no change of the cluster.
+    return {"changed": False}
+
+
+if __name__ == "__main__":
+    main()

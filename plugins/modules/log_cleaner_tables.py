@@ -1,0 +1,65 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_cleaner_tables
+short_description: Print what was found and done about log cleaners, for a person
+version_added: 1.0.0
+description:
+  - Prints the brokers and their cases as a table where there is a terminal, and line by line elsewhere, as in AWX.
+    Below come suspicious copies, and what was done.
+  - Runs on the controller.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+options:
+  before:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
+    type: dict
+    required: true
+  restart:
+    description:
+      - What M(kafkaops.recovery.log_cleaner) returned.
+    type: dict
+    default: {}
+  repair:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_repair) returned.
+    type: dict
+    default: {}
+  after:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
+    type: dict
+  fail_on_unwell:
+    description:
+      - Fail, after printing, when a cleaner is neither healthy nor idle in the end. What failed makes it fail anyway.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Look at all cleaners
+  kafkaops.recovery.log_cleaner_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    metrics_source: prometheus
+    metrics_url: http://{host}:7071/metrics
+  register: cleaners
+
+- name: Show them, and fail when one is not well
+  kafkaops.recovery.log_cleaner_tables:
+    before: "{{ cleaners }}"
+    fail_on_unwell: true
+"""
+
+RETURN = r"""
+"""

@@ -1,0 +1,208 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Spark on a real standalone cluster and on a real Spark Connect server: the plan of the embedded one, to the byte."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from kafka.protocol.api_key import ApiKey
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+    ConnectionSettings,
+    settings_from,
+    write_settings_reference,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.candidates import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_logs import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.evidence import Evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from lab.faults import After, Delay
+from lab.spark import DRIVER_HERE, ConnectServer, StandaloneCluster
+from lab.waiting import wait_until
+from simulator import SimulatedCluster, offline_world
+
+_PASSWORD = "a-password-that-occurs-nowhere-else"
+_DURATION_MS = 150_000
+_SLOW = 6
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[SimulatedCluster]:
+    """Six brokers, one of a replica list's three dead in every sixth partition."""
+    with SimulatedCluster(offline_world({"orders": 90, "trades": 31}, range(1, 7), dead=(7,))) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def no_faults(kafka: SimulatedCluster) -> Iterator[None]:
+    yield
+    kafka.proxy.clear()
+
+
+@pytest.fixture(scope="module")
+def settings(kafka: SimulatedCluster) -> ConnectionSettings:
+    """The password is of no use to these brokers: it is there to be looked for."""
+    return settings_from(
+        {"bootstrap_servers": kafka.bootstrap(), "request_timeout_ms": 120_000, "sasl_password": _PASSWORD}
+    )
+
+
+@pytest.fixture(scope="module")
+def reference(settings: ConnectionSettings, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("reference") / "connection.json"
+    write_settings_reference(settings, path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def found(settings: ConnectionSettings) -> Survey:
+    with Wire(settings) as wire:
+        return survey(wire)
+
+
+Gather = Callable[[SparkSession], Evidence]
+
+
+@pytest.fixture(scope="module")
+def gather(settings: ConnectionSettings, reference: str, found: Survey) -> Gather:
+    return lambda spark: gather_evidence(spark, settings, found, _DURATION_MS, settings_reference=reference)
+
+
+@pytest.fixture(scope="module")
+def embedded(gather: Gather) -> bytes:
+    """The plan by Spark in this process's own JVM."""
+    with spark_session() as spark:
+        return plan_bytes(spark, gather(spark))
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def cluster(directory: Path) -> Iterator[StandaloneCluster]:
+    with StandaloneCluster(directory) as started:
+        yield started
+
+
+def plan_bytes(spark: SparkSession, evidence: Evidence) -> bytes:
+    """The plan file, but for the moment it was made at."""
+    policies = {each.topic: Policy(Strategy.AGGRESSIVE) for each in evidence.partitions}
+    plan = replace(plan_recovery(spark, evidence, policies), created_at="2026-01-31T00:00:00Z")
+    assert len(plan.elections) == len(evidence.partitions)
+    return json.dumps(plan_document(plan)).encode()
+
+
+def on(cluster: StandaloneCluster, conf: Mapping[str, str] | None = None) -> SparkOptions:
+    """One core and one executor a worker, so that two tasks run on two of them."""
+    settings = {**DRIVER_HERE, "spark.executor.memory": "512m", "spark.executor.cores": "1", **(conf or {})}
+    return SparkOptions(
+        master=cluster.master, conf={"spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "2", **settings}
+    )
+
+
+def rows_by_replica(table: pa.Table) -> Counter[tuple[str, int, int]]:
+    rows = table.select(["topic", "partition", "broker_id"]).to_pylist()
+    return Counter((row["topic"], row["partition"], row["broker_id"]) for row in rows)
+
+
+def wait_for_executors(spark: SparkSession, count: int) -> None:
+    """The driver is listed as one, too."""
+    deadline = time.monotonic() + 60
+    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < count + 1:
+        assert time.monotonic() < deadline, "executors did not come up"
+        time.sleep(0.2)
+
+
+def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
+    cluster: StandaloneCluster, embedded: bytes, gather: Gather, directory: Path
+) -> None:
+    events = directory / "events"
+    events.mkdir()
+    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false", "spark.eventLog.dir": events.as_uri()}
+    with spark_session(on(cluster, conf)) as spark:
+        wait_for_executors(spark, 2)
+        assert plan_bytes(spark, gather(spark)) == embedded
+        assert _PASSWORD not in str(spark.sparkContext.getConf().getAll())
+    written = {each: each.read_bytes() for each in directory.rglob("*") if each.is_file()}
+    assert any(b"kafka_replica_logs" in content for content in written.values())
+    assert [each for each, content in written.items() if _PASSWORD.encode() in content] == []
+
+
+def test_speculative_copies_of_a_task_tell_nothing_twice(
+    cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
+) -> None:
+    conf = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.minTaskRuntime": "50ms",
+    }
+    with spark_session(on(cluster, conf)) as spark:
+        wait_for_executors(spark, 2)
+        kafka.proxy.clear()
+
+        def looks() -> int:
+            asked = (each.broker for each in kafka.proxy.requests() if each.api_key == ApiKey.DescribeConfigs)
+            return Counter(asked)[_SLOW]
+
+        # The first look at one broker gets no further before there is a second one: only a copy of the task takes it.
+        def wait_for_another() -> None:
+            wait_until(lambda: looks() > 1, 90, what="a copy of the slow task")
+
+        with kafka.proxy.inject(After(wait_for_another), broker=_SLOW, api_key=ApiKey.ListOffsets, times=1):
+            evidence = gather(spark)
+        assert looks() == 2
+        assert set(rows_by_replica(evidence.replica_logs).values()) == {1}
+        assert plan_bytes(spark, evidence) == embedded
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
+) -> None:
+    """The last test on this cluster: one worker is left."""
+    with spark_session(on(cluster)) as spark:
+        wait_for_executors(spark, 2)
+        killed = threading.Event()
+
+        def kill() -> None:
+            killed.set()
+            cluster.kill_worker(0)
+
+        # Tasks of both workers wait for their brokers then.
+        with (
+            kafka.proxy.inject(Delay(4), api_key=ApiKey.DescribeLogDirs),
+            kafka.proxy.inject(After(kill), api_key=ApiKey.ListOffsets, times=1),
+        ):
+            evidence = gather(spark)
+        assert killed.is_set()
+        assert set(rows_by_replica(evidence.replica_logs).values()) == {1}
+        assert plan_bytes(spark, evidence) == embedded
+
+
+def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gather, tmp_path: Path) -> None:
+    with ConnectServer(tmp_path) as server, spark_session(SparkOptions(remote=server.remote)) as spark:
+        assert type(spark).__module__.startswith("pyspark.sql.connect")
+        assert plan_bytes(spark, gather(spark)) == embedded
+    written = [each for each in tmp_path.rglob("*") if each.is_file()]
+    assert [each for each in written if _PASSWORD.encode() in each.read_bytes()] == []

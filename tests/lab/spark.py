@@ -1,0 +1,161 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A real Spark on loopback: a standalone master with workers, and a Spark Connect server, from the PyPI package."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from lab import process
+from lab.waiting import wait_until
+
+_SPARK_CLASS = Path(sys.executable).with_name("spark-class")
+_LOOPBACK = "127.0.0.1"
+_MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = "Successfully registered with master"
+_QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+_START_SECONDS = 90.0
+
+DRIVER_HERE = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+"""What a driver on loopback needs, so that executors find it."""
+
+
+class StandaloneCluster:
+    """A master, and workers of one core each. A context manager; everything ends with it.
+
+    Args:
+        directory: where logs and the executors' own directories go.
+        workers: how many.
+    """
+
+    def __init__(self, directory: Path, workers: int = 2) -> None:
+        self.directory = directory
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._count = workers
+
+    def __enter__(self) -> StandaloneCluster:
+        self._processes = [self._start("master", ["--port", "0", "--webui-port", "0"])]
+        try:
+            self.master = self._said("master", _MASTER)
+            for number in range(self._count):
+                self.add_worker(f"worker-{number}")
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def add_worker(self, name: str) -> None:
+        """Start one more, and wait until the master knows it."""
+        work = self.directory / name
+        work.mkdir()
+        arguments = ["--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
+        worker = self._start("worker", [*arguments, self.master], name)
+        self.workers.append(worker)
+        self._processes.append(worker)
+        self._said(name, re.compile(f"({_REGISTERED})"))
+
+    def kill_worker(self, number: int) -> None:
+        """SIGKILL. Its executors notice that they are orphans, and end."""
+        process.kill(self.workers[number])
+
+    def _start(self, role: str, arguments: Sequence[str], name: str = "") -> subprocess.Popen[bytes]:
+        main_class = f"org.apache.spark.deploy.{role}.{role.capitalize()}"
+        command = [str(_SPARK_CLASS), main_class, "--host", _LOOPBACK, *arguments]
+        return process.spawn(command, self._log(name or role), _environment(self.directory))
+
+    def _log(self, name: str) -> Path:
+        return self.directory / f"{name}.log"
+
+    def _said(self, name: str, pattern: re.Pattern[str]) -> str:
+        def look() -> str | None:
+            found = pattern.search(self._log(name).read_text(encoding="utf-8", errors="replace"))
+            return found[1] if found else None
+
+        wait_until(lambda: look() is not None, _START_SECONDS, what=f"{name}: {pattern.pattern}")
+        return look() or ""
+
+    def _stop(self) -> None:
+        for each in reversed(self._processes):
+            process.terminate(each, 10)
+
+
+class ConnectServer:
+    """A Spark Connect server that runs its own Spark, locally with two cores. A context manager."""
+
+    def __init__(self, directory: Path, conf: Mapping[str, str] | None = None) -> None:
+        self._directory = directory
+        self._conf = dict(conf or {})
+
+    def __enter__(self) -> ConnectServer:
+        with socket.create_server((_LOOPBACK, 0)) as free:
+            port = free.getsockname()[1]
+        self.remote = f"sc://{_LOOPBACK}:{port}"
+        settings = {
+            "spark.connect.grpc.binding.address": _LOOPBACK,
+            "spark.connect.grpc.binding.port": str(port),
+            "spark.ui.enabled": "false",
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.warehouse.dir": str(self._directory / "warehouse"),
+            "spark.local.dir": str(self._directory),
+            **DRIVER_HERE,
+            **self._conf,
+        }
+        options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        command = [
+            str(_SPARK_CLASS),
+            "org.apache.spark.deploy.SparkSubmit",
+            "--master",
+            "local[2]",
+            "--class",
+            "org.apache.spark.sql.connect.service.SparkConnectServer",
+            *options,
+            "spark-internal",
+        ]
+        log = self._directory / "connect.log"
+        environment = _environment(self._directory) | {"SPARK_DAEMON_MEMORY": "1g"}
+        self._process = process.spawn(command, log, environment)
+
+        def listens() -> bool:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the Spark Connect server ended: {process.tail(log)}")
+            with socket.socket() as attempt:
+                return attempt.connect_ex((_LOOPBACK, port)) == 0
+
+        try:
+            wait_until(listens, _START_SECONDS, what=f"a Spark Connect server on port {port}; see {log}")
+        except BaseException:
+            process.kill(self._process)
+            raise
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        process.terminate(self._process, 10)
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    """Executors run this Python. They have no path to the collection: its code must reach them by the session."""
+    return {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": "",
+        "SPARK_LOCAL_IP": _LOOPBACK,
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK,
+        "SPARK_LOCAL_DIRS": str(directory),
+        "SPARK_LOG_DIR": str(directory),
+    }

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One case for what is known, whatever is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import (
+    Case,
+    CopyTrend,
+    Thresholds,
+    diagnose,
+    infer,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+    CleanerFacts,
+    CleanerMetrics,
+    LogDirMetrics,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.suspicion import suspects_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+
+LIMITS = Thresholds(suspect_bytes=100)
+HEALTHY = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 0, 0)))
+MARKED = replace(HEALTHY, log_dirs=(LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 2, None)))
+SETTINGS = {"log.cleaner.threads": Setting("2", Source.STATIC)}
+
+
+def facts(metrics: CleanerMetrics | None, **settings: str) -> CleanerFacts:
+    return CleanerFacts(1, "kafka1", metrics, "" if metrics else "it cannot be reached", SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "case", "helps", "said"),
+    [
+        (HEALTHY, Case.HEALTHY, False, "dirty by 40%"),
+        (replace(HEALTHY, max_dirty_percent=None), Case.HEALTHY, False, "not told"),
+        (replace(HEALTHY, max_dirty_percent=0), Case.IDLE, False, "nothing is dirty"),
+        (replace(HEALTHY, dead_threads=1), Case.DEAD_THREADS, True, "1 of 2"),
+        (replace(MARKED, dead_threads=1), Case.DEAD_THREADS, True, "does not clear"),
+        (MARKED, Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
+        (replace(MARKED, time_since_last_run_ms=10**9), Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
+        (replace(HEALTHY, time_since_last_run_ms=900_001), Case.STALLED, False, "900001 ms"),
+        (replace(HEALTHY, time_since_last_run_ms=None), Case.UNKNOWN, False, "time-since-last-run-ms"),
+        (replace(HEALTHY, dead_threads=None), Case.UNKNOWN, False, "DeadThreadCount"),
+        (replace(HEALTHY, log_dirs=()), Case.UNKNOWN, False, "uncleanable-partitions-count"),
+        (
+            replace(HEALTHY, log_dirs=(LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", None, 7))),
+            Case.UNKNOWN,
+            False,
+            "uncleanable-partitions-count",
+        ),
+        (None, Case.UNKNOWN, False, "it cannot be reached"),
+    ],
+)
+def test_each_case(metrics: CleanerMetrics | None, case: Case, helps: bool, said: str) -> None:
+    found = diagnose(facts(metrics), LIMITS)
+    assert (found.case, found.restart_helps, found.is_inferred) == (case, helps, False)
+    assert said in found.reason
+
+
+def test_marks_up_to_the_threshold_are_tolerated() -> None:
+    assert diagnose(facts(MARKED), replace(LIMITS, tolerated_uncleanable_partitions=2)).case is Case.HEALTHY
+    assert diagnose(facts(MARKED), replace(LIMITS, tolerated_uncleanable_partitions=1)).case is not Case.HEALTHY
+
+
+def test_a_cleaner_that_is_switched_off() -> None:
+    off = replace(facts(HEALTHY), settings={"log.cleaner.enable": Setting("false", Source.STATIC)})
+    assert diagnose(off, LIMITS).case is Case.UNKNOWN
+    assert "log.cleaner.enable" in diagnose(off, LIMITS).reason
+
+
+def trend(topic: str, last: int, **others: object) -> CopyTrend:
+    plain = CopyTrend(1, "/a", topic, 0, 3, 60_000, last, last, False, False, None)
+    return replace(plain, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("trends", "case", "suspects"),
+    [
+        ([], Case.IDLE, []),
+        ([trend("a", 10)], Case.IDLE, []),
+        ([trend("a", 10, looks=1)], Case.UNKNOWN, []),
+        ([trend("a", 10, first_bytes=5)], Case.UNKNOWN, []),
+        ([trend("a", 10, has_shrunk=True)], Case.HEALTHY, []),
+        ([trend("a", 900, smallest_copy_bytes=300), trend("b", 10)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        ([trend("a", 900, smallest_copy_bytes=300), trend("b", 0)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        (
+            [
+                trend("b", 2000, smallest_copy_bytes=300),
+                trend("a", 900, smallest_copy_bytes=300),
+                trend("__consumer_offsets", 700, smallest_copy_bytes=300),
+            ],
+            Case.DEAD_THREADS,
+            ["__consumer_offsets", "b", "a"],
+        ),
+        # Larger, but by little, or only for the moment.
+        ([trend("a", 90, smallest_copy_bytes=10)], Case.IDLE, []),
+        ([trend("a", 900, smallest_copy_bytes=300, has_shrunk=True)], Case.HEALTHY, []),
+        # No smaller copy now, but another one was compacted meanwhile.
+        ([trend("a", 900, first_bytes=100, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+    ],
+)
+def test_what_sizes_tell_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
+    found = suspects_of(trends, LIMITS)
+    assert [each.topic for each in found] == suspects
+    assert not any(each.is_proven for each in found)
+    diagnosis = infer(trends, found)
+    assert diagnosis.case is case
+    assert diagnosis.is_inferred
+    assert diagnosis.reason.startswith("inferred ")
+    assert diagnosis.restart_helps == (case is Case.DEAD_THREADS)

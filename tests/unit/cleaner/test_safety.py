@@ -1,0 +1,52 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When a replica must not be dropped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety import (
+    Overrides,
+    Surroundings,
+    refusals,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+
+STATE = PartitionState("t", 0, "id", 1, 5, (1, 2, 3), (1, 2, 3), None, None, ())
+AROUND = Surroundings(min_insync_replicas=2, is_reassigning=False, living=(1, 2, 3))
+NONE = Overrides()
+
+
+def test_three_copies_in_sync_are_enough() -> None:
+    assert refusals(STATE, 1, AROUND, NONE) == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "around", "overrides", "said"),
+    [
+        (replace(STATE, replicas=(2, 3)), AROUND, NONE, "holds no replica"),
+        (replace(STATE, replicas=(1,), isr=(1,)), AROUND, NONE, "only replica"),
+        (replace(STATE, replicas=(1, 2), isr=(1, 2)), AROUND, NONE, "allow_below_min_isr"),
+        (replace(STATE, isr=(1, 2)), replace(AROUND, min_insync_replicas=1), NONE, "allow_single_copy"),
+        (replace(STATE, isr=(1,)), AROUND, Overrides(allow_below_min_isr=True, allow_single_copy=True), "no other"),
+        (STATE, replace(AROUND, min_insync_replicas=3), NONE, "min.insync.replicas of 3"),
+        (STATE, replace(AROUND, min_insync_replicas=None), NONE, "not told"),
+        (STATE, replace(AROUND, is_reassigning=True), NONE, "reassignment"),
+        (STATE, replace(AROUND, living=(2, 3)), NONE, "not online"),
+        (replace(STATE, leader_id=-1), AROUND, NONE, "no leader"),
+    ],
+)
+def test_each_danger_is_refused(state: PartitionState, around: Surroundings, overrides: Overrides, said: str) -> None:
+    assert said in "; ".join(refusals(state, 1, around, overrides))
+
+
+def test_all_reasons_are_told_at_once_and_overrides_are_single() -> None:
+    pair = replace(STATE, replicas=(1, 2), isr=(1, 2))
+    assert len(refusals(pair, 1, AROUND, NONE)) == 2
+    assert len(refusals(pair, 1, AROUND, Overrides(allow_single_copy=True))) == 1
+    assert refusals(pair, 1, AROUND, Overrides(allow_single_copy=True, allow_below_min_isr=True)) == ()

@@ -1,0 +1,164 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is encoded and decoded by column is what kafka-python's schemas make of it, to the byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import epoch_probe, list_offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import (
+    BulkAnswer,
+    BulkRequest,
+    UnusualAnswerError,
+    packed_size,
+    read_varint,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+
+INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))
+TOPICS = st.text(min_size=1, max_size=40)
+PARTITIONS = st.dictionaries(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), st.integers(0, 2**31 - 1))
+
+
+class Connection:
+    """Keeps what it is asked, and answers with nothing."""
+
+    request: BulkRequest[Any]
+
+    def call(self, request: BulkRequest[Any], *, timeout_ms: int | None = None) -> BulkAnswer[Any]:
+        self.request = request
+        return BulkAnswer(0, {})
+
+
+def asked(function: Any, *arguments: Any) -> BulkRequest[Any]:
+    connection = Connection()
+    function(connection, *arguments)
+    return connection.request
+
+
+@given(PARTITIONS)
+def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPartition, int]) -> None:
+    request = asked(epoch_probe.epoch_ends, epochs)
+    typed = request.typed()
+    assert typed.encode(version=12) == request.body
+    found = {TopicPartition(t.topic, p.partition): p.last_fetched_epoch for t in typed.topics for p in t.partitions}
+    assert found == epochs
+    assert (typed.replica_id, typed.max_wait_ms, typed.session_epoch) == (-1, 0, -1)
+    assert type(typed) is FetchRequest
+
+
+@given(PARTITIONS)
+def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[TopicPartition, int]) -> None:
+    request = asked(list_offsets.log_start_offsets, list(partitions))
+    typed = request.typed()
+    assert typed.encode(version=7) == request.body
+    assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
+    assert {p.timestamp for t in typed.topics for p in t.partitions} <= {-2}
+    assert typed.replica_id == -2
+    assert type(typed) is ListOffsetsRequest
+
+
+OFFSETS = st.lists(st.tuples(TOPICS, st.lists(st.tuples(INT32, INT16, INT64, INT64, INT32), max_size=300)), max_size=4)
+
+
+@given(OFFSETS, INT32)
+def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: int) -> None:
+    message = ListOffsetsResponse.ListOffsetsTopicResponse
+    names = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
+    response = ListOffsetsResponse(
+        throttle_time_ms=throttle,
+        topics=[
+            message(
+                name=name,
+                partitions=[
+                    message.ListOffsetsPartitionResponse(**dict(zip(names, each, strict=True))) for each in partitions
+                ],
+            )
+            for name, partitions in topics
+        ],
+    )
+    encoded = response.encode(version=7)
+    expected = list_offsets._answers(ListOffsetsResponse.decode(encoded, version=7))
+    assert list_offsets._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+
+
+PROBES = st.lists(
+    st.tuples(
+        TOPICS,
+        st.lists(
+            st.tuples(INT32, st.sampled_from([0, 0, 1, 3]), INT64, st.none() | st.tuples(INT32, INT64)), max_size=200
+        ),
+    ),
+    max_size=4,
+)
+
+
+def probed(topics: list[Any], **more: Any) -> bytes:
+    message = FetchResponse.FetchableTopicResponse
+    entry = message.PartitionData
+    response = FetchResponse(
+        throttle_time_ms=7,
+        error_code=0,
+        session_id=0,
+        responses=[
+            message(
+                topic=name,
+                partitions=[
+                    entry(
+                        partition_index=number,
+                        error_code=code,
+                        high_watermark=watermark,
+                        last_stable_offset=watermark,
+                        log_start_offset=0,
+                        diverging_epoch=entry.EpochEndOffset(epoch=end[0], end_offset=end[1]) if end else None,
+                        preferred_read_replica=-1,
+                        **{"aborted_transactions": None, "records": b"", **more},
+                    )
+                    for number, code, watermark, end in partitions
+                ],
+            )
+            for name, partitions in topics
+        ],
+    )
+    return bytes(response.encode(version=12))
+
+
+@given(PROBES)
+def test_probes_are_read_as_the_schema_reads_them(topics: list[Any]) -> None:
+    encoded = probed(topics)
+    expected = epoch_probe._answers(FetchResponse.decode(encoded, version=12))
+    assert epoch_probe._read(memoryview(encoded)) == BulkAnswer(7, expected)
+
+
+@pytest.mark.parametrize("more", [{"records": b"some"}, {"aborted_transactions": []}, {"records": None}])
+def test_what_is_unusual_is_left_to_the_schema(more: dict[str, Any]) -> None:
+    encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])], **more)
+    request = asked(epoch_probe.epoch_ends, {})
+    expected = epoch_probe._answers(FetchResponse.decode(encoded, version=12))
+    assert request.decode(encoded) == BulkAnswer(7, expected)
+
+
+def test_records_are_unusual() -> None:
+    with pytest.raises(UnusualAnswerError):
+        epoch_probe._read(memoryview(probed([("orders", [(0, 0, 5, (3, 5))])], records=b"some")))
+
+
+@pytest.mark.parametrize("cut", [1, 10, 30])
+def test_a_cut_answer_is_no_answer(cut: int) -> None:
+    encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])])
+    with pytest.raises(Exception, match=r".*"):
+        asked(epoch_probe.epoch_ends, {}).decode(encoded[:-cut])
+
+
+@given(st.integers(0, 2**31 - 2))
+def test_sizes_are_read_as_written(size: int) -> None:
+    packed = packed_size(size)
+    assert read_varint(memoryview(packed), 0) == (size + 1, len(packed))

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What exporters and Jolokia tell, in every usual spelling, and what they must not be taken for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import CleanerMetrics, LogDirMetrics
+from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics import jolokia, prometheus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.gauges import Gauge
+from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.url import (
+    check_template,
+    url_for,
+    without_secrets,
+)
+
+EXPECTED = CleanerMetrics(1, 449, 12, (LogDirMetrics("/d/0", 2, 3068247), LogDirMetrics("/d/1", 0, None)))
+
+# As real agents gave it on Kafka 4.3.1 and 3.9.2, but for the values.
+WITH_RULES = """\
+# HELP kafka_log_logcleaner_deadthreadcount kafka.log:name=DeadThreadCount,type=LogCleaner
+# TYPE kafka_log_logcleaner_deadthreadcount untyped
+kafka_log_logcleaner_deadthreadcount 1.0
+kafka_log_logcleaner_max_clean_time_secs -1.795269358E9
+kafka_log_logcleanermanager_max_dirty_percent 12.0
+kafka_log_logcleanermanager_time_since_last_run_ms 449.0
+kafka_log_logcleanermanager_uncleanable_bytes{logDirectory="\\"/d/0\\""} 3068247.0
+kafka_log_logcleanermanager_uncleanable_partitions_count{logDirectory="\\"/d/0\\""} 2.0
+kafka_log_logcleanermanager_uncleanable_partitions_count{logDirectory="\\"/d/1\\""} 0.0
+jvm_threads_current 31.0
+"""
+WITHOUT_RULES = """\
+kafka_log_LogCleaner_Value{name="DeadThreadCount"} 1.0
+kafka_log_LogCleanerManager_Value{name="max-dirty-percent"} 12.0
+kafka_log_LogCleanerManager_Value{name="time-since-last-run-ms"} 449.0
+kafka_log_LogCleanerManager_Value{name="uncleanable-bytes",logDirectory="/d/0"} 3068247.0
+kafka_log_LogCleanerManager_Value{name="uncleanable-bytes",logDirectory="/d/1"} NaN
+kafka_log_LogCleanerManager_Value{name="uncleanable-partitions-count",logDirectory="/d/0"} 2.0
+kafka_log_LogCleanerManager_Value{name="uncleanable-partitions-count",logDirectory="/d/1"} 0.0
+"""
+MIXED_CASE = WITH_RULES.replace("logcleanermanager", "LogCleanerManager").replace("_ms ", "_ms_value ")
+
+
+@pytest.mark.parametrize("text", [WITH_RULES, WITHOUT_RULES, MIXED_CASE], ids=["rules", "no rules", "mixed case"])
+def test_the_usual_names(text: str) -> None:
+    assert prometheus.parse(text, {}) == EXPECTED
+
+
+def test_an_own_name_wins() -> None:
+    text = WITH_RULES + "cleaner_dead 3\n"
+    assert prometheus.parse(text, {Gauge.DEAD_THREADS: "cleaner_dead"}).dead_threads == 3
+    assert prometheus.parse(WITH_RULES, {Gauge.DEAD_THREADS: "not_there"}).dead_threads is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<html>moved</html>", "no Prometheus text"),
+        ("jvm_threads_current 31.0\n", "no metric of the log cleaner"),
+        ("", "no metric of the log cleaner"),
+        (WITH_RULES + 'kafka_log_logcleaner_deadthreadcount{instance="b"} 0\n', "twice"),
+    ],
+)
+def test_what_is_no_metrics(text: str, said: str) -> None:
+    with pytest.raises(MetricsError, match=said):
+        prometheus.parse(text, {})
+
+
+def test_what_a_gauge_does_not_tell_is_not_zero() -> None:
+    found = prometheus.parse("kafka_log_logcleanermanager_time_since_last_run_ms 5\n", {})
+    assert found == CleanerMetrics(time_since_last_run_ms=5)
+    assert found.uncleanable_partitions is None
+
+
+def _answer(*values: dict[str, Any]) -> str:
+    return json.dumps([{"status": 200, "value": value} for value in values])
+
+
+def _bean(name: str, kind: str, log_dir: str = "") -> str:
+    return (
+        f'kafka.log:logDirectory="{log_dir}",name={name},type={kind}'
+        if log_dir
+        else f"kafka.log:name={name},type={kind}"
+    )
+
+
+MANAGER: dict[str, Any] = {
+    _bean("max-dirty-percent", "LogCleanerManager"): {"Value": 12},
+    _bean("time-since-last-run-ms", "LogCleanerManager"): {"Value": 449},
+    _bean("uncleanable-partitions-count", "LogCleanerManager", "/d/0"): {"Value": 2},
+    _bean("uncleanable-partitions-count", "LogCleanerManager", "/d/1"): {"Value": 0},
+    _bean("uncleanable-bytes", "LogCleanerManager", "/d/0"): {"Value": 3068247},
+    _bean("uncleanable-bytes", "LogCleanerManager", "/d/1"): {"Value": "ERROR: java.lang.NullPointerException"},
+}
+
+
+def test_jolokia() -> None:
+    assert jolokia.parse(_answer({_bean("DeadThreadCount", "LogCleaner"): {"Value": 1}}, MANAGER)) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# HELP x", "no JSON"),
+        ("{}", "none of Jolokia's"),
+        ('[{"status": 200}, {"status": 200}]', "none of Jolokia's"),
+        ('[{"status": 200, "value": {"x": 1}}, {"status": 404}]', "none of Jolokia's"),
+        ('[{"status": 403, "error": "not allowed"}, {"status": 403}]', "not allowed"),
+        ('[{"status": 404}, {"status": 404}]', "no metric of the log cleaner"),
+        (_answer({}, {}), "no metric of the log cleaner"),
+    ],
+)
+def test_what_is_no_answer_of_jolokia(text: str, said: str) -> None:
+    with pytest.raises(MetricsError, match=said):
+        jolokia.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("template", "url"),
+    [
+        ("http://{host}:7071/metrics", "http://kafka3:7071/metrics"),
+        ("https://{host}:170{broker_id}/jolokia", "https://kafka3:1703/jolokia"),
+        ("http://gateway/{broker_id}/", "http://gateway/3/"),
+    ],
+)
+def test_the_url_of_a_broker(template: str, url: str) -> None:
+    assert check_template(template) == template
+    assert url_for(template, 3, "kafka3") == url
+
+
+def test_an_ipv6_host_is_put_in_brackets() -> None:
+    assert url_for("http://{host}:7071/", 1, "::1") == "http://[::1]:7071/"
+
+
+@pytest.mark.parametrize(
+    "template", ["{host}:7071", "ftp://{host}/", "http:///x", "http://{hots}:1/", "http://{host}:x/", "http://a b/"]
+)
+def test_what_is_no_url(template: str) -> None:
+    with pytest.raises(MetricsError):
+        check_template(template)
+
+
+def test_a_url_is_shown_without_what_may_be_secret() -> None:
+    assert without_secrets("http://me:pw@h:1/metrics?token=x") == "http://h:1/metrics"

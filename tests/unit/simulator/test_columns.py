@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator's quick answers are its slow ones, which the schemas encode, to the byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import epoch_probe, list_offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import BulkAnswer, BulkRequest
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from lab.request import Request
+from simulator import SimulatedCluster, offline_world
+from simulator.columns import BY_COLUMN
+from simulator.faults import Throttle
+
+PARTITIONS = [TopicPartition(topic, number) for topic in ("a", "b" * 200, "unknown") for number in range(20)]
+
+
+class Connection:
+    request: BulkRequest[Any]
+
+    def call(self, request: BulkRequest[Any], *, timeout_ms: int | None = None) -> BulkAnswer[Any]:
+        self.request = request
+        return BulkAnswer(0, {})
+
+
+@pytest.mark.parametrize("epoch", [0, 3, 4, 7, 8])
+@pytest.mark.parametrize("function", [list_offsets.log_end_offsets, list_offsets.log_start_offsets, None])
+def test_both_say_the_same(function: Any, epoch: int) -> None:
+    connection: Any = Connection()
+    if function is None:
+        epoch_probe.epoch_ends(connection, dict.fromkeys(PARTITIONS, epoch))
+    else:
+        function(connection, PARTITIONS)
+    connection.request.with_header(correlation_id=99, client_id="someone")
+    request = Request.parse(connection.request.encode(header=True), broker=2, time=0.0)
+    world = offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4))
+    with SimulatedCluster(world) as cluster:
+        # Only the answers without a fault are given by column.
+        slow = cluster._encoded(cluster._brokers[2], request, Throttle(0))
+    assert BY_COLUMN[request.api_key, request.api_version](world, 2, request) == slow
