@@ -153,8 +153,7 @@ class CleanerCluster:
         """Let a topic be compacted from now on."""
         entry = ConfigEntry("min.compaction.lag.ms", "0", incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-        admin = AdminClient({"bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL)})
-        admin.incremental_alter_configs([resource])[resource].result(30)
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
 
     def write(self, topic: str, mib: int = 3, *, keys: int = 50) -> None:
         """Write records of few keys: about ``mib`` segments, of which all but the active one can be compacted."""
@@ -180,6 +179,11 @@ class CleanerCluster:
             (length,) = struct.unpack(">i", file.read(12)[8:])
             file.seek(12 + length + 8)
             file.write(struct.pack(">iib", 3, 0, 0x7F))
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """Another client than the code under test."""
+        return AdminClient({"bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL), "log_level": 0})
 
     @cached_property
     def _producer(self) -> Producer:
@@ -263,7 +267,7 @@ class CleanerOperator:
             raise RuntimeError(f"{module} gave no results: {output}{errors}") from None
         return results
 
-    def diagnoses(self, **options: object) -> dict[int, str]:
+    def diagnoses(self, **options: Any) -> dict[int, str]:
         """The case of each broker, by log_cleaner_info."""
         told = self.run("log_cleaner_info", **options)
         if "brokers" not in told:

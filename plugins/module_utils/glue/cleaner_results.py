@@ -11,15 +11,15 @@ from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.cleaner_changes import Done, Repaired
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.log_cleaner import status_summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import (
+    RepairStatus,
+    RestartStatus,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_leftovers import (
     PUT_BACK,
     CleanerLeftover,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair import RepairStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_restart import (
-    ALTERED,
-    RestartStatus,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_restart import ALTERED
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
 
 _LASTING = (RestartStatus.CHANGED, RestartStatus.WOULD_CHANGE)

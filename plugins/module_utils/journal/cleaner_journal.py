@@ -60,6 +60,8 @@ class ReplicaChange:
     """The replicas in their order."""
     source: int
     """Who leads meanwhile."""
+    leader: int
+    """Who led before."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -177,6 +179,7 @@ def _to_json(change: Change) -> Entry:
         "brokerId": change.broker_id,
         "original": change.original,
         "source": change.source,
+        "leader": change.leader,
     }
 
 
@@ -189,5 +192,6 @@ def _from_json(entry: Entry) -> Change:
             int(entry["brokerId"]),
             tuple(entry["original"]),
             int(entry["source"]),
+            int(entry["leader"]),
         )
     return SettingChange(entry["kind"], entry["resource"], entry["name"], entry["original"], entry["changed"])

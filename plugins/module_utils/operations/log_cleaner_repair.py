@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import CleanerMetrics, LogDirMetrics
@@ -33,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner, ReadMetrics
@@ -58,19 +58,6 @@ _RATE = "follower.replication.throttled.rate"
 _THROTTLED = "follower.replication.throttled.replicas"
 _DEFAULT_BACKOFF_MS = 15_000
 _PASS_MARGIN_S = 2.0
-
-
-class RepairStatus(StrEnum):
-    """What became of one replica."""
-
-    REPAIRED = "repaired"
-    WOULD_REPAIR = "would_repair"
-    NOT_NEEDED = "not_needed"
-    REFUSED = "refused"
-    """It would be dangerous, or of no use; the reason says what helps."""
-    STOPPED = "stopped"
-    FAILED = "failed"
-    """It was taken back, or could not be; the reason says which."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -119,10 +106,9 @@ class RepairOptions:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A repair that is planned: the change, who leads now, and what it is known by."""
+    """A repair that is planned, and why the copy that it is made from counts as whole."""
 
     change: ReplicaChange
-    leader: int
     reason: str
 
 
@@ -251,8 +237,16 @@ class Repairer:
         source, told = self._healthy_source(target, state)
         if source is None:
             return _outcome(target, RepairStatus.REFUSED, told, state)
-        change = ReplicaChange(target.topic, target.partition, state.topic_id, target.broker_id, state.replicas, source)
-        return Repair(change, state.leader_id, told)
+        change = ReplicaChange(
+            target.topic,
+            target.partition,
+            state.topic_id,
+            target.broker_id,
+            state.replicas,
+            source,
+            state.leader_id,
+        )
+        return Repair(change, told)
 
     def _not_needed(self, target: Target, metrics: CleanerMetrics | None) -> str:
         if metrics is not None:
@@ -354,7 +348,7 @@ class Repairer:
         before = maker.size(change, change.broker_id)
         marked = self._marked(change.broker_id)
         try:
-            maker.make_anew(change, repair.leader, self._forgetting(change.broker_id, marked))
+            maker.make_anew(change, self._forgetting(change.broker_id, marked))
         except StepError as fault:
             return replace(self._told(repair, RepairStatus.FAILED, str(fault)), size_before=before)
         after = maker.size(change, change.broker_id)

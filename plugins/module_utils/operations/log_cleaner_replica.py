@@ -59,7 +59,7 @@ class ReplicaMaker:
     stop: threading.Event
     progress: Progress
 
-    def make_anew(self, change: ReplicaChange, leader: int, is_forgotten: Callable[[float], bool]) -> None:
+    def make_anew(self, change: ReplicaChange, is_forgotten: Callable[[float], bool]) -> None:
         """Journal, leadership moved off, drop, wait until the mark is forgotten, re-create, order and leadership back.
 
         ``is_forgotten`` is asked, with the seconds since the drop, until the broker's cleaner has dropped the mark.
@@ -69,7 +69,7 @@ class ReplicaMaker:
         self.journal.begin(change)
         deadline = time.monotonic() + self.timeout_s
         try:
-            if leader == change.broker_id:
+            if change.leader == change.broker_id:
                 self._lead_elsewhere(change)
             self._drop(change, deadline, is_forgotten)
             self._assign(change, change.original)
@@ -77,7 +77,7 @@ class ReplicaMaker:
         except KafkaOpsError as fault:
             undoing, reason = self.take_back(change)
             raise StepError(f"{fault}; {undoing.value}: {reason}") from None
-        self._lead_as_before(change, leader)
+        self._lead_as_before(change)
         self.journal.end(change, "re-created")
 
     def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
@@ -96,6 +96,7 @@ class ReplicaMaker:
                     f"{fault}; the replicas {list(change.original)} were asked for, and the journal remembers it: "
                     f"start broker {change.broker_id} if it is down, and run again"
                 )
+            self._lead_as_before(change)
             undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
         if undoing is not Undoing.FAILED:
             self.journal.end(change, undoing.value)
@@ -139,11 +140,11 @@ class ReplicaMaker:
                 return
         raise StepError(f"broker {leader} does not lead it after a preferred election: {answer}")
 
-    def _lead_as_before(self, change: ReplicaChange, leader: int) -> None:
+    def _lead_as_before(self, change: ReplicaChange) -> None:
         """Best effort, since nothing depends on it: Kafka's own rebalance brings a preferred leader back, too."""
-        if leader == change.original[0] == change.broker_id:
+        if change.leader == change.original[0] == change.broker_id:
             try:
-                self._lead(change, change.original, leader)
+                self._lead(change, change.original, change.leader)
             except StepError as fault:
                 self.progress.step(f"{change.topic_partition}: {fault}")
 

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import (
     WELL,
@@ -33,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.own_configs import BROKER, read_own, write_own
 from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RestartStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner, ReadMetrics
@@ -44,24 +44,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
 )
 
 _LOOK_EVERY_S = 0.3
-
-
-class RestartStatus(StrEnum):
-    """What became of one broker's cleaner."""
-
-    RESTARTED = "restarted"
-    WOULD_RESTART = "would_restart"
-    NOT_NEEDED = "not_needed"
-    """It is healthy or idle."""
-    NOT_HELPED = "not_helped"
-    """Something is wrong that a restart of the threads does not mend; the reason says what does."""
-    UNKNOWN = "unknown"
-    """Too little is known to say that a restart helps."""
-    CHANGED = "changed"
-    WOULD_CHANGE = "would_change"
-    AS_WANTED = "as_wanted"
-    STOPPED = "stopped"
-    FAILED = "failed"
 
 
 ALTERED = frozenset(

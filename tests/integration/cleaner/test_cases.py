@@ -1,0 +1,298 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real faults of the log cleaner, the cases that are told apart, and what helps which."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
+from jsonschema import Draft202012Validator
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
+from lab.cleaner import CleanerCluster, CleanerOperator
+from lab.faults import After
+from lab.playbook import PROJECT, run_playbook
+from lab.waiting import wait_until
+
+_INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
+_BACKOFF, _THREADS = "log.cleaner.backoff.ms", "log.cleaner.threads"
+_SCHEMA = PROJECT / "docs" / "schemas" / "log-cleaner-report.schema.json"
+_WELL = {"healthy", "idle"}
+_ALL_BROKERS = (1, 2, 3)
+
+
+def _own(lab: CleanerCluster, broker: int) -> dict[str, str]:
+    """The broker's own dynamic configs, as another client reads them."""
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+    entries = lab.admin.describe_configs([resource])[resource].result(30)
+    dynamic = ConfigSource.DYNAMIC_BROKER_CONFIG.value
+    return {name: entry.value for name, entry in entries.items() if entry.source == dynamic}
+
+
+def _set_own(lab: CleanerCluster, broker: int, name: str, value: str | None) -> None:
+    operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+    entry = ConfigEntry(name, value or "", incremental_operation=operation)
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker), incremental_configs=[entry])
+    lab.admin.incremental_alter_configs([resource])[resource].result(30)
+    wait_until(lambda: _own(lab, broker).get(name) == value, what=f"broker {broker} has {name} {value}")
+
+
+def _by_broker(told: dict[str, Any], what: str) -> dict[int, Any]:
+    return {each["broker_id"]: each[what] for each in told["outcomes"]}
+
+
+def _damaged(lab: CleanerCluster, topic: str, replicas: tuple[int, ...], broker: int, **config: object) -> None:
+    """A compacted topic whose copy on one broker is damaged, and marked there."""
+    lab.create(topic, replicas, config)
+    lab.write(topic)
+    wait_until(
+        lambda: len({lab.size(topic, each) for each in replicas}) == 1, what=f"all copies of {topic} are written"
+    )
+    lab.damage(topic, broker)
+    lab.compact(topic)
+    log = lab.cluster.brokers[broker].log_path
+    wait_until(
+        lambda: f"({topic}-0) as uncleanable" in log.read_text(errors="replace"), 60, what=f"{topic}-0 is marked"
+    )
+
+
+@pytest.fixture
+def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[CleanerOperator]:
+    """Dead threads on broker 1, an uncleanable partition on broker 2, which leads it, and nothing to do on broker 3."""
+    _damaged(lab, "marked", (2, 1, 3), 2, **{"min.insync.replicas": 2})
+    lab.kill_threads(1)
+    yield operator
+    lab.let_go(1)
+
+
+def test_three_cases_what_helps_and_the_proof(
+    lab: CleanerCluster, three_cases: CleanerOperator, tmp_path: Path
+) -> None:
+    operator = three_cases
+    expected = {1: "dead_threads", 2: "uncleanable_partitions", 3: "idle"}
+    assert operator.diagnoses() == expected
+    told = operator.run("log_cleaner_info", metrics_source="jolokia", metrics_url=lab.jolokia_url)
+    assert {each["broker_id"]: each["diagnosis"] for each in told["brokers"]} == expected
+    assert told["brokers"][0]["dead_threads"] == 1
+    assert told["brokers"][1]["log_dirs"][0]["uncleanable_partitions"] == 1
+    assert [suspect["topic"] for suspect in told["brokers"][1]["suspects"]] == ["marked"]
+    before = {broker: _own(lab, broker) for broker in _ALL_BROKERS}
+
+    lab.cluster.proxy.clear()
+    check = operator.run("log_cleaner", check_mode=True)
+    assert check["changed"]
+    assert _by_broker(check, "status") == {1: "would_restart", 2: "not_helped", 3: "not_needed"}
+    assert lab.cluster.proxy.write_requests() == []
+
+    done = operator.run("log_cleaner")
+    assert _by_broker(done, "status") == {1: "restarted", 2: "not_helped", 3: "not_needed"}
+    assert _by_broker(done, "verified_by")[1] == "metrics"
+    assert {broker: _own(lab, broker) for broker in _ALL_BROKERS} == before
+    after = operator.diagnoses()
+    assert after[1] in _WELL
+    assert after[2] == "uncleanable_partitions"
+
+    lab.cluster.proxy.clear()
+    again = operator.run("log_cleaner")
+    assert not again["changed"]
+    assert lab.cluster.proxy.write_requests() == []
+
+    # By Kafka alone it is an inference, with the same partition named.
+    inferred = operator.run(
+        "log_cleaner_info",
+        metrics_source="none",
+        metrics_url=None,
+        evidence_dir=str(tmp_path / "looks"),
+        looks=2,
+        look_interval_ms=200,
+    )["brokers"]
+    assert all(each["is_inferred"] for each in inferred)
+    assert inferred[1]["diagnosis"] in ("uncleanable_partitions", "dead_threads")
+    assert [suspect["topic"] for suspect in inferred[1]["suspects"]] == ["marked"]
+    assert len([*(tmp_path / "looks").glob("*.parquet")]) == 2
+
+    _recover_by_playbook(lab, operator, tmp_path)
+
+
+def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_path: Path) -> None:
+    """The repair, as the role does it."""
+    lab.kill_threads(3)
+    report_file = tmp_path / "report.json"
+    variables = {
+        "kafka_bootstrap_servers": lab.cluster.bootstrap(),
+        "kafka_request_timeout_ms": 3000,
+        "log_cleaner_recovery_metrics_source": "jolokia",
+        "log_cleaner_recovery_metrics_url": lab.jolokia_url,
+        "log_cleaner_recovery_repair_uncleanable": True,
+        "log_cleaner_recovery_report_file": str(report_file),
+        "log_cleaner_recovery_journal_dir": str(operator.journal_dir),
+        "log_cleaner_recovery_suspect_bytes": 500_000,
+    }
+    run = run_playbook("kafkaops.recovery.recover_log_cleaners", variables)
+    assert run.returncode == 0, run.output
+    assert "marked-0 on broker 2: repair: repaired" in run.output
+    report = json.loads(report_file.read_text(encoding="utf-8"))
+    Draft202012Validator(json.loads(_SCHEMA.read_text(encoding="utf-8"))).validate(report)
+    assert [each["diagnosis"] for each in report["before"]][1:] == ["uncleanable_partitions", "dead_threads"]
+    assert {each["diagnosis"] for each in report["after"]} <= _WELL
+    assert [each["status"] for each in report["restarts"]] == ["not_needed", "not_helped", "restarted"]
+    assert [(each["topic"], each["status"]) for each in report["repairs"]] == [("marked", "repaired")]
+
+    # The order and the leader are as they were, and its compaction proceeds where it stood still.
+    state = lab.cluster.client.describe("marked")[0]
+    assert (state.replicas, sorted(state.isr), state.leader) == ((2, 1, 3), [1, 2, 3], 2)
+    _assert_compacted(lab, "marked", 2)
+    assert all("throttled" not in name for broker in _ALL_BROKERS for name in _own(lab, broker))
+
+    lab.cluster.proxy.clear()
+    again = run_playbook(
+        "kafkaops.recovery.recover_log_cleaners",
+        {**variables, "log_cleaner_recovery_report_file": str(tmp_path / "again.json")},
+    )
+    assert (again.returncode, again.counts["changed"]) == (0, 0), again.output
+    assert lab.cluster.proxy.write_requests() == []
+
+
+def _assert_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
+    """What is written now is compacted on this broker."""
+    lab.write(topic)
+    written = 3 * 105 * 10_000
+    wait_until(lambda: lab.size(topic, broker) < written / 2, 60, what=f"{topic} is compacted on broker {broker}")
+
+
+@pytest.mark.parametrize("own", [None, "700"], ids=["unset", "set for the broker"])
+def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: CleanerOperator, own: str | None) -> None:
+    """Value and source are those of the beginning after a rerun, which has nothing else to do."""
+    _set_own(lab, 3, _BACKOFF, own)
+    before = _own(lab, 3)
+    process: Any = None
+
+    def kill() -> None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    with lab.cluster.proxy.inject(After(kill), api_key=_INCREMENTAL_ALTER_CONFIGS, times=1) as rule:
+        process = operator.start("log_cleaner", brokers=[3], force=True)
+        assert process.wait(60) == -signal.SIGKILL
+    assert rule.hits
+    wait_until(lambda: _own(lab, 3) != before, what="the first edit is in force")
+
+    foreseen = operator.run("log_cleaner", check_mode=True)
+    assert foreseen["changed"]
+    assert [each["undoing"] for each in foreseen["leftovers"]] == ["would_restore"]
+    rerun = operator.run("log_cleaner")
+    assert rerun["changed"]
+    assert [each["undoing"] for each in rerun["leftovers"]] == ["restored"]
+    assert _own(lab, 3) == before
+    assert not operator.run("log_cleaner")["changed"]
+    _set_own(lab, 3, _BACKOFF, None)
+
+
+def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    refused = operator.run("log_cleaner", state="configured", brokers=[3], settings={"threads": 3})
+    assert "Kafka takes 1 to 2" in refused["msg"]
+    wanted = {"threads": 2, "io_max_bytes_per_second": 5_000_000}
+    done = operator.run("log_cleaner", state="configured", brokers=[3], settings=wanted)
+    assert done["changed"]
+    assert _own(lab, 3) == {_THREADS: "2", "log.cleaner.io.max.bytes.per.second": "5000000"}
+    assert not operator.run("log_cleaner", state="configured", brokers=[3], settings=wanted)["changed"]
+    undone = operator.run("log_cleaner", state="configured", brokers=[3], unset=[*wanted])
+    assert undone["diff"]["after"] == {"broker 3": {_THREADS: None, "log.cleaner.io.max.bytes.per.second": None}}
+    assert _own(lab, 3) == {}
+
+
+def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    lab.create("single", (2,))
+    lab.create("pair", (2, 1))
+    lab.create("strict", (2, 1, 3), {"min.insync.replicas": 3})
+    _damaged(lab, "rotten", (2, 1, 3), 2)
+    for broker in (1, 3):
+        lab.write("rotten", 1)
+        lab.damage("rotten", broker)
+    lab.cluster.proxy.clear()
+    told = operator.run(
+        "log_cleaner_repair",
+        brokers=[2],
+        partitions=[{"topic": topic, "partition": 0} for topic in ("single", "pair", "strict", "rotten")],
+    )
+    reasons = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
+    assert {status for status, _reason in reasons.values()} == {"refused"}
+    assert "add a replica on another broker" in reasons["single"][1]
+    assert "allow_single_copy" in reasons["pair"][1]
+    assert "allow_below_min_isr" in reasons["strict"][1]
+    assert "DeleteRecords" in reasons["rotten"][1]
+    assert all(text in told["msg"] for _status, text in reasons.values())
+    assert lab.cluster.proxy.write_requests() == []
+    deleted = lab.admin.delete_topics(["rotten"])
+    deleted["rotten"].result(30)
+    wait_until(lambda: operator.diagnoses(brokers=[2])[2] in _WELL, 60, what="the mark went with the topic")
+
+
+def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """Threads that hang never forget a mark. They are alive all the same, and so only stalled."""
+    order = (3, 1, 2)
+    _damaged(lab, "slow", order, 3)
+    lab.hang_threads(3)
+    options = {"brokers": [3], "repair_timeout_ms": 6000}
+    timed_out = operator.run("log_cleaner_repair", **options)
+    assert timed_out["summary"]["failed"] == 1, timed_out
+    assert "still has the mark" in timed_out["msg"]
+    assert "restored" in timed_out["msg"]
+    state = lab.cluster.client.describe("slow")[0]
+    assert (state.replicas, sorted(state.isr)) == (order, [1, 2, 3])
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    assert all("throttled" not in name for name in _own(lab, 3))
+    assert operator.diagnoses(brokers=[3], stalled_after_ms=1000, tolerated_uncleanable_partitions=1) == {3: "stalled"}
+
+    lab.let_go(3)
+    forced = operator.run("log_cleaner", brokers=[3], force=True)
+    assert forced["summary"]["restarted"] == 1, forced
+    # The mark outlived the restart, and the copy, too: this replica was back before any pass of the cleaner.
+    named = {"brokers": [3], "partitions": [{"topic": "slow", "partition": 0}]}
+    process: Any = None
+
+    def kill() -> None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    # The first request puts another replica first, and the second drops this one. The newest rule wins, once.
+    lab.cluster.proxy.inject(After(kill), api_key=_ALTER_PARTITION_REASSIGNMENTS, times=1)
+    lab.cluster.proxy.inject(After(lambda: None), api_key=_ALTER_PARTITION_REASSIGNMENTS, times=1)
+    process = operator.start("log_cleaner_repair", force=True, **named)
+    assert process.wait(60) == -signal.SIGKILL
+    lab.cluster.proxy.clear()
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id)
+    wait_until(lambda: 3 not in lab.cluster.client.describe("slow")[0].replicas, what="the replica is dropped")
+    resumed = operator.run("log_cleaner_repair", **named)
+    assert {each["undoing"] for each in resumed["leftovers"]} <= {"restored", "already_back"}, resumed
+    assert "failed" not in resumed, resumed
+    state = lab.cluster.client.describe("slow")[0]
+    assert (state.replicas, sorted(state.isr), state.leader) == (order, [1, 2, 3], 3)
+    assert operator.diagnoses(brokers=[3])[3] in _WELL
+    assert all("throttled" not in name for name in _own(lab, 3))
+    _assert_compacted(lab, "slow", 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"metrics_url": "http://{host}:1/metrics"}, "cannot be reached"),
+        ({"metrics_url": "http://{hots}:1/metrics"}, "only {broker_id} and {host} are filled in"),
+        ({"metrics_source": "jolokia"}, "is no JSON"),
+    ],
+    ids=["bad URL", "bad template", "wrong payload"],
+)
+def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[str, object], said: str) -> None:
+    told = operator.run("log_cleaner_info", **options)
+    assert told["failed"]
+    assert said in told["msg"]
