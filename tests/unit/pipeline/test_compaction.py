@@ -1,0 +1,81 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Looks at sizes, kept as Parquet and compared on Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction import trends
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction_evidence import (
+    LookError,
+    look_table,
+    read_looks,
+    write_look,
+)
+
+
+def _look(at_ms: int, *sizes: tuple[int, str, int]) -> list[dict[str, Any]]:
+    return [
+        {"taken_at_ms": at_ms, "broker_id": broker, "log_dir": "/d", "topic": topic, "partition": 0, "size_bytes": size}
+        for broker, topic, size in sizes
+    ]
+
+
+ROWS = [
+    *_look(1000, (1, "a", 10), (2, "a", 100), (1, "moved", 5), (3, "alone", 7)),
+    *_look(2000, (1, "a", 40), (2, "a", 150), (3, "alone", 7)),
+    *_look(5000, (1, "a", 20), (2, "a", 200), (3, "alone", 7)),
+]
+
+
+def test_one_row_for_each_copy_that_is_there(spark: SparkSession) -> None:
+    found = {
+        (row["broker_id"], row["topic"]): row.asDict()
+        for row in trends(spark.createDataFrame(look_table(ROWS))).collect()
+    }
+    assert found.keys() == {(1, "a"), (2, "a"), (3, "alone")}
+    shared = {"looks": 3, "span_ms": 4000, "log_dir": "/d", "partition": 0}
+    assert found[1, "a"] == shared | {
+        "broker_id": 1,
+        "topic": "a",
+        "first_bytes": 10,
+        "last_bytes": 20,
+        "has_shrunk": True,
+        "others_shrank": False,
+        "smallest_copy_bytes": 200,
+    }
+    assert found[2, "a"] == shared | {
+        "broker_id": 2,
+        "topic": "a",
+        "first_bytes": 100,
+        "last_bytes": 200,
+        "has_shrunk": False,
+        "others_shrank": True,
+        "smallest_copy_bytes": 20,
+    }
+    assert found[3, "alone"]["smallest_copy_bytes"] is None
+    assert not found[3, "alone"]["others_shrank"]
+
+
+def test_looks_are_read_back(tmp_path: Path) -> None:
+    for number in range(2):
+        write_look(str(tmp_path), "c1", number, look_table(_look(number, (1, "a", 10))))
+    assert read_looks(str(tmp_path), "c1").to_pylist() == [*_look(0, (1, "a", 10)), *_look(1, (1, "a", 10))]
+
+
+def test_looks_that_cannot_be_trusted(tmp_path: Path) -> None:
+    write_look(str(tmp_path), "c1", 1, look_table([]))
+    with pytest.raises(LookError, match="of its own"):
+        read_looks(str(tmp_path), "c2")
+    (tmp_path / "look-2.parquet").write_bytes(b"PAR1 nonsense")
+    with pytest.raises(LookError, match="cannot be read"):
+        read_looks(str(tmp_path), "c1")
+    with pytest.raises(LookError, match="cannot be written"):
+        write_look(str(tmp_path / "missing"), "c1", 1, look_table([]))

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role's contract: its argument specs, its defaults, and what it hands on to the modules."""
+
+from __future__ import annotations
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
+from unit.roles.role import loaded, options
+
+ROLE = "log_cleaner_recovery"
+CONTRACT = {
+    "log_cleaner_recovery_metrics_source",
+    "log_cleaner_recovery_metrics_url",
+    "log_cleaner_recovery_repair_uncleanable",
+    "log_cleaner_recovery_report_file",
+}
+REACHING = CONNECTION.argument_spec
+NOT_HANDED_ON = {
+    log_cleaner_info: {"progress_file"},
+    log_cleaner: {"progress_file", "state", "settings", "unset", "attempts"},
+    log_cleaner_repair: {"progress_file", "partitions", "partitions_file", "force", "attempts", "verify_timeout_ms"},
+}
+OF_ANOTHER_NAME = {
+    "log_cleaner_recovery_force_restart",
+    "log_cleaner_recovery_restart_timeout_ms",
+    "log_cleaner_recovery_fail_on_unwell",
+}
+
+
+def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
+    handed_on = {
+        name
+        for module, ours in NOT_HANDED_ON.items()
+        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - ours
+    } - {"force", "verify_timeout_ms"}
+    own = CONTRACT | OF_ANOTHER_NAME | {f"{ROLE}_{name}" for name in handed_on}
+    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in REACHING}
+
+
+def test_the_defaults_are_those_of_the_modules() -> None:
+    defaults = loaded(ROLE, "defaults/main.yml")
+    for module, ours in NOT_HANDED_ON.items():
+        for name, each in module.ARGUMENTS.argument_spec.items():
+            if name not in ours and f"{ROLE}_{name}" in defaults:
+                assert defaults[f"{ROLE}_{name}"] == each["default"], name
+
+
+def test_every_variable_reaches_the_modules() -> None:
+    block = loaded(ROLE, "tasks/main.yml")[0]
+    connection = block["module_defaults"]["group/kafkaops.recovery.kafka"]
+    assert connection.keys() == REACHING.keys()
+    assert all(f"kafka_{name} |" in connection[name] for name in REACHING)
+    for module, ours in NOT_HANDED_ON.items():
+        name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
+        handed_on = [task[name] for task in block["block"] if name in task]
+        assert handed_on
+        for each in handed_on:
+            assert each.keys() == module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - ours
