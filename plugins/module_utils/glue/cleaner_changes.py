@@ -266,4 +266,4 @@ def _targets(
 
 
 def _text(value: object) -> str:
-    return format(value, "g") if isinstance(value, float) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -35,6 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors i
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RestartStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import same_value
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner, ReadMetrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
     SettingError,
@@ -255,7 +256,7 @@ def _changed(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, che
         except KafkaOpsError as fault:
             missing = str(fault)
         else:
-            wrong = [each for each in edits if own_of(found, each.name) != each.after]
+            wrong = [each for each in edits if not same_value(own_of(found, each.name), each.after)]
             if not wrong:
                 return RestartOutcome(broker_id, RestartStatus.CHANGED, told, edits, verified_by="config")
             missing = ", ".join(f"{each.name} is {own_of(found, each.name)}" for each in wrong)

@@ -201,7 +201,7 @@ def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> N
     assert "Kafka takes 1 to 2" in refused["msg"]
     wanted = {"threads": 2, "io_max_bytes_per_second": 5_000_000}
     done = operator.run("log_cleaner", state="configured", brokers=[3], settings=wanted)
-    assert done["changed"]
+    assert done["changed"], done
     assert _own(lab, 3) == {_THREADS: "2", "log.cleaner.io.max.bytes.per.second": "5000000"}
     assert not operator.run("log_cleaner", state="configured", brokers=[3], settings=wanted)["changed"]
     undone = operator.run("log_cleaner", state="configured", brokers=[3], unset=[*wanted])
