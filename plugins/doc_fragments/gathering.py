@@ -14,6 +14,7 @@ options:
     description:
       - Milliseconds that asking all brokers may take. Until then, a broker that does not answer is tried again.
       - A broker that has not answered by then is named as silent, with the cause.
+      - Where Spark is slow to begin, brokers still get a third of this time.
     type: int
     default: 30000
   evidence_dir:

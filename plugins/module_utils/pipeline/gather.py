@@ -32,6 +32,9 @@ with suppress(ImportError):  # a missing library is told by name before anything
 
 _PARALLELISM = "spark.default.parallelism"
 _SLOTS_UNTOLD = "4"
+_LEAST_SECONDS = 1.0
+_LEAST_SHARE = 1 / 3
+"""Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
 
 
 def gather(
@@ -46,8 +49,8 @@ def gather(
     """One row of ``REPLICA_LOG_SCHEMA`` for every replica in the partitions' replica lists: a silent one is named too.
 
     ``settings_reference`` is the path of the file with the connection settings; each task reads it where it runs.
-    ``duration_ms`` counts from this call; Spark's planning is paid from it. Brokers that cannot be asked (no address,
-    unreachable, not authorised) are not; their rows name their state and cause.
+    ``duration_ms`` counts from this call; Spark's planning is paid from it, but for the last third. Brokers that cannot
+    be asked (no address, unreachable, not authorised) are not; their rows name their state and cause.
 
     The rows are an Arrow table and not a DataFrame, because each action on a DataFrame, and each retry of a lost task
     behind it, would ask the brokers again and hear something else. ``spark.createDataFrame`` takes it from there.
@@ -57,7 +60,9 @@ def gather(
     to_ask = tuple(item for item in work if item.can_be_asked)
     tables = [_not_asked(item) for item in work if not item.can_be_asked]
     if to_ask:
-        spark.dataSource.register(replica_log_source(Gather(settings_reference, to_ask, _slots(spark), deadline, ask)))
+        least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
+        what = Gather(settings_reference, to_ask, _slots(spark), deadline, least_seconds, ask)
+        spark.dataSource.register(replica_log_source(what))
         tables.append(spark.read.format(DATA_SOURCE_NAME).load().toArrow())
     return (
         pa.concat_tables(table.cast(REPLICA_LOG_ARROW_SCHEMA) for table in tables)

@@ -54,7 +54,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
             return [BrokersToAsk(work) for work in deal(self.gather.work, self.gather.slots)]
 
         def read(self, partition: BrokersToAsk) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # Spark gives back ours
-            deadline = max(self.gather.deadline.at, time.monotonic() + MINIMUM_SECONDS)
+            deadline = max(self.gather.deadline.at, time.monotonic() + self.gather.least_seconds)
             threads = ThreadPoolExecutor(max_workers=len(partition.work), thread_name_prefix="broker")
             asked = [(item, threads.submit(self._ask, item, deadline)) for item in partition.work]
             for item, answer in asked:
@@ -67,9 +67,6 @@ with suppress(ImportError):  # a missing library is told by name before anything
 
 
 DATA_SOURCE_NAME = "kafka_replica_logs"
-
-MINIMUM_SECONDS = 1.0
-"""A task that Spark started late, or again, still asks each broker once."""
 
 GRACE_SECONDS = 0.5
 """How long past the deadline a broker's thread may take to come back (a name lookup cannot be interrupted)."""
@@ -84,6 +81,8 @@ class Gather:
     work: tuple[BrokerWork, ...]
     slots: int
     deadline: Deadline
+    least_seconds: float
+    """What a task that Spark started late, or again, still has: all tasks run at once, so it is paid once."""
     ask: AskBroker
 
 
