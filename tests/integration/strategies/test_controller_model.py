@@ -91,6 +91,8 @@ def test_the_controller_elects_whom_the_model_predicts(kafka_version: str, capsy
         assert score.disagreed == []
         assert len(score.distinct) > 100, "the states are of many kinds"
         assert score.has_seen_elr == (level == 1)
+        rules_of_the_version = set(Rule) - (set() if level == 1 else {Rule.LAST_KNOWN_LEADER})
+        assert set(score.agreed) == rules_of_the_version, "each rule decided some"
 
 
 def _create_topics(cluster: Cluster, rng: random.Random) -> Turmoil:
