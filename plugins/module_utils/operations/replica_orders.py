@@ -53,7 +53,8 @@ def read_states(wire: Wire, partitions: Collection[TopicPartition]) -> dict[Topi
     Raises NoBrokerAnswersError or BrokerCallError.
     """
     wanted = set(partitions)
-    description = describe_partitions(wire, {each.topic for each in wanted})
+    span = (min(wanted), max(wanted)) if wanted else None
+    description = describe_partitions(wire, {each.topic for each in wanted}, span)
     return {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted}
 
 

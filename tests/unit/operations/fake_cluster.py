@@ -152,7 +152,9 @@ class FakeCluster:
             ),
         )
 
-    def describe_partitions(self, _wire: object, topics: Collection[str]) -> Description:
+    def describe_partitions(
+        self, _wire: object, topics: Collection[str], _span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
         if self.reads_until_silent is not None:
             if self.reads_until_silent == 0:
                 raise NoBrokerAnswersError("DescribeTopicPartitions", [_lost("DescribeTopicPartitions")])

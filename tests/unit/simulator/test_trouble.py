@@ -17,7 +17,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster im
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
 from lab.faults import AbsurdLength, Delay, Fault, SwallowResponse, TruncateResponse
 from simulator import Lie, SimulatedCluster, Throttle, a_million_replicas, offline_world
@@ -83,3 +85,15 @@ def test_a_hundred_brokers_of_a_million_replicas_listen_in_one_process() -> None
         settings = settings_from({"bootstrap_servers": many.bootstrap([100])})
         with Wire(settings) as wire:
             assert len(describe_cluster(wire).registrations) == 100
+
+
+def test_a_span_of_a_large_topic_is_read_without_the_rest_of_it() -> None:
+    with SimulatedCluster(offline_world({"a": 30, "large": 20_000, "z": 30}, (1, 2, 3))) as large:
+        settings = settings_from({"bootstrap_servers": large.bootstrap([1])})
+        wanted = {TopicPartition("large", number) for number in range(9_000, 10_000)}
+        both = {*(TopicPartition("large", number) for number in range(19_500, 20_000)), TopicPartition("z", 3)}
+        with Wire(settings) as wire:
+            assert read_states(wire, wanted).keys() == wanted
+            assert read_states(wire, both).keys() == both
+        pages = [each for each in large.proxy.requests() if each.api_key == ApiKey.DescribeTopicPartitions]
+        assert len(pages) == 2

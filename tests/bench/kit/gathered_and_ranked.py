@@ -1,0 +1,53 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A program that surveys a cluster, gathers what all replicas of its offline partitions hold, and ranks them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow.compute as pc
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+    settings_from,
+    write_settings_reference,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+
+_DURATION_MS = 900_000
+_REQUEST_TIMEOUT_MS = 300_000
+
+
+def main(bootstrap: str) -> None:
+    """Prints each step when it is done."""
+    settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
+    with TemporaryDirectory() as directory, spark_session() as spark:
+        print("Spark started", flush=True)
+        reference = Path(directory, "connection")
+        write_settings_reference(settings, reference)
+        with Wire(settings) as wire:
+            found = survey(wire)
+        print("surveyed", flush=True)
+        logs = gather(spark, str(reference), found.brokers, found.offline, _DURATION_MS)
+        silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
+        if silent:
+            sys.exit(f"{silent} of {logs.num_rows} replicas told nothing: {logs['error'].unique().to_pylist()[:3]}")
+        print("gathered", flush=True)
+        table = ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)).toArrow()
+        first = pc.sum(pc.equal(table["rank"], 1)).as_py()
+        if (table.num_rows, first) != (logs.num_rows, len(found.offline)):
+            sys.exit(f"{table.num_rows} rows were ranked, {first} of them first, for {len(found.offline)} partitions")
+        print("ranked", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

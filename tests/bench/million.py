@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A million replicas on 100 brokers of the simulator, gathered and ranked: how it grows from a tenth of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+from bench.kit import gathered_and_ranked
+from bench.kit.process_tree import ProcessTree
+from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
+from simulator import SimulatedCluster, a_million_replicas
+
+_MANY = int(os.environ.get("KAFKAOPS_BENCH_REPLICAS", "1000000"))
+_BROKERS = 100
+_LINEAR = 10.0
+
+
+def run(_options: Options) -> Iterator[Row]:
+    """Once each: they take long. A tenth first; ten times as long would be linear, Spark's start included."""
+    few, many = (_measured(replicas) for replicas in (_MANY // 10, _MANY))
+    yield Row(few, many, _LINEAR)
+
+
+def _measured(replicas: int) -> Timing:
+    with _simulator(replicas) as bootstrap:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", gathered_and_ranked.__name__, bootstrap]
+        moments: dict[str, float] = {}
+        began = before = time.perf_counter()
+        with (
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process,
+            ProcessTree(process.pid) as tree,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                now = time.perf_counter()
+                moments[line.strip()], before = now - before, now
+        if process.returncode:
+            raise CannotMeasureError(f"{' '.join(command)} ended with {process.returncode}")
+    phases = {
+        **moments,
+        "CPU seconds, all processes but the simulator": tree.cpu_seconds,
+        **{f"GiB at the highest, {name}": size / 2**30 for name, size in tree.most_by_process},
+    }
+    what = f"{replicas:,} replicas, at most {tree.most_bytes / 2**30:.1f} GiB"
+    return Timing(what, [Run(before - began, phases)])
+
+
+@contextmanager
+def _simulator(replicas: int) -> Iterator[str]:
+    """In a process of its own, which asks itself everything once: it is not what is measured."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_simulate, args=[theirs, replicas], daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send(None)
+        process.join(10)
+        process.kill()
+
+
+def _simulate(pipe: Connection, replicas: int) -> None:
+    with SimulatedCluster(a_million_replicas(replicas, _BROKERS), is_recorded=False) as cluster:
+        pipe.send(cluster.bootstrap())
+        pipe.recv()

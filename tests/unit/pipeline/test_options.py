@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where Spark runs is said in one place, and nothing that looks secret gets in there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import gathering
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions, SparkOptionsError
+
+PUBLIC: dict[str, Any] = {"replica_log_source": "public", "replica_log_api_key": None, "spark": None}
+NOTHING: dict[str, Any] = dict.fromkeys(
+    ("master", "remote", "driver_memory", "executor_python", "settings_reference", "conf")
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["spark.authenticate.secret", "spark.ssl.keyPassword", "spark.hadoop.fs.s3a.access.key", "my.token"]
+)
+def test_a_secret_is_refused(name: str) -> None:
+    with pytest.raises(SparkOptionsError, match=name) as refusal:
+        SparkOptions(conf={name: "hunter2"})
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_file_with_a_secret_is_not_one() -> None:
+    assert SparkOptions(conf={"spark.authenticate.secret.file": "/etc/spark/secret"}).is_local
+
+
+@pytest.mark.parametrize("remote", ["http://spark:15002", "sc://spark:15002/;token=hunter2"])
+def test_a_remote_that_is_none_or_holds_a_token_is_refused(remote: str) -> None:
+    with pytest.raises(SparkOptionsError):
+        SparkOptions(remote=remote)
+
+
+def test_nothing_said_is_this_host_and_the_public_rpcs() -> None:
+    how = gathering(PUBLIC)
+    assert (how.native, how.spark, how.settings_reference) == (None, SparkOptions(), None)
+
+
+def test_a_cluster_needs_a_reference_of_its_own() -> None:
+    given = {**NOTHING, "master": "spark://spark:7077", "conf": {"spark.speculation": True, "spark.cores.max": 2}}
+    with pytest.raises(SparkOptionsError, match="settings_reference"):
+        gathering({**PUBLIC, "spark": given})
+    how = gathering({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
+    assert how.settings_reference == "/etc/kafkaops/connection.json"
+    assert how.spark.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
+    assert not how.spark.is_local
+    assert not gathering({**PUBLIC, "spark": given, "evidence": "/e"}).spark.is_local
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(KafkaOpsError) as refusal:
+        gathering({"replica_log_source": "native", "replica_log_api_key": 93, "spark": {**NOTHING, "remote": "http"}})
+    assert "API key 93" in str(refusal.value)
+    assert "sc://host:port" in str(refusal.value)
+
+
+@pytest.mark.parametrize(("source", "key"), [("native", None), ("public", 1020)])
+def test_source_and_key_come_together(source: str, key: int | None) -> None:
+    with pytest.raises(KafkaOpsError, match="replica_log_api_key"):
+        gathering({**PUBLIC, "replica_log_source": source, "replica_log_api_key": key})
+
+
+def test_the_key_is_handed_on() -> None:
+    how = gathering({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
+    assert how.native is not None
+    assert how.native.api_key == 1020
