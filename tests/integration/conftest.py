@@ -12,8 +12,7 @@ import pytest
 
 from lab import versions
 
-_LAB = Path(__file__).parent / "lab"
-"""The lab's own features are tried on the first version; all other tests need them on every version."""
+_SHORT = {"kafka", "lab", "leadership"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,13 +27,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--kafka-version") or [versions.DEFAULT]
-        if metafunc.definition.path.is_relative_to(_LAB):
+        if metafunc.definition.get_closest_marker("on_any_version"):
             chosen = chosen[:1]
         metafunc.parametrize("kafka_version", chosen, scope="session")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster."""
+    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster.
+
+    The rooms with the longest tests come first, so that no worker ends long after the other.
+    """
+    items.sort(key=lambda item: item.path.parent.name in _SHORT)
     for item in items:
         callspec = getattr(item, "callspec", None)
         version = callspec.params.get("kafka_version", "") if callspec is not None else ""

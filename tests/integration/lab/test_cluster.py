@@ -26,6 +26,8 @@ TOPIC = "orders"
 ABANDONED = """\
 import sys, time
 from lab import Cluster
+
+pytestmark = pytest.mark.on_any_version
 cluster = Cluster(sys.argv[1], brokers=1)
 cluster.start()
 cluster.brokers[1].freeze()

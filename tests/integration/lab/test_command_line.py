@@ -13,7 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lab import wait_until
+
+pytestmark = pytest.mark.on_any_version
 
 LAB = [sys.executable, "-m", "lab"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

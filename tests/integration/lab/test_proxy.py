@@ -15,6 +15,8 @@ from kafka.protocol.api_key import ApiKey
 
 from lab import Cluster, faults, wire
 
+pytestmark = pytest.mark.on_any_version
+
 
 @pytest.fixture(scope="module")
 def cluster(kafka_version: str) -> Iterator[Cluster]:

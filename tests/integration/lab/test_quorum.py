@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lab import Cluster
+
+pytestmark = pytest.mark.on_any_version
 
 LARGEST_ID = 2**31 - 1
 

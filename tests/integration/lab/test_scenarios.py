@@ -12,6 +12,8 @@ import pytest
 
 from lab import Cluster, scenarios, wait_until
 
+pytestmark = pytest.mark.on_any_version
+
 
 @pytest.fixture(scope="module")
 def cluster(kafka_version: str) -> Iterator[Cluster]:

@@ -14,6 +14,8 @@ from confluent_kafka.admin import AdminClient
 
 from lab import Cluster, settings
 
+pytestmark = pytest.mark.on_any_version
+
 PASSWORD = "alice's secret"
 QUICK_S = 5
 

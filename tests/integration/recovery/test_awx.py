@@ -11,10 +11,13 @@ import sys
 from pathlib import Path
 
 import ansible_runner
+import pytest
 
 from lab import Cluster, scenarios
 from lab.playbook import PROJECT, RECOVER, statuses
 from lab.recovery import Recovery
+
+pytestmark = pytest.mark.on_any_version
 
 
 def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from lab import Cluster, scenarios
 from lab.recovery import Recovery
 
+pytestmark = pytest.mark.on_any_version
+
 _PARTITIONS = 3000
 
 

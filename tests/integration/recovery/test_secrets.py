@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lab import Cluster, scenarios
 from lab.playbook import statuses
 from lab.recovery import Recovery
+
+pytestmark = pytest.mark.on_any_version
 
 _PASSWORD = "p4ss-w0rd-of-al1ce"
 
