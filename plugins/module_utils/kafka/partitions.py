@@ -61,9 +61,9 @@ def describe_partitions(
 ) -> Description:
     """Describes the named topics, or all that our principal may see: the unauthorised ones are silently absent then.
 
-    Pages of one description come from one broker, so that they are of one view of the metadata. ``span`` is the first and
-    the last partition that the caller wants, in order of name and number: of what lies before, nothing is read, and of
-    what lies behind, no further page. Without it, a thousand of a topic's 100,000 partitions cost as much as all of them.
+    Pages of one description come from one broker, so that they are of one view of the metadata. ``span`` is the first
+    and the last partition that the caller wants, in order of name and number: nothing is read of what lies before, and
+    no further page of what lies behind. Without it, a few of a topic's 100,000 partitions cost as much as all of them.
 
     Raises NoBrokerAnswersError, or BrokerCallError when that broker fails between two pages.
     """
