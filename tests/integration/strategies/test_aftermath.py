@@ -13,6 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.after
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.flags import flagged
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
 from integration.strategies.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline
@@ -29,14 +30,17 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     topics = ("payments", *_INTERNAL)
     found = on_call.look(*topics)
     assert {each.topic for each in found.without_leader} == set(topics)
-    plan = on_call.plan(Strategy.AGGRESSIVE, *topics)
+    policies = {each.value: dict.fromkeys(topics, Policy(each)) for each in (Strategy.NONE, Strategy.AGGRESSIVE)}
+    internal = {each.topic_partition for each in found.offline if each.is_internal}
     with Wire(on_call.settings) as wire:
-        plan = flagged(wire, plan, {each.topic_partition for each in found.offline if each.is_internal})
-    reasons = {each.topic: each.reason for each in plan.elections}
-    assert "its COMMIT or ABORT marker may be missing" in reasons["payments"]
-    assert all("internal topic" in reasons[topic] for topic in _INTERNAL)
+        plans = {name: flagged(wire, each, internal) for name, each in on_call.plans(policies, *topics).items()}
+    assert not plans["none"].elections
+    for planned in (plans["none"].left_alone, plans["aggressive"].elections):
+        reasons = {each.topic: each.reason for each in planned}
+        assert "its COMMIT or ABORT marker may be missing" in reasons["payments"]
+        assert all("internal topic" in reasons[topic] for topic in _INTERNAL)
 
-    outcomes = on_call.carry_out(plan)
+    outcomes = on_call.carry_out(plans["aggressive"])
     assert {each.status for each in outcomes} == {Status.RECOVERED}
     with Wire(on_call.settings) as wire:
         findings = look_at_aftermath(wire, outcomes)
