@@ -63,7 +63,16 @@ METHOD doWork
 AT ENTRY
 BIND switch:java.io.File = new java.io.File(java.lang.System.getProperty("lab.switch") + ".hang")
 IF switch.exists()
-DO delay(3600000)
+DO waitFor("hang", 3600000)
+ENDRULE
+
+RULE wake
+CLASS {cleaner}
+METHOD deadThreadCount
+AT ENTRY
+BIND switch:java.io.File = new java.io.File(java.lang.System.getProperty("lab.switch") + ".hang")
+IF !switch.exists()
+DO signalWake("hang")
 ENDRULE
 """
 _EXPORTER = """\
@@ -136,11 +145,11 @@ class CleanerCluster:
         self._until_logged(broker, ".kill", "killed by the lab")
 
     def hang_threads(self, broker: int) -> None:
-        """Make every cleaner thread of a broker wait for an hour, or until it is shut down."""
+        """Make every cleaner thread of a broker hang. To shut it down takes until it is let go."""
         self._switch(broker, ".hang").touch()
 
     def let_go(self, broker: int) -> None:
-        """Threads that are started from now on run."""
+        """Threads that hang go on with the next look at the metrics, and those that are started from now on run."""
         for switch in (".kill", ".hang"):
             self._switch(broker, switch).unlink(missing_ok=True)
 
@@ -174,10 +183,12 @@ class CleanerCluster:
         return sum(path.stat().st_size for path in self.segments(topic, broker))
 
     def damage(self, topic: str, broker: int) -> None:
-        """Write nonsense over the header of the second batch in the oldest segment of partition 0."""
-        with self.segments(topic, broker)[0].open("r+b") as file:
+        """Write nonsense over the header of the second batch in partition 0's oldest segment, or else of the first."""
+        oldest = next(path for path in self.segments(topic, broker) if path.stat().st_size)
+        with oldest.open("r+b") as file:
             (length,) = struct.unpack(">i", file.read(12)[8:])
-            file.seek(12 + length + 8)
+            second = 12 + length
+            file.seek((second if second < oldest.stat().st_size else 0) + 8)
             file.write(struct.pack(">iib", 3, 0, 0x7F))
 
     @cached_property
@@ -208,8 +219,9 @@ class CleanerCluster:
             return base
 
     def _script(self, version: str) -> Path:
+        thread = _CLEANERS[version.startswith("3.")]
         script = self._directory.path / "cleaner.btm"
-        script.write_text(_RULES.format(thread=_CLEANERS[version.startswith("3.")]), encoding="utf-8")
+        script.write_text(_RULES.format(thread=thread, cleaner=thread.partition("$")[0]), encoding="utf-8")
         return script
 
     def _switch(self, broker: int, what: str = "") -> Path:

@@ -24,7 +24,7 @@ def check_template(template: str) -> str:
     if unknown:
         raise MetricsError(
             f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it; only {{broker_id}} "
-            "and {{host}} are filled in"
+            "and {host} are filled in"
         )
     url_for(template, 1, "localhost")
     return template
