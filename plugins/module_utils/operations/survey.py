@@ -13,6 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster im
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.collector import collector_paused
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import LeftAlone, Status
 
@@ -40,7 +41,8 @@ def survey(wire: Wire, wanted: Collection[TopicPartition] | None = None, *, incl
     """
     cluster = describe_cluster(wire)
     topics = {each.topic for each in wanted} if wanted is not None else None
-    description = describe_partitions(wire, topics)
+    with collector_paused():
+        description = describe_partitions(wire, topics)
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = look_at_brokers(wire, cluster, mentioned)
     chosen, left_alone = _choose(description, wanted)

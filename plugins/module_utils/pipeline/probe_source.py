@@ -21,6 +21,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.collector import collector_paused
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ask import AskBroker
@@ -56,9 +57,10 @@ with suppress(ImportError):  # a missing library is told by name before anything
         def read(self, partition: BrokersToAsk) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # Spark gives back ours
             deadline = max(self.gather.deadline.at, time.monotonic() + self.gather.least_seconds)
             threads = ThreadPoolExecutor(max_workers=len(partition.work), thread_name_prefix="broker")
-            asked = [(item, threads.submit(self._ask, item, deadline)) for item in partition.work]
-            for item, answer in asked:
-                yield _rows(item, _logs(item, answer, deadline))
+            with collector_paused():
+                asked = [(item, threads.submit(self._ask, item, deadline)) for item in partition.work]
+                for item, answer in asked:
+                    yield _rows(item, _logs(item, answer, deadline))
             threads.shutdown(wait=False)
 
         def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from kafka.protocol.api_key import ApiKey
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
     ConnectionSettings,
     settings_from,
@@ -42,12 +43,15 @@ from simulator import SimulatedCluster, offline_world
 _PASSWORD = "a-password-that-occurs-nowhere-else"
 _DURATION_MS = 150_000
 _SLOW = 6
+_KEY = 1020
 
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[SimulatedCluster]:
     """Six brokers, one of a replica list's three dead in every sixth partition."""
-    with SimulatedCluster(offline_world({"orders": 90, "trades": 31}, range(1, 7), dead=(7,))) as started:
+    with SimulatedCluster(
+        offline_world({"orders": 90, "trades": 31}, range(1, 7), dead=(7,)), native_key=_KEY
+    ) as started:
         yield started
 
 
@@ -86,11 +90,26 @@ def gather(settings: ConnectionSettings, reference: str, found: Survey) -> Gathe
     return lambda spark: gather_evidence(spark, settings, found, _DURATION_MS, settings_reference=reference)
 
 
+@dataclass(frozen=True)
+class Plans:
+    """By Spark in this process's own JVM."""
+
+    public: bytes
+    native: bytes
+
+
 @pytest.fixture(scope="module")
-def embedded(gather: Gather) -> bytes:
-    """The plan by Spark in this process's own JVM."""
+def plans(gather: Gather, settings: ConnectionSettings, reference: str, found: Survey) -> Plans:
     with spark_session() as spark:
-        return plan_bytes(spark, gather(spark))
+        native = gather_evidence(
+            spark, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
+        )
+        return Plans(plan_bytes(spark, gather(spark)), plan_bytes(spark, native))
+
+
+@pytest.fixture(scope="module")
+def embedded(plans: Plans) -> bytes:
+    return plans.public
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +150,10 @@ def wait_for_executors(spark: SparkSession, count: int) -> None:
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < count + 1:
         assert time.monotonic() < deadline, "executors did not come up"
         time.sleep(0.2)
+
+
+def test_the_native_rpc_makes_the_same_plan(plans: Plans) -> None:
+    assert plans.native == plans.public
 
 
 def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
