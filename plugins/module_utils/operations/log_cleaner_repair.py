@@ -338,7 +338,7 @@ class Repairer:
         for (kind, resource, name), value in wanted.items():
             original = settings.current(SettingChange(kind, resource, name, None, value))
             if original != value:
-                changes.append(SettingChange(kind, resource, name, original or None, value))
+                changes.append(SettingChange(kind, resource, name, original, value))
         return changes
 
     def _carry_out(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ def _own(lab: CleanerCluster, broker: int) -> dict[str, str]:
     entries = lab.admin.describe_configs([resource])[resource].result(30)
     dynamic = ConfigSource.DYNAMIC_BROKER_CONFIG.value
     return {name: entry.value for name, entry in entries.items() if entry.source == dynamic}
+
+
+def _own_of_topic(lab: CleanerCluster, topic: str) -> set[str]:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    entries = lab.admin.describe_configs([resource])[resource].result(30)
+    return {name for name, entry in entries.items() if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value}
 
 
 def _set_own(lab: CleanerCluster, broker: int, name: str, value: str | None) -> None:
@@ -151,6 +158,7 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
     assert (state.replicas, sorted(state.isr), state.leader) == ((2, 1, 3), [1, 2, 3], 2)
     _assert_compacted(lab, "marked", 2)
     assert all("throttled" not in name for broker in _ALL_BROKERS for name in _own(lab, broker))
+    assert all("throttled" not in name for name in _own_of_topic(lab, "marked"))
 
     lab.cluster.proxy.clear()
     again = run_playbook(
@@ -289,7 +297,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     state = lab.cluster.client.describe("slow")[0]
     assert (state.replicas, sorted(state.isr), state.leader) == (order, [1, 2, 3], 3)
     assert operator.diagnoses(brokers=[3])[3] in _WELL
-    assert all("throttled" not in name for name in _own(lab, 3))
+    assert all("throttled" not in name for name in {*_own(lab, 3), *_own_of_topic(lab, "slow")})
     _assert_compacted(lab, "slow", 3)
 
 
@@ -306,3 +314,11 @@ def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[
     told = operator.run("log_cleaner_info", **options)
     assert told["failed"]
     assert said in told["msg"]
+
+
+def test_a_metrics_endpoint_that_is_too_slow(operator: CleanerOperator) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        told = operator.run("log_cleaner_info", metrics_url=f"http://{{host}}:{port}/metrics", metrics_timeout_ms=300)
+    assert "did not answer within 0.3 s" in told["msg"]
+    assert "broker 3: http://127.0.0.1" in told["msg"]
