@@ -28,7 +28,7 @@ GATHERING = Arguments(
         "recovery_duration_ms": {"type": "int", "default": 30000},
         "evidence_dir": {"type": "path"},
         "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
-        "replica_log_api_key": {"type": "int"},
+        "replica_log_api_key": {"type": "int", "no_log": False},
         "spark": {
             "type": "dict",
             "options": {

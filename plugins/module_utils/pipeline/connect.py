@@ -9,10 +9,13 @@ The server's executors get this collection's code as an artifact of the session,
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
@@ -22,6 +25,13 @@ with suppress(ImportError):  # a missing library is told by name before anything
     from pyspark.errors import PySparkException, PySparkImportError
     from pyspark.sql import SparkSession
 
+_PORT = 15002
+_SECONDS_TO_CONNECT = 10
+_RETRIES = 5
+"""Of a call that finds no server, with waits from 0.05 to 12.8 s; Spark's own 15 add up to ten minutes."""
+_LOST = "SparkConnectGrpcException"
+"""Its class can be imported only where grpcio is."""
+_MOST_CHARACTERS = 500
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "16"}
 
 
@@ -36,17 +46,25 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
         with tempfile.TemporaryDirectory(prefix="kafkaops-spark-") as name:
             spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
         yield spark
+    except PySparkException as error:
+        if type(error).__name__ != _LOST:
+            raise
+        raise SparkUnavailableError(
+            f"the Spark Connect server at {options.remote} was lost: {_in_short(error)}"
+        ) from error
     finally:
         with suppress(PySparkException, OSError):  # a server that is gone has forgotten us
             spark.stop()
 
 
 def _open(options: SparkOptions) -> SparkSession:
+    _knock(options.remote or "")
     try:
         builder = SparkSession.builder.remote(options.remote or "").appName("kafkaops.recovery")
         for name, value in {**_SETTINGS, **options.conf}.items():
             builder = builder.config(name, value)
         spark = builder.create()
+        _give_up_sooner(spark)
         _version = spark.version  # the first word with the server
     except (PySparkImportError, ImportError) as error:
         raise SparkUnavailableError(
@@ -55,6 +73,25 @@ def _open(options: SparkOptions) -> SparkSession:
         ) from error
     except (PySparkException, OSError) as error:
         raise SparkUnavailableError(
-            f"the Spark Connect server at {options.remote} cannot be used: {' '.join(str(error).split())[:500]}"
+            f"the Spark Connect server at {options.remote} cannot be used: {_in_short(error)}"
         ) from error
     return spark
+
+
+def _knock(remote: str) -> None:
+    """Spark's client tries for minutes to reach a server that is not there."""
+    place = urlsplit(remote)
+    try:
+        socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS_TO_CONNECT).close()
+    except (OSError, ValueError) as error:
+        raise SparkUnavailableError(f"the Spark Connect server at {remote} cannot be reached: {error}") from error
+
+
+def _give_up_sooner(spark: Any) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+
+
+def _in_short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:_MOST_CHARACTERS]

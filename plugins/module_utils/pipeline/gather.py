@@ -30,6 +30,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
         to_record_batch,
     )
 
+_CONNECT = "pyspark.sql.connect."
 _PARALLELISM = "spark.default.parallelism"
 _SLOTS_UNTOLD = "4"
 _LEAST_SECONDS = 1.0
@@ -73,9 +74,9 @@ def gather(
 
 def _slots(spark: SparkSession) -> int:
     """How many tasks Spark runs at once. A Spark Connect server tells it only where it is set."""
-    if type(spark) is SparkSession:
-        return spark.sparkContext.defaultParallelism
-    return int(spark.conf.get(_PARALLELISM, _SLOTS_UNTOLD) or _SLOTS_UNTOLD)
+    if type(spark).__module__.startswith(_CONNECT):
+        return int(spark.conf.get(_PARALLELISM, _SLOTS_UNTOLD) or _SLOTS_UNTOLD)
+    return spark.sparkContext.defaultParallelism
 
 
 def _not_asked(item: BrokerWork) -> pa.Table:

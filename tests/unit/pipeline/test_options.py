@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import gathering
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions, SparkOptionsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
 
 PUBLIC: dict[str, Any] = {"replica_log_source": "public", "replica_log_api_key": None, "spark": None}
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -72,3 +76,15 @@ def test_the_key_is_handed_on() -> None:
     how = gathering({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
     assert how.native is not None
     assert how.native.api_key == 1020
+
+
+def test_a_connect_server_that_is_not_there_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    began = time.monotonic()
+    with (
+        pytest.raises(SparkUnavailableError, match="cannot be reached"),
+        spark_session(SparkOptions(remote=f"sc://127.0.0.1:{port}")),
+    ):
+        pytest.fail("there is no server")
+    assert time.monotonic() - began < 30
