@@ -69,7 +69,7 @@ class ReplicaMaker:
         self.journal.begin(change)
         deadline = time.monotonic() + self.timeout_s
         try:
-            if change.leader == change.broker_id:
+            if change.leader != change.source:
                 self._lead_elsewhere(change)
             self._drop(change, deadline, is_forgotten)
             self._assign(change, change.original)

@@ -56,19 +56,19 @@ def _by_broker(told: dict[str, Any], what: str) -> dict[int, Any]:
     return {each["broker_id"]: each[what] for each in told["outcomes"]}
 
 
-def _damaged(lab: CleanerCluster, topic: str, replicas: tuple[int, ...], broker: int, **config: object) -> None:
-    """A compacted topic whose copy on one broker is damaged, and marked there."""
+def _damaged(lab: CleanerCluster, topic: str, replicas: tuple[int, ...], *brokers: int, **config: object) -> None:
+    """A compacted topic whose copies on some brokers are damaged, and marked there."""
     lab.create(topic, replicas, config)
     lab.write(topic)
     wait_until(
         lambda: len({lab.size(topic, each) for each in replicas}) == 1, what=f"all copies of {topic} are written"
     )
-    lab.damage(topic, broker)
+    for broker in brokers:
+        lab.damage(topic, broker)
     lab.compact(topic)
-    log = lab.cluster.brokers[broker].log_path
-    wait_until(
-        lambda: f"({topic}-0) as uncleanable" in log.read_text(errors="replace"), 60, what=f"{topic}-0 is marked"
-    )
+    logs = [lab.cluster.brokers[broker].log_path for broker in brokers]
+    said = f"({topic}-0) as uncleanable"
+    wait_until(lambda: all(said in log.read_text(errors="replace") for log in logs), 60, what=f"{topic}-0 is marked")
 
 
 @pytest.fixture
@@ -246,6 +246,22 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     deleted = lab.admin.delete_topics(["rotten"])
     deleted["rotten"].result(30)
     wait_until(lambda: operator.diagnoses(brokers=[2])[2] in _WELL, 60, what="the mark went with the topic")
+
+
+def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """Broker 2 leads, and its copy is as damaged as that of broker 1: both are made anew from broker 3's."""
+    _damaged(lab, "half", (2, 1, 3), 2, 1)
+    first = operator.run("log_cleaner_repair", brokers=[1, 2])
+    found = {each["broker_id"]: (each["status"], each["source"]) for each in first["outcomes"]}
+    assert found == {1: ("repaired", 3), 2: ("refused", None)}, first
+    assert "run again" in first["msg"]
+    second = operator.run("log_cleaner_repair", brokers=[1, 2])
+    assert [(each["broker_id"], each["status"]) for each in second["outcomes"]] == [(2, "repaired")], second
+    state = lab.cluster.client.describe("half")[0]
+    assert (state.replicas, sorted(state.isr)) == ((2, 1, 3), [1, 2, 3])
+    assert set(operator.diagnoses(brokers=[1, 2]).values()) <= _WELL
 
 
 def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
