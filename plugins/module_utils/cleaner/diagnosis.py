@@ -149,7 +149,11 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
     looks = max((each.looks for each in trends), default=0)
     seen = f"by the sizes of {len(trends)} compacted copies in {looks} looks"
     if not trends:
-        return _inferred(Case.IDLE, "it holds no compacted partition")
+        return _inferred(
+            Case.UNKNOWN,
+            "no size of a compacted partition is told: there is none, or our principal lacks DESCRIBE on the cluster or "
+            "on topics",
+        )
     named = {(each.topic, each.partition) for each in suspects}
     others = [each for each in trends if (each.topic, each.partition) not in named]
     shrunk = sum(each.has_shrunk for each in trends)
@@ -169,7 +173,7 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
     if shrunk:
         return _inferred(Case.HEALTHY, f"{seen}: {shrunk} were compacted, and none is suspicious")
     if looks > 1 and not any(each.has_grown for each in trends):
-        return _inferred(Case.IDLE, f"{seen}: none has grown")
+        return _inferred(Case.IDLE, f"{seen}: none has grown; whether its threads live, sizes do not tell")
     return _inferred(
         Case.UNKNOWN,
         f"{seen}: none is suspicious, and none was compacted meanwhile: look again later, or name a metrics source",
@@ -177,7 +181,7 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
 
 
 def _inferred(case: Case, reason: str, *, restart_helps: bool = False) -> Diagnosis:
-    return Diagnosis(case, f"inferred {reason}", restart_helps=restart_helps, is_inferred=True)
+    return Diagnosis(case, f"inferred: {reason}", restart_helps=restart_helps, is_inferred=True)
 
 
 def _threads(facts: CleanerFacts) -> str:

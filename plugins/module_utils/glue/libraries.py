@@ -14,7 +14,11 @@ KAFKA = (*DOCUMENTS, "javaproperties", "kafka")
 KAFKA_AND_SPARK = (*KAFKA, "pyarrow", "pyspark")
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
 
-_DISTRIBUTIONS = {"kafka": "kafka-python", "confluent_kafka": "confluent-kafka", "prometheus_client": "prometheus-client"}
+_DISTRIBUTIONS = {
+    "kafka": "kafka-python",
+    "confluent_kafka": "confluent-kafka",
+    "prometheus_client": "prometheus-client",
+}
 """What PyPI calls a library, where that is not its import name."""
 
 

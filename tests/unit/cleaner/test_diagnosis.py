@@ -83,7 +83,7 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
 @pytest.mark.parametrize(
     ("trends", "case", "suspects"),
     [
-        ([], Case.IDLE, []),
+        ([], Case.UNKNOWN, []),
         ([trend("a", 10)], Case.IDLE, []),
         ([trend("a", 10, looks=1)], Case.UNKNOWN, []),
         ([trend("a", 10, first_bytes=5)], Case.UNKNOWN, []),
@@ -113,5 +113,5 @@ def test_what_sizes_tell_is_an_inference(trends: list[CopyTrend], case: Case, su
     diagnosis = infer(trends, found)
     assert diagnosis.case is case
     assert diagnosis.is_inferred
-    assert diagnosis.reason.startswith("inferred ")
+    assert diagnosis.reason.startswith("inferred: ")
     assert diagnosis.restart_helps == (case is Case.DEAD_THREADS)
