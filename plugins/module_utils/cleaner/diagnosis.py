@@ -151,8 +151,8 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
     if not trends:
         return _inferred(
             Case.UNKNOWN,
-            "no size of a compacted partition is told: there is none, or our principal lacks DESCRIBE on the cluster or "
-            "on topics",
+            "no size of a compacted partition is told: there is none, or our principal lacks DESCRIBE on the "
+            "cluster or on topics",
         )
     named = {(each.topic, each.partition) for each in suspects}
     others = [each for each in trends if (each.topic, each.partition) not in named]
