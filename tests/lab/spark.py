@@ -62,7 +62,8 @@ class StandaloneCluster:
         work = self.directory / name
         work.mkdir()
         arguments = ["--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
-        worker = self._start("worker", [*arguments, self.master], name)
+        # A host of its own: Spark runs no copy of a task on the host where the first one runs.
+        worker = self._start("worker", [*arguments, self.master], name, f"127.0.0.{2 + len(self.workers)}")
         self.workers.append(worker)
         self._processes.append(worker)
         self._said(name, re.compile(f"({_REGISTERED})"))
@@ -71,10 +72,13 @@ class StandaloneCluster:
         """SIGKILL. Its executors notice that they are orphans, and end."""
         process.kill(self.workers[number])
 
-    def _start(self, role: str, arguments: Sequence[str], name: str = "") -> subprocess.Popen[bytes]:
+    def _start(
+        self, role: str, arguments: Sequence[str], name: str = "", host: str = _LOOPBACK
+    ) -> subprocess.Popen[bytes]:
         main_class = f"org.apache.spark.deploy.{role}.{role.capitalize()}"
-        command = [str(_SPARK_CLASS), main_class, "--host", _LOOPBACK, *arguments]
-        return process.spawn(command, self._log(name or role), _environment(self.directory))
+        command = [str(_SPARK_CLASS), main_class, "--host", host, *arguments]
+        environment = _environment(self.directory) | {"SPARK_LOCAL_IP": host}
+        return process.spawn(command, self._log(name or role), environment)
 
     def _log(self, name: str) -> Path:
         return self.directory / f"{name}.log"
