@@ -47,3 +47,16 @@ attributes:
     membership:
       - kafkaops.recovery.kafka
 """
+
+    LOG_CLEANER_GROUP = r"""
+options: {}
+attributes:
+  action_group:
+    description:
+      - Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
+        C(group/kafkaops.recovery.log_cleaner) for the metrics source and the thresholds.
+    support: full
+    membership:
+      - kafkaops.recovery.kafka
+      - kafkaops.recovery.log_cleaner
+"""

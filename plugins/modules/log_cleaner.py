@@ -30,7 +30,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.quorum_preflight
   - kafkaops.recovery.progress
   - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+  - kafkaops.recovery.attributes.log_cleaner_group
 attributes:
   check_mode:
     support: full

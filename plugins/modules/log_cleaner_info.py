@@ -27,7 +27,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.progress
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.attributes.action_group
+  - kafkaops.recovery.attributes.log_cleaner_group
 seealso:
   - module: kafkaops.recovery.log_cleaner
   - module: kafkaops.recovery.log_cleaner_repair
