@@ -52,7 +52,7 @@ def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPa
     found = {TopicPartition(t.topic, p.partition): p.last_fetched_epoch for t in typed.topics for p in t.partitions}
     assert found == epochs
     assert (typed.replica_id, typed.max_wait_ms, typed.session_epoch) == (-1, 0, -1)
-    assert type(typed) is FetchRequest
+    assert isinstance(typed, FetchRequest)
 
 
 @given(PARTITIONS)
@@ -63,7 +63,7 @@ def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[Topic
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
     assert {p.timestamp for t in typed.topics for p in t.partitions} <= {-2}
     assert typed.replica_id == -2
-    assert type(typed) is ListOffsetsRequest
+    assert isinstance(typed, ListOffsetsRequest)
 
 
 OFFSETS = st.lists(st.tuples(TOPICS, st.lists(st.tuples(INT32, INT16, INT64, INT64, INT32), max_size=300)), max_size=4)

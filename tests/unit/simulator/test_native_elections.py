@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_ele
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
     ElectionOptions,
     ElectionReport,
@@ -35,17 +35,12 @@ PARTITIONS = 25
 DESIGNATIONS = {TopicPartition("orders", number): 1 + (number + 2) % 3 for number in range(PARTITIONS)}
 
 
-class Silent(Progress):
-    def step(self, name: str, done: int | None = None, of: int | None = None) -> None:
-        pass
-
-
 def elect(cluster: SimulatedCluster, journal: Path, *, check_mode: bool = False) -> ElectionReport:
     settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
     options = ElectionOptions(journal_dir=str(journal), attempts=2, verify_timeout_ms=5000, check_mode=check_mode)
     with Wire(settings) as wire:
         plan = plan_of_designations(wire, DESIGNATIONS)
-        return run_elections(wire, plan, options, Silent(), threading.Event())
+        return run_elections(wire, plan, options, NullProgress(), threading.Event())
 
 
 def keys(cluster: SimulatedCluster) -> set[int]:
