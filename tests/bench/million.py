@@ -6,19 +6,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from functools import partial
 
 from bench.kit import gathered_and_ranked
 from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
-from simulator import SimulatedCluster, a_million_replicas
+from bench.kit.simulated import simulator
+from simulator import a_million_replicas
 
 _MANY = int(os.environ.get("KAFKAOPS_BENCH_REPLICAS", "1000000"))
 _BROKERS = 100
@@ -32,7 +31,7 @@ def run(_options: Options) -> Iterator[Row]:
 
 
 def _measured(replicas: int) -> Timing:
-    with _simulator(replicas) as bootstrap:
+    with simulator(partial(a_million_replicas, replicas, _BROKERS)) as bootstrap:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", gathered_and_ranked.__name__, bootstrap]
         moments: dict[str, float] = {}
@@ -54,23 +53,3 @@ def _measured(replicas: int) -> Timing:
     }
     what = f"{replicas:,} replicas, at most {tree.most_bytes / 2**30:.1f} GiB"
     return Timing(what, [Run(before - began, phases)])
-
-
-@contextmanager
-def _simulator(replicas: int) -> Iterator[str]:
-    """In a process of its own, which asks itself everything once: it is not what is measured."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_simulate, args=[theirs, replicas], daemon=True)
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        process.join(10)
-        process.kill()
-
-
-def _simulate(pipe: Connection, replicas: int) -> None:
-    with SimulatedCluster(a_million_replicas(replicas, _BROKERS), is_recorded=False) as cluster:
-        pipe.send(cluster.bootstrap())
-        pipe.recv()

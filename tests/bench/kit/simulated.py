@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator as the other side of a benchmark."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+from simulator import SimulatedCluster
+from simulator.world import World
+
+
+@contextmanager
+def simulator(make_world: Callable[[], World]) -> Iterator[str]:
+    """Yields the bootstrap servers. It runs in a process of its own: it is not what is measured.
+
+    ``make_world`` is called there, and has to be one that can be pickled.
+    """
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_simulate, args=[theirs, make_world], daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send(None)
+        process.join(10)
+        process.kill()
+
+
+def _simulate(pipe: Connection, make_world: Callable[[], World]) -> None:
+    with SimulatedCluster(make_world(), is_recorded=False) as cluster:
+        pipe.send(cluster.bootstrap())
+        pipe.recv()
