@@ -95,8 +95,8 @@ unit: install ## Tests without brokers
 
 .PHONY: integration
 integration: install ## Tests on real brokers
-	@# Most of the time is spent waiting for brokers to notice something: two at a time fit on two cores and in 12 GiB.
-	$(BIN)/python -m pytest tests/integration --numprocesses=2 --dist=loadgroup --no-loadscope-reorder $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+	@# Much of the time is spent waiting for brokers to notice something: three at a time fill two cores, and fit in 12 GiB.
+	$(BIN)/python -m pytest tests/integration --numprocesses=3 --dist=loadgroup --no-loadscope-reorder --durations=40 $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
 
 .PHONY: molecule
 molecule: install ## The roles' scenarios on a real cluster

@@ -204,6 +204,7 @@ def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: Cl
     _set_own(lab, 3, _BACKOFF, None)
 
 
+@pytest.mark.on_any_version
 def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> None:
     refused = operator.run("log_cleaner", state="configured", brokers=[3], settings={"threads": 3})
     assert "Kafka takes 1 to 2" in refused["msg"]
@@ -221,6 +222,7 @@ def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> N
     assert _own(lab, 3) == {}
 
 
+@pytest.mark.on_any_version
 def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster, operator: CleanerOperator) -> None:
     lab.create("single", (2,))
     lab.create("pair", (2, 1))
@@ -248,6 +250,7 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     wait_until(lambda: operator.diagnoses(brokers=[2])[2] in _WELL, 60, what="the mark went with the topic")
 
 
+@pytest.mark.on_any_version
 def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
@@ -317,6 +320,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     _assert_compacted(lab, "slow", 3)
 
 
+@pytest.mark.on_any_version
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -332,6 +336,7 @@ def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[
     assert said in told["msg"]
 
 
+@pytest.mark.on_any_version
 def test_a_metrics_endpoint_that_is_too_slow(operator: CleanerOperator) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

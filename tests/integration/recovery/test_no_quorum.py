@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from lab import Cluster, scenarios, settings
 from lab.playbook import run_playbook
 from lab.recovery import Recovery
+
+pytestmark = pytest.mark.on_any_version
 
 
 def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from integration.strategies.on_call import OnCall
 from lab import Cluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
     """Not for the whole run: a process has one session at a time, and other rooms start their own."""
     with spark_session() as session:

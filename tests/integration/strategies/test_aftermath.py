@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.aftermath import look_at_aftermath
@@ -17,7 +18,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
 from integration.strategies.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline
-from lab import Cluster, settings
+from lab import Cluster, settings, wait_until
+
+pytestmark = pytest.mark.on_any_version
 
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _RECORDS, _READ = 10, 1000
@@ -64,7 +67,7 @@ def _lose_a_marker(cluster: Cluster) -> int:
     followers = [each for each in cluster.brokers if each != dead]
     cluster.client.create_topic("payments", {0: [dead, *followers]}, {"min.insync.replicas": 1})
     reader = Consumer({**bootstrap, "group.id": "billing"})
-    reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
+    wait_until(lambda: _has_committed(reader), 30, what="the group billing has committed")
     reader.close()
     writer.begin_transaction()
     for number in range(_RECORDS):
@@ -82,6 +85,17 @@ def _lose_a_marker(cluster: Cluster) -> int:
     for follower in followers:
         wait_offline(cluster, ["payments", *_INTERNAL], seen_by=follower)
     return dead
+
+
+def _has_committed(reader: Consumer) -> bool:
+    """A group's coordinator takes nothing while it loads."""
+    try:
+        reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
+    except KafkaException as fault:
+        if not fault.args[0].retriable() and fault.args[0].code() != KafkaError.NOT_COORDINATOR:
+            raise
+        return False
+    return True
 
 
 def _coordinator(cluster: Cluster) -> int:

@@ -23,6 +23,8 @@ from integration.strategies.on_call import OnCall
 from integration.strategies.outages import BROKERS, PARTITIONS, Timeline, records_left, timeline
 from lab import Cluster, wait_until
 
+pytestmark = pytest.mark.on_any_version
+
 _DIVERGING = (False, True)
 """Of each timeline: whether an unclean election on the way makes logs diverge."""
 _NOTICED_MS = 2000

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from lab import Cluster, scenarios, settings, wait_until
 from lab.recovery import Recovery
+
+pytestmark = pytest.mark.on_any_version
 
 _DEAD, _OLDER, _NEWER = 1, 2, 3
 _COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH = 10, 20, 5
