@@ -96,7 +96,7 @@ unit: install ## Tests without brokers
 .PHONY: integration
 integration: install ## Tests on real brokers
 	@# Much of the time is spent waiting for brokers to notice something: three at a time fill two cores, and fit in 12 GiB.
-	$(BIN)/python -m pytest tests/integration --numprocesses=3 --dist=loadgroup --no-loadscope-reorder --durations=40 $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+	$(BIN)/python -m pytest tests/integration --numprocesses=3 --dist=loadscope --no-loadscope-reorder --durations=40 $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
 
 .PHONY: molecule
 molecule: install ## The roles' scenarios on a real cluster

@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from lab import versions
 
@@ -33,15 +35,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster.
-
-    The rooms with the longest tests come first, so that no worker ends long after the other.
-    """
+    """Put the rooms with the longest tests first, so that no worker ends long after the others."""
     items.sort(key=lambda item: item.path.parent.name in _SHORT)
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        version = callspec.params.get("kafka_version", "") if callspec is not None else ""
-        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{version}"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster."""
+    return _ByFileAndVersion(config, log)
+
+
+class _ByFileAndVersion(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        file, _separator, test = nodeid.partition("::")
+        return f"{file} {next((each for each in versions.KAFKA if each in test), '')}"
 
 
 @pytest.fixture(autouse=True)

@@ -20,14 +20,14 @@ import pytest
 from lab import Cluster, NodeError, jars, versions, wait_until, wire, work_dir
 from lab.ports import HeldPorts
 
+pytestmark = pytest.mark.on_any_version
+
 TOPIC = "orders"
 
 # What a test run that is killed leaves to do: a broker that is frozen and a controller that nobody stops.
 ABANDONED = """\
 import sys, time
 from lab import Cluster
-
-pytestmark = pytest.mark.on_any_version
 cluster = Cluster(sys.argv[1], brokers=1)
 cluster.start()
 cluster.brokers[1].freeze()
