@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from kafka.protocol.api_key import ApiKey
 
 from lab import Cluster, faults, wire
+from lab.client import CLIENT_ID
 
 pytestmark = pytest.mark.on_any_version
 
@@ -65,7 +66,8 @@ def test_metadata_that_may_create_a_topic_is_a_write(proxied: Cluster) -> None:
 def test_the_oracle_is_not_recorded(proxied: Cluster) -> None:
     proxied.client.produce("orders", 0, 1)
     assert proxied.client.consume_all("orders", 0)
-    assert proxied.proxy.requests() == []
+    # By its name, since what an earlier test's client sent last may still be on its way through the proxy.
+    assert CLIENT_ID not in {request.client_id for request in proxied.proxy.requests()}
 
 
 @pytest.mark.parametrize(
