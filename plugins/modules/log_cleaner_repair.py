@@ -62,7 +62,7 @@ options:
     default: false
   max_concurrent:
     description:
-      - How many replicas are made anew at a time.
+      - On how many brokers replicas are made anew at a time, one after the other on each.
     type: int
     default: 1
   throttle_bytes_per_second:

@@ -191,6 +191,24 @@ class CleanerCluster:
             file.seek((second if second < oldest.stat().st_size else 0) + 8)
             file.write(struct.pack(">iib", 3, 0, 0x7F))
 
+    def damaged(
+        self, topic: str, replicas: Sequence[int], *brokers: int, config: Mapping[str, object] | None = None
+    ) -> None:
+        """Create a compacted topic whose copies on some brokers are damaged, and marked there."""
+        self.create(topic, replicas, config)
+        self.write(topic)
+        wait_until(
+            lambda: len({self.size(topic, each) for each in replicas}) == 1, what=f"all copies of {topic} are written"
+        )
+        for broker in brokers:
+            self.damage(topic, broker)
+        self.compact(topic)
+        logs = [self.cluster.brokers[broker].log_path for broker in brokers]
+        said = f"({topic}-0) as uncleanable"
+        wait_until(
+            lambda: all(said in log.read_text(errors="replace") for log in logs), 60, what=f"{topic}-0 is marked"
+        )
+
     @cached_property
     def admin(self) -> AdminClient:
         """Another client than the code under test."""
@@ -272,11 +290,15 @@ class CleanerOperator:
 
     def run(self, module: str, *, check_mode: bool = False, **options: object) -> dict[str, Any]:
         """Run a module to its end, and return its results."""
-        output, errors = self.start(module, check_mode=check_mode, **options).communicate(timeout=240)
+        return self.results(self.start(module, check_mode=check_mode, **options))
+
+    def results(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+        """Wait for the end of a module that was started, and return its results."""
+        output, errors = process.communicate(timeout=240)
         try:
             results: dict[str, Any] = json.loads(output)
         except ValueError:
-            raise RuntimeError(f"{module} gave no results: {output}{errors}") from None
+            raise RuntimeError(f"the module gave no results: {output}{errors}") from None
         return results
 
     def diagnoses(self, **options: Any) -> dict[int, str]:

@@ -41,12 +41,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
     log_cleaner,
     log_cleaner_leftovers,
+    log_cleaner_marks,
     log_cleaner_repair,
+    log_cleaner_repair_plan,
     log_cleaner_restart,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import ReplicaMaker
@@ -79,7 +82,7 @@ class Repaired:
     """How a run of log_cleaner_repair ended."""
 
     cluster_id: str
-    outcomes: tuple[log_cleaner_repair.RepairOutcome, ...]
+    outcomes: tuple[log_cleaner_repair_plan.RepairOutcome, ...]
     untold: tuple[str, ...]
     """Marks whose partitions could not be found, in words."""
     leftovers: tuple[log_cleaner_leftovers.CleanerLeftover, ...]
@@ -175,28 +178,29 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         run = _begun(wire, params)
         with shared.journal_unless(check_mode, journal_directory(params), run.cluster.cluster_id) as journal:
             leftovers = _leftovers(run, params, journal, stop)
-            options = log_cleaner_repair.RepairOptions(
+            cleaners = _looked_at(run, source, limits)
+            targets, untold = _targets(run, cleaners, named, params)
+            by_broker = {each.broker_id: each for each in cleaners}
+            terms = log_cleaner_repair_plan.RepairTerms(
                 overrides=Overrides(
                     allow_below_min_isr=params["allow_below_min_isr"], allow_single_copy=params["allow_single_copy"]
                 ),
                 force=params["force"],
-                check_mode=check_mode,
-                max_concurrent=params["max_concurrent"],
-                throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
                 max_read_bytes=params["max_read_bytes"],
-                verify_timeout_s=params["verify_timeout_ms"] / 1000,
             )
-            cleaners = _looked_at(run, source, limits)
-            targets, untold = _targets(run, cleaners, named, params)
-            repairer = log_cleaner_repair.Repairer(
-                wire, run.living, {each.broker_id: each for each in cleaners}, source, options, run.progress
-            )
-            repairs, outcomes = repairer.plan(targets)
+            planner = log_cleaner_repair_plan.RepairPlanner(wire, run.living, by_broker, terms, run.progress)
+            repairs, outcomes = planner.plan(targets)
             if repairs and not check_mode:
                 require_quorum(wire, params)
             if journal is None:
-                outcomes += [repairer.would_repair(each) for each in repairs]
+                outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
             else:
+                pace = log_cleaner_repair.RepairPace(
+                    max_concurrent=params["max_concurrent"],
+                    throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
+                    verify_timeout_s=params["verify_timeout_ms"] / 1000,
+                )
+                repairer = log_cleaner_repair.Repairer(by_broker, source, pace)
                 maker = run.maker(journal, params["repair_timeout_ms"] / 1000, stop)
                 outcomes += repairer.carry_out(repairs, maker, run.settings, journal)
     outcomes.sort(key=lambda each: (each.topic, each.partition, each.broker_id))
@@ -253,13 +257,13 @@ def _targets(
     cleaners: Sequence[log_cleaner.Cleaner],
     named: Sequence[TopicPartition] | None,
     params: Mapping[str, Any],
-) -> tuple[Sequence[log_cleaner_repair.Target], tuple[str, ...]]:
+) -> tuple[Sequence[log_cleaner_marks.Target], tuple[str, ...]]:
     if named is None:
-        return log_cleaner_repair.marked_replicas(
+        return log_cleaner_marks.marked_replicas(
             run.wire, run.cluster, cleaners, params["max_read_bytes"], run.progress
         )
     return [
-        log_cleaner_repair.Target(each.topic, each.partition, broker_id)
+        log_cleaner_marks.Target(each.topic, each.partition, broker_id)
         for each in named
         for broker_id in params["brokers"]
     ], ()

@@ -190,9 +190,16 @@ class Wire:
 
         Raises BrokerCallError; the next call makes a new connection.
         """
+        return self.using(address, lambda connection: connection.call(request, timeout_ms=timeout_ms))
+
+    def using(self, address: Address, work: Callable[[Connection], Value]) -> Value:
+        """Some work over the living connection to one address.
+
+        Raises BrokerCallError; the next call makes a new connection.
+        """
         connection = self.connection(address)
         try:
-            return connection.call(request, timeout_ms=timeout_ms)
+            return work(connection)
         except BrokerCallError:
             with self._lock:
                 if self._connections.get(address) is connection:

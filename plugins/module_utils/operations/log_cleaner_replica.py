@@ -90,11 +90,13 @@ class ReplicaMaker:
             try:
                 self._cancel(change)
                 self._assign(change, change.original)
-                self._await_in_sync(change, time.monotonic() + self.timeout_s, heed_stop=False)
+                # Whoever asks a run to stop waits for it. The journal is there for what takes longer.
+                seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
+                self._await_in_sync(change, time.monotonic() + seconds, heed_stop=False)
             except KafkaOpsError as fault:
                 return Undoing.FAILED, (
                     f"{fault}; the replicas {list(change.original)} were asked for, and the journal remembers it: "
-                    f"start broker {change.broker_id} if it is down, and run again"
+                    f"start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
                 )
             self._lead_as_before(change)
             undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
@@ -212,12 +214,18 @@ class ReplicaMaker:
         return state
 
     def size(self, change: ReplicaChange, broker_id: int) -> int | None:
-        """Bytes of a broker's copy; None when it has none, or does not tell."""
+        """Bytes of a broker's copy; None when it has none.
+
+        Raises BrokerCallError, and StepError where it is not online or does not tell.
+        """
         address = self.living.get(broker_id)
         if address is None:
-            return None
-        told = describe_log_dirs(self.writer.wire.connection(address), [change.topic_partition])
-        copies = told.replicas.get(change.topic_partition, ())
+            raise StepError(f"broker {broker_id} is not online")
+        partition = change.topic_partition
+        told = self.writer.wire.using(address, lambda each: describe_log_dirs(each, [partition]))
+        if told.refusal:
+            raise StepError(f"broker {broker_id} does not tell what it holds: {told.refusal}")
+        copies = told.replicas.get(partition, ())
         return next((each.size_bytes for each in copies if not each.is_future), None)
 
     def _wait(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:
@@ -228,7 +236,8 @@ class ReplicaMaker:
         return True
 
     def _until(self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True) -> None:
-        """Looks until it is done. A look that fails is tried again, since nothing is known then."""
+        """Looks until it is done. A look that fails is tried again, for as long as a change may take to be seen."""
+        seen_at = time.monotonic()
         unseen = ""
         while True:
             if heed_stop and self.stop.is_set():
@@ -236,9 +245,11 @@ class ReplicaMaker:
             try:
                 if is_done():
                     return
-                unseen = ""
+                seen_at, unseen = time.monotonic(), ""
             except _UNSEEN as fault:
                 unseen = f" ({fault})"
+                if time.monotonic() - seen_at >= self.writer.verify_timeout_s:
+                    raise StepError(f"nothing is seen for {self.writer.verify_timeout_s:g} s: {fault}") from None
             if time.monotonic() >= deadline:
                 raise StepError(f"{otherwise} at its deadline{unseen}")
             time.sleep(_LOOK_EVERY_S)

@@ -156,7 +156,9 @@ def _restart_one(
     except SettingError as fault:
         return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), (edit,), case_before=case)
     if stuck:
-        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, "; ".join(stuck), (edit,), case_before=case)
+        return RestartOutcome(
+            cleaner.broker_id, RestartStatus.FAILED, "; ".join(stuck.values()), (edit,), case_before=case
+        )
     if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
         return RestartOutcome(
             cleaner.broker_id,

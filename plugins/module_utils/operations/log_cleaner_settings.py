@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -65,27 +66,31 @@ class SettingWriter:
     attempts: int
     verify_timeout_s: float
 
-    def address_of(self, change: SettingChange) -> Address:
-        """Whom to ask. Raises SettingError when that broker is not there."""
+    def whom_to_ask(self, change: SettingChange) -> list[Address]:
+        """Any broker for a topic, one after the other, and only the broker itself for its own settings.
+
+        Raises SettingError when that broker is not there.
+        """
         if change.kind == "topic":
-            return next(iter(self.addresses.values()))
+            return [*self.addresses.values()]
         address = self.addresses.get(int(change.resource))
         if address is None:
             raise SettingError(
                 f"broker {change.resource} does not answer, and only it takes its own settings: {change.name} is to be "
                 f"put back to {_shown(change.original)} once it runs; run again then"
             )
-        return address
+        return [address]
 
     def current(self, change: SettingChange) -> str | None:
         """The value that the resource itself has now; None when none is set.
 
         Raises SettingError, BrokerCallError or RequestRefusedError.
         """
-        return own_of(
-            read_own(self.wire, self.address_of(change), _KINDS[change.kind], change.resource, [change.name]),
-            change.name,
-        )
+        *others, last = self.whom_to_ask(change)
+        for address in others:
+            with suppress(BrokerCallError):
+                return self._read(address, change)
+        return self._read(last, change)
 
     def write(self, change: SettingChange, value: str | None) -> None:
         """Sets it, or deletes it (None), and returns once it is read back.
@@ -97,7 +102,8 @@ class SettingWriter:
             if attempt:
                 time.sleep(_PAUSE_S)
             try:
-                address = self.address_of(change)
+                asked = self.whom_to_ask(change)
+                address = asked[attempt % len(asked)]
                 write_own(self.wire, address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
                 fault = str(refusal)
@@ -113,6 +119,9 @@ class SettingWriter:
         raise SettingError(
             f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
         )
+
+    def _read(self, address: Address, change: SettingChange) -> str | None:
+        return own_of(read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]), change.name)
 
     def _is_seen(self, change: SettingChange, value: str | None) -> bool:
         deadline = time.monotonic() + self.verify_timeout_s
@@ -172,13 +181,13 @@ def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoi
 
 def changed_for_a_while(
     writer: SettingWriter, journal: CleanerJournal, changes: Sequence[SettingChange], work: Callable[[], None]
-) -> list[str]:
-    """Makes the changes, does the work, and puts everything back, whatever happens. Returns what is not back, and why.
+) -> dict[SettingChange, str]:
+    """Makes the changes, does the work, and puts everything back, whatever happens. Returns why which is not back.
 
     Raises SettingError when a change cannot be made, and what the work raises; both after everything was put back.
     Raises JournalError before anything was changed.
     """
-    stuck: list[str] = []
+    stuck: dict[SettingChange, str] = {}
     begun: list[SettingChange] = []
     try:
         for each in changes:
@@ -190,7 +199,7 @@ def changed_for_a_while(
         for each in reversed(begun):
             undoing, reason = put_back(writer, journal, each)
             if undoing in (Undoing.FAILED, Undoing.CONFLICT):
-                stuck.append(f"{each.name} of {each.kind} {each.resource}: {reason}")
+                stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
     return stuck
 
 

@@ -56,25 +56,10 @@ def _by_broker(told: dict[str, Any], what: str) -> dict[int, Any]:
     return {each["broker_id"]: each[what] for each in told["outcomes"]}
 
 
-def _damaged(lab: CleanerCluster, topic: str, replicas: tuple[int, ...], *brokers: int, **config: object) -> None:
-    """A compacted topic whose copies on some brokers are damaged, and marked there."""
-    lab.create(topic, replicas, config)
-    lab.write(topic)
-    wait_until(
-        lambda: len({lab.size(topic, each) for each in replicas}) == 1, what=f"all copies of {topic} are written"
-    )
-    for broker in brokers:
-        lab.damage(topic, broker)
-    lab.compact(topic)
-    logs = [lab.cluster.brokers[broker].log_path for broker in brokers]
-    said = f"({topic}-0) as uncleanable"
-    wait_until(lambda: all(said in log.read_text(errors="replace") for log in logs), 60, what=f"{topic}-0 is marked")
-
-
 @pytest.fixture
 def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[CleanerOperator]:
     """Dead threads on broker 1, an uncleanable partition on broker 2, which leads it, and nothing to do on broker 3."""
-    _damaged(lab, "marked", (2, 1, 3), 2, **{"min.insync.replicas": 2})
+    lab.damaged("marked", (2, 1, 3), 2, config={"min.insync.replicas": 2})
     lab.kill_threads(1)
     yield operator
     lab.let_go(1)
@@ -227,7 +212,7 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     lab.create("single", (2,))
     lab.create("pair", (2, 1))
     lab.create("strict", (2, 1, 3), {"min.insync.replicas": 3})
-    _damaged(lab, "rotten", (2, 1, 3), 2)
+    lab.damaged("rotten", (2, 1, 3), 2)
     for broker in (1, 3):
         lab.write("rotten", 1)
         lab.damage("rotten", broker)
@@ -255,7 +240,7 @@ def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
     """Broker 2 leads, and its copy is as damaged as that of broker 1: both are made anew from broker 3's."""
-    _damaged(lab, "half", (2, 1, 3), 2, 1)
+    lab.damaged("half", (2, 1, 3), 2, 1)
     first = operator.run("log_cleaner_repair", brokers=[1, 2])
     found = {each["broker_id"]: (each["status"], each["source"]) for each in first["outcomes"]}
     assert found == {1: ("repaired", 3), 2: ("refused", None)}, first
@@ -272,7 +257,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
 ) -> None:
     """Threads that hang never forget a mark. They are alive all the same, and so only stalled."""
     order = (3, 1, 2)
-    _damaged(lab, "slow", order, 3)
+    lab.damaged("slow", order, 3)
     lab.hang_threads(3)
     options = {"brokers": [3], "repair_timeout_ms": 6000}
     timed_out = operator.run("log_cleaner_repair", **options)

@@ -1,0 +1,210 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which replicas may be made anew, from whose copy, and every reason for each that may not. Only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import CleanerMetrics
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety import (
+    Overrides,
+    Surroundings,
+    refusals,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import ReplicaChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import topic_configs
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck, check_copy
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
+
+_MIN_ISR = "min.insync.replicas"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairTerms:
+    """Under which terms a replica may be made anew."""
+
+    overrides: Overrides
+    force: bool
+    max_read_bytes: int
+    """How much of a copy is read to find damage in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOutcome:
+    """What became of one replica, and why. Sizes are bytes on disk."""
+
+    topic: str
+    partition: int
+    broker_id: int
+    status: RepairStatus
+    reason: str
+    source: int | None = None
+    """Whose copy it is made from."""
+    replicas: tuple[int, ...] = ()
+    """The order, which is the same afterwards."""
+    size_before: int | None = None
+    size_after: int | None = None
+    verified_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A repair that is planned, and why the copy that it is made from counts as whole."""
+
+    change: ReplicaChange
+    reason: str
+
+    def outcome(self, status: RepairStatus, reason: str) -> RepairOutcome:
+        """What became of it."""
+        change = self.change
+        return RepairOutcome(
+            change.topic, change.partition, change.broker_id, status, reason, change.source, change.original
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPlanner:
+    """Judges replicas of one cluster."""
+
+    wire: Wire
+    living: Mapping[int, Address]
+    cleaners: Mapping[int, Cleaner]
+    terms: RepairTerms
+    progress: Progress
+
+    def plan(self, targets: Sequence[Target]) -> tuple[list[Repair], list[RepairOutcome]]:
+        """What can be repaired, and every reason for each that cannot. Only reads.
+
+        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        """
+        states = read_states(self.wire, [each.topic_partition for each in targets])
+        running = running_reassignments(self.wire, states)
+        min_isrs = topic_configs(self.wire, sorted({each.topic for each in targets}), _MIN_ISR)
+        repairs: list[Repair] = []
+        outcomes = []
+        planned: set[TopicPartition] = set()
+        for target in targets:
+            state = states.get(target.topic_partition)
+            if state is None:
+                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, "the partition does not exist"))
+                continue
+            min_isr = min_isrs.get(target.topic)
+            around = Surroundings(
+                min_insync_replicas=int(min_isr.value) if min_isr is not None and min_isr.value else None,
+                is_reassigning=target.topic_partition in running,
+                living=self.living.keys(),
+            )
+            found = self._judged(target, state, around)
+            if isinstance(found, Repair) and target.topic_partition in planned:
+                found = _not_repaired(
+                    target,
+                    RepairStatus.REFUSED,
+                    "another replica of it is repaired in this run, and a copy may only be made of one that is left: "
+                    "run again",
+                )
+            if isinstance(found, Repair):
+                planned.add(target.topic_partition)
+                repairs.append(found)
+            else:
+                outcomes.append(found)
+        return repairs, outcomes
+
+    def _judged(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
+        reasons = [*refusals(state, target.broker_id, around, self.terms.overrides)]
+        cleaner = self.cleaners.get(target.broker_id)
+        metrics = cleaner.facts.metrics if cleaner is not None else None
+        if metrics is not None and metrics.dead_threads:
+            reasons.append(
+                f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would drop "
+                "the mark: restart them first (module kafkaops.recovery.log_cleaner)"
+            )
+        if not reasons and not self.terms.force:
+            unneeded = self._not_needed(target, metrics)
+            if unneeded:
+                return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
+        if reasons:
+            return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
+        source, told = self._healthy_source(target, state)
+        if source is None:
+            return _not_repaired(target, RepairStatus.REFUSED, told, state)
+        change = ReplicaChange(
+            target.topic,
+            target.partition,
+            state.topic_id,
+            target.broker_id,
+            state.replicas,
+            source,
+            state.leader_id,
+        )
+        return Repair(change, told)
+
+    def _not_needed(self, target: Target, metrics: CleanerMetrics | None) -> str:
+        if metrics is not None:
+            if metrics.uncleanable_partitions == 0:
+                return f"broker {target.broker_id} marks no partition as uncleanable"
+            return ""
+        check = self._check(target.broker_id, target.topic_partition)
+        if check.damage or not check.is_complete:
+            return ""
+        return (
+            f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
+            "nothing tells a mark: name a metrics source, or set force"
+        )
+
+    def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
+        """Who is to lead while the replica is made anew: an in-sync one whose copy was read. And why, or why nobody."""
+        others = [each for each in state.isr if each != target.broker_id and each in self.living]
+        if state.leader_id in others:
+            others = [state.leader_id, *(each for each in others if each != state.leader_id)]
+        found = []
+        for broker_id in others:
+            self.progress.step(f"{target.topic_partition}: reading the copy on broker {broker_id}")
+            check = self._check(broker_id, target.topic_partition)
+            if check.damage:
+                found.append(f"broker {broker_id}'s copy is damaged: {check.damage}")
+            elif check.is_complete or self.terms.force:
+                note = "" if check.is_complete else f", as far as it was read ({check.note})"
+                return broker_id, f"broker {broker_id}'s copy is whole{note}, by {check.read_bytes} bytes read"
+            else:
+                found.append(f"broker {broker_id}'s copy was not read to its end ({check.note})")
+        return None, (
+            f"no other in-sync copy is known to be whole, and a copy of a damaged one does not come in sync: "
+            f"{'; '.join(found)}. What helps: if a replica that is out of sync is whole, let it catch up; otherwise "
+            "delete the records up to the damage (DeleteRecords), or fill a new topic from the source; for a copy that "
+            "is only too large to read, raise max_read_bytes, or set force"
+        )
+
+    def _check(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
+        connection = self.wire.fresh_connection(self.living[broker_id])
+        try:
+            return check_copy(connection, partition, self.terms.max_read_bytes)
+        except BrokerCallError as fault:
+            return CopyCheck("", 0, is_complete=False, note=str(fault))
+        finally:
+            connection.close()
+
+
+def _not_repaired(
+    target: Target, status: RepairStatus, reason: str, state: PartitionState | None = None
+) -> RepairOutcome:
+    return RepairOutcome(
+        target.topic,
+        target.partition,
+        target.broker_id,
+        status,
+        reason,
+        replicas=state.replicas if state is not None else (),
+    )

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Repairs on two brokers at a time, one of which is asked to stop, or loses its broker."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
+from lab.cleaner import CleanerCluster, CleanerOperator
+from lab.faults import After
+from lab.request import Request
+from lab.waiting import wait_until
+
+pytestmark = pytest.mark.on_any_version
+
+_ALTER_PARTITION_REASSIGNMENTS = 45
+_ALL = [1, 2, 3]
+
+
+def _drops(lab: CleanerCluster, broker: int) -> list[Request]:
+    """Requests for a replica list of two, without the broker."""
+    return [
+        request
+        for request in lab.cluster.proxy.write_requests()
+        if request.api_key == _ALTER_PARTITION_REASSIGNMENTS
+        for topic in request.decode().topics
+        for partition in topic.partitions
+        if partition.replicas and len(partition.replicas) == 2 and broker not in partition.replicas
+    ]
+
+
+def _assert_as_before(lab: CleanerCluster, topic: str, order: tuple[int, ...]) -> None:
+    state = lab.cluster.client.describe(topic)[0]
+    assert (state.replicas, sorted(state.isr)) == (order, _ALL)
+
+
+def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    orders = {"first": (1, 2, 3), "second": (2, 3, 1), "third": (3, 2, 1)}
+    for topic, broker in {"first": 2, "second": 3, "third": 2}.items():
+        lab.damaged(topic, orders[topic], broker)
+    told = operator.run("log_cleaner_repair", max_concurrent=2)
+    assert [(each["topic"], each["broker_id"], each["status"]) for each in told["outcomes"]] == [
+        ("first", 2, "repaired"),
+        ("second", 3, "repaired"),
+        ("third", 2, "repaired"),
+    ], told
+    for topic, order in orders.items():
+        _assert_as_before(lab, topic, order)
+    assert set(operator.diagnoses().values()) <= {"healthy", "idle"}
+
+
+def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """Threads that hang keep the mark, so that the run is asked to stop while the replica is gone."""
+    lab.damaged("begun", (1, 2, 3), 3)
+    lab.damaged("waiting", (2, 1, 3), 3)
+    lab.hang_threads(3)
+    lab.cluster.proxy.clear()
+    process = operator.start("log_cleaner_repair", brokers=[3])
+    wait_until(lambda: _drops(lab, 3), 60, what="a replica is dropped")
+    process.send_signal(signal.SIGTERM)
+    told = operator.results(process)
+    lab.let_go(3)
+    assert sorted(each["status"] for each in told["outcomes"]) == ["failed", "stopped"], told
+    assert "the run was asked to stop; restored" in told["msg"]
+    assert len(_drops(lab, 3)) == 1
+    _assert_as_before(lab, "begun", (1, 2, 3))
+    _assert_as_before(lab, "waiting", (2, 1, 3))
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    wait_until(lambda: operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}, 60, what="the marks are told")
+    again = operator.run("log_cleaner_repair", brokers=[3], force=True)
+    assert {each["status"] for each in again["outcomes"]} <= {"repaired"}, again
+
+
+def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    lab.damaged("dying", (1, 2, 3), 2)
+    lab.damaged("living", (1, 2, 3), 3)
+    lab.cluster.proxy.clear()
+
+    def kill_its_broker() -> None:
+        if _drops(lab, 2):
+            lab.cluster.brokers[2].kill()
+
+    lab.cluster.proxy.inject(After(kill_its_broker), api_key=_ALTER_PARTITION_REASSIGNMENTS)
+    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=4000)
+    lab.cluster.proxy.clear()
+    outcomes = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
+    assert outcomes["living"][0] == "repaired", told
+    assert outcomes["dying"][0] == "failed"
+    assert "start broker 2" in outcomes["dying"][1]
+    assert "the throttle is still on" in outcomes["dying"][1]
+    assert lab.cluster.client.describe("dying")[0].replicas == (1, 2, 3)
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id)
+
+    lab.cluster.brokers[2].start()
+    wait_until(lambda: sorted(lab.cluster.client.describe("dying")[0].isr) == _ALL, 60, what="broker 2 is in sync")
+    after = operator.run("log_cleaner_repair", brokers=[2], partitions=[{"topic": "dying", "partition": 0}])
+    assert {each["undoing"] for each in after["leftovers"]} <= {"restored", "already_back"}, after
+    assert [each["status"] for each in after["outcomes"]] == ["not_needed"], after
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    _assert_as_before(lab, "dying", (1, 2, 3))
