@@ -12,7 +12,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import CONTROLLERS
 from unit.roles.role import ROLES, loaded, options
 
-EVERY_ROLE = sorted(each.name for each in ROLES.iterdir())
+CONNECTING = "kafka_connection"
+EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
 MODULES_OPTIONS = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec}
 
 
@@ -36,3 +37,16 @@ def test_every_connection_option_of_the_modules_is_a_variable_of_its_type(role: 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_every_variable_carries_the_role_s_name(role: str) -> None:
     assert {name for name in options(role) if not name.startswith(("kafka_", f"{role}_"))} == set()
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_the_connection_is_the_shared_one(role: str) -> None:
+    assert loaded(role, "meta/main.yml")["dependencies"] == [{"role": f"kafkaops.recovery.{CONNECTING}"}]
+    defaults = [task["module_defaults"] for task in loaded(role, "tasks/main.yml") if "module_defaults" in task]
+    assert [each["group/kafkaops.recovery.kafka"] for each in defaults] == ["{{ kafka_connection_options }}"]
+
+
+def test_every_connection_variable_reaches_the_modules() -> None:
+    handed_on = loaded(CONNECTING, "vars/main.yml")["kafka_connection_options"]
+    assert handed_on.keys() == CONNECTION.argument_spec.keys()
+    assert all(f"kafka_{name} |" in value for name, value in handed_on.items())

@@ -33,9 +33,6 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 def test_every_variable_reaches_the_modules() -> None:
     block = loaded(ROLE, "tasks/main.yml")[0]
-    connection = block["module_defaults"]["group/kafkaops.recovery.kafka"]
-    assert connection.keys() == REACHING.keys()
-    assert all(f"kafka_{name} |" in connection[name] for name in REACHING)
     for module in (preferred_leader_blacklist, preferred_election):
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
         (handed_on,) = (task[name] for task in block["block"] if name in task)

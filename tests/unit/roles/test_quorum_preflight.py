@@ -21,5 +21,5 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 def test_every_variable_reaches_the_module() -> None:
     handed_on = loaded(ROLE, "tasks/main.yml")[0]["kafkaops.recovery.quorum_info"]
-    assert handed_on.keys() == REACHING.keys() | {"window_ms", "report_file"}
-    assert all(f"kafka_{name} |" in handed_on[name] for name in REACHING)
+    assert handed_on.keys() == CONTROLLERS.argument_spec.keys() | {"window_ms", "report_file"}
+    assert all(f"kafka_{name} |" in handed_on[name] for name in CONTROLLERS.argument_spec)

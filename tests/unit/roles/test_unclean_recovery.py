@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from unit.roles.role import ROLES, loaded, options
+from unit.roles.role import ROLES, options
 
 ROLE = "unclean_recovery"
 CONTRACT = {
@@ -36,10 +35,3 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     """``default(omit, true)`` would take 0 for "not given"."""
     tasks = (ROLES / ROLE / "tasks/recover.yml").read_text("utf-8")
     assert "unclean_recovery_max_lost_records | default(omit) }}" in tasks
-
-
-def test_every_connection_variable_reaches_the_modules() -> None:
-    defaults = next(task["module_defaults"] for task in loaded(ROLE, "tasks/main.yml") if "module_defaults" in task)
-    handed_on = defaults["group/kafkaops.recovery.kafka"]
-    assert handed_on.keys() == CONNECTION.argument_spec.keys()
-    assert all(f"kafka_{name} |" in value for name, value in handed_on.items())
