@@ -7,22 +7,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import FrameType
 
-from lab import jars, settings, versions
+from lab import background, jars, settings, versions
 from lab.cluster import Cluster
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _exit)
+    background.end_on_sigterm()
     try:
         return int(options.command(options))
     except KeyboardInterrupt:
@@ -80,13 +78,7 @@ def _write_state(cluster: Cluster, options: argparse.Namespace) -> None:
         "bootstrap_servers": {listener: cluster.bootstrap(listener) for listener in options.listeners},
         "nodes": {node.node_id: {"role": node.role, "pid": node.pid} for node in cluster.nodes},
     }
-    scratch = options.state_file.with_suffix(".tmp")
-    scratch.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-    scratch.rename(options.state_file)
-
-
-def _exit(number: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + number)
+    background.write_state(options.state_file, state)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Keeps a cluster in the background of something that is not Python: told by a file, ended by SIGTERM."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, TypeVar
+
+Lab = TypeVar("Lab")
+
+
+def run(lab: AbstractContextManager[Lab], prepare: Callable[[Lab], Mapping[str, object]], state_file: Path) -> NoReturn:
+    """Start it, prepare it, write what ``prepare`` tells and our ``pid``, and wait for SIGTERM."""
+    end_on_sigterm()
+    with lab as started:
+        write_state(state_file, {"pid": os.getpid(), **prepare(started)})
+        while True:
+            signal.pause()
+
+
+def end_on_sigterm() -> None:
+    """Make SIGTERM leave through every ``with``, so that nothing is left running."""
+    signal.signal(signal.SIGTERM, _end)
+
+
+def write_state(state_file: Path, state: Mapping[str, object]) -> None:
+    """Write it as JSON, whole or not at all, since somebody waits for the file."""
+    scratch = state_file.with_suffix(".tmp")
+    scratch.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    scratch.rename(state_file)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
