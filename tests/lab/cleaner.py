@@ -237,7 +237,7 @@ class CleanerCluster:
             return base
 
     def _script(self, version: str) -> Path:
-        thread = _CLEANERS[version.startswith("3.")]
+        thread = _CLEANERS[version.startswith(("3.", "4.0."))]
         script = self._directory.path / "cleaner.btm"
         script.write_text(_RULES.format(thread=thread, cleaner=thread.partition("$")[0]), encoding="utf-8")
         return script

@@ -33,8 +33,11 @@ def kafka(version: str = versions.DEFAULT) -> list[Path]:
 
 
 def tools(version: str = versions.DEFAULT) -> list[Path]:
-    """Return the jars of Kafka's own command-line classes (``org.apache.kafka.tools``), server included."""
-    return _kafka_jars(version, "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
+    """Return the jars of Kafka's own command-line classes (``org.apache.kafka.tools``), server included.
+
+    Where a version's own were not published they are those of the version before, which talk to it as well.
+    """
+    return _kafka_jars(versions.TOOLS.get(version, version), "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
 
 
 def artifact(coordinate: str) -> Path:

@@ -24,6 +24,9 @@ MANAGED = {
 }
 """Per Kafka version, the coordinates that Maven's dependencyManagement overrides."""
 
+TOOLS = {"4.4.0": "4.3.1"}
+"""Per Kafka version, whose command-line classes to use, where its own (kafka-tools) were never published either."""
+
 
 def check(version: str) -> str:
     """Return ``version`` if the lab knows it; raise ValueError naming the known ones otherwise."""

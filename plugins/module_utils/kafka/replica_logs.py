@@ -101,9 +101,12 @@ def probe_replicas(
                 rows = _Probe(settings, connection, broker.broker_id, deadline, native).rows(partitions)
                 looks += 1
             except BrokerCallError as fault:
-                failure = fault
+                is_cut_short = fault.cause is Cause.HUNG and time.monotonic() >= deadline
+                if failure.cause is Cause.DEADLINE or not is_cut_short:
+                    # A look cut short by the deadline tells less than the one before.
+                    failure = fault
                 if fault.cause is not Cause.HUNG and time.monotonic() < deadline:
-                    # It may have restarted since the look before; a look cut short by the deadline tells nothing.
+                    # It may have restarted since the look before.
                     rows = None
                 if broker.is_fenced or _is_final(fault):
                     break
