@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import Java
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.user_cache import trusted_cache
 
 _MAGIC = 0xF00BABA8.to_bytes(4, byteorder=sys.byteorder)
 _KEPT = 3
@@ -49,7 +49,7 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
     if any(os.environ.get(name) for name in _CLASS_PATH_VARIABLES):
         return _NONE
     try:
-        directory = _trusted_directory()
+        directory = trusted_cache()
         archive = directory / f"spark-{_key(java, jars, flags)}.jsa"
         if _is_complete(archive):
             with suppress(PermissionError):  # one that came with an image is root's, and no less good
@@ -61,17 +61,6 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
     except OSError:
         return _NONE
     return ClassArchive((f"-XX:ArchiveClassesAtExit={archive}",), is_recorded=True)
-
-
-def _trusted_directory() -> Path:
-    """A JVM runs what is in the archive: only this user and root may have a hand in it. Raises OSError otherwise."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    directory = cache / "kafkaops.recovery"
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = directory.stat()
-    if found.st_uid not in (os.geteuid(), 0) or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(f"{directory} can be written by others")
-    return directory
 
 
 def _key(java: Java, jars: Path, flags: Sequence[str]) -> str:

@@ -4,8 +4,9 @@
 
 """One Spark session, started quickly and quietly, with everything cleaned up after it.
 
-What makes it quick, in order of weight: an archive of Spark's classes, the C1 compiler alone (a session is over before
-C2 pays off), the serial collector, no user interface and no Hive.
+What makes it quick, in order of weight: an archive of Spark's classes, workers that import a compiled PySpark (see
+spark_home.py), the C1 compiler alone (a session is over before C2 pays off), the serial collector, no user interface
+and no Hive.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.class_a
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError, find_java
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.spark_home import lean_spark_home
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers
 
 with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
+    import pyspark
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -86,10 +89,11 @@ def spark_session(options: SparkOptions = _HERE, *, wait_for_class_archive: bool
             yield spark
         return
     java = find_java()
-    archive = class_archive(java, Path(_find_spark_home(), "jars"), _JVM_FLAGS)
+    home = _home(options)
+    archive = class_archive(java, home / "jars", _JVM_FLAGS)
     with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
-        context = _start(_conf(options, archive, directory), options, directory)
+        context = _start(_conf(options, archive, directory), options, home, directory)
         leave_jvm = False
         try:
             context.addPyFile(str(code_for_workers(directory)))
@@ -141,7 +145,14 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> Spar
     return SparkConf(loadDefaults=False).setAll(list(settings.items()))
 
 
-def _start(conf: SparkConf, options: SparkOptions, directory: Path) -> SparkContext:
+def _home(options: SparkOptions) -> Path:
+    """Where Spark's JVM finds itself. Only our own Python is known to have PySpark installed."""
+    home, package = Path(_find_spark_home()), Path(pyspark.__file__).parent
+    is_ours = options.is_local and options.executor_python is None and home == package
+    return lean_spark_home(package) if is_ours else home
+
+
+def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) -> SparkContext:
     os.environ["PYSPARK_PYTHON"] = options.executor_python or sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.pop("SPARK_LOCAL_DIRS", None)
@@ -151,7 +162,7 @@ def _start(conf: SparkConf, options: SparkOptions, directory: Path) -> SparkCont
         # A host whose own name does not resolve is no reason to fail, and nobody else needs to reach this Spark.
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     try:
-        with (directory / _LOG).open("wb") as output:
+        with (directory / _LOG).open("wb") as output, _in_environment("SPARK_HOME", str(home)):
             # A session of its own keeps a terminal's signals from the JVM: it ends by our hand, or when we are gone.
             streams = {"stdout": output, "stderr": output, "start_new_session": True}
             gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
@@ -161,6 +172,19 @@ def _start(conf: SparkConf, options: SparkOptions, directory: Path) -> SparkCont
         if SparkContext._gateway is not None:
             _forget_jvm().kill()
         raise SparkUnavailableError(f"Spark did not start: {reason}. Its JVM said: {_said(directory)}") from error
+
+
+@contextmanager
+def _in_environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _stop(context: SparkContext) -> subprocess.Popen[bytes]:

@@ -10,18 +10,17 @@ With ``plain`` it is PySpark as it comes, with ``ours`` the collection's session
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from bench.kit.made_up import made_up_answer
 
 STARTED = "session started"
 RANKED = "first ranked result"
@@ -42,21 +41,10 @@ def main(kind: str, partitions: int) -> None:
         states = [
             PartitionState(_TOPIC, number, "", -1, 0, _BROKERS, (), None, None, ()) for number in range(partitions)
         ]
-        logs = gather(spark, "", brokers, states, _DURATION_MS, ask=_answer)
+        logs = gather(spark, "", brokers, states, _DURATION_MS, ask=made_up_answer)
         best = next(ranked_partitions(ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)))).candidates[0]
         assert best.broker_id == max(_BROKERS), best
         print(RANKED, flush=True)
-
-
-def _answer(
-    settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
-) -> list[ReplicaLog]:
-    """What a broker would say at once: the higher its id, the longer its logs."""
-    end = broker.broker_id
-    return [
-        ReplicaLog(each.topic, each.partition, broker.broker_id, 0, end, 0, 0, (EpochEnd(0, end),))
-        for each in partitions
-    ]
 
 
 if __name__ == "__main__":
