@@ -136,7 +136,7 @@ class ElectionBatch:
             states = self._watch_leaders(writer, waiting, asked)
             self._settle(states)
             waiting = [each for each in waiting if each not in self.outcomes]
-            if not asked.may_retry:
+            if not waiting or not asked.may_retry:
                 break
             stop.wait(_PAUSE_S)
         for partition in waiting:
