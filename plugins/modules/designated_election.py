@@ -310,13 +310,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments i
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import DESIGNATIONS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS, most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
 
 ARGUMENTS = (
     CONNECTION
@@ -351,7 +354,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     for warning in election_results.warnings(done.report.leftovers):
         module.warn(warning)
     outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
-    shown = most_telling(outcomes, max_rows)
+    shown = most_telling(outcomes, max_rows, DONE_OR_FORESEEN)
     failure = election_results.failure_message(done.report, check_mode=module.check_mode)
     return {
         "changed": done.report.is_changed,
@@ -359,7 +362,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": plain(done.brokers),
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
-        "summary": summary(outcomes),
+        "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(done.report.leftovers),
         "aftermath": plain(done.aftermath[:max_rows]),
         "diff": election_results.diff_of(done.report, max_rows),

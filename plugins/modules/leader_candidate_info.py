@@ -277,14 +277,17 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import GATHERING, MAX_ROWS, most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import GATHERING, MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.policy import POLICY
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import outcomes_of_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
 
 ARGUMENTS = (
     connection_arguments("evidence")
@@ -311,14 +314,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     planned = make_plan(module.params)
     outcomes = outcomes_of_plan(planned.plan)
-    shown = most_telling(outcomes, module.params["max_rows"])
+    shown = most_telling(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": planned.plan.cluster_id,
         "brokers": plain(planned.brokers),
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
-        "summary": summary(outcomes),
+        "summary": counted((each.status for each in outcomes), Status),
         **({} if module.params["plan_file"] else {"plan": plan_document(planned.plan)}),
     }
 

@@ -126,12 +126,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS, metrics_source
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 
 ARGUMENTS = CONNECTION + shared.BROKERS + METRICS + shared.THRESHOLDS + shared.SIZES + PROGRESS
 
@@ -155,7 +157,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     return {
         "changed": False,
         "cluster_id": cluster.cluster_id,
-        "summary": shared.diagnosis_summary(found),
+        "summary": counted((each.diagnosis.case for each in found), Case),
         "brokers": [shared.broker_result(each) for each in found],
     }
 

@@ -281,11 +281,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering i
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL, journal_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, ReportFile, summary
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION, wanted_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import read_unfinished
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import start_order
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
 
@@ -328,7 +330,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "left_alone": plain(outcomes),
         "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
         "unfinished": plain(unfinished),
-        "summary": {"offline": len(found.offline), **summary(outcomes)},
+        "summary": {"offline": len(found.offline), **counted((each.status for each in outcomes), Status)},
     }
 
 

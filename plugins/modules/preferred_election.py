@@ -191,15 +191,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import (
     MEMORY,
     WRITING,
-    most_telling,
-    summary,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MOVING, MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 
 _BROKERS = {"type": "list", "elements": "int", "default": []}
 
@@ -244,7 +244,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         "partitions": plain(shown),
         "truncated": len(shown) < len(moves),
-        "summary": summary(moves, MoveStatus),
+        "summary": counted((each.status for each in moves), MoveStatus),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),
     }

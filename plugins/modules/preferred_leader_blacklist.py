@@ -264,8 +264,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership 
     MEMORY,
     WRITING,
     list_result,
-    most_telling,
-    summary,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import BOTH_KAFKA_CLIENTS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
@@ -273,7 +271,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress im
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import CHANGED, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 
 ARGUMENTS = (
     CONNECTION
@@ -318,7 +318,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "remembered_in": done.home,
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
-        "summary": summary(outcomes, OrderStatus),
+        "summary": counted((each.status for each in outcomes), OrderStatus),
         "diff": deprioritising.diff_of(done, max_rows),
         **({"msg": failure} if failure else {}),
     }

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -234,13 +235,14 @@ class Broker:
                 topics.append(self._topic(message, name, _UNKNOWN_TOPIC_OR_PARTITION, []))
                 continue
             first = start[1] if name == start[0] else 0
-            numbers = [number for number in topic.partitions if number >= first]
             if not left:
                 cursor = message.Cursor(topic_name=name, partition_index=first)
                 break
-            topics.append(self._topic(message, name, _NONE, numbers[:left]))
-            if len(numbers) > left:
-                cursor = message.Cursor(topic_name=name, partition_index=numbers[left])
+            begin = bisect_left(topic.numbers, first)
+            numbers = topic.numbers[begin : begin + left]
+            topics.append(self._topic(message, name, _NONE, numbers))
+            if begin + left < len(topic.numbers):
+                cursor = message.Cursor(topic_name=name, partition_index=topic.numbers[begin + left])
                 break
             left -= len(numbers)
         return message(throttle_time_ms=0, topics=topics, next_cursor=cursor)

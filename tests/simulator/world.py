@@ -74,6 +74,11 @@ class Topic:
     partitions: Mapping[int, Partition]
 
     @cached_property
+    def numbers(self) -> list[int]:
+        """Its partitions, in order."""
+        return sorted(self.partitions)
+
+    @cached_property
     def topic_id(self) -> uuid.UUID:
         return uuid.UUID(bytes=hashlib.sha256(self.name.encode()).digest()[:16])
 

@@ -49,7 +49,7 @@ def report_document(report: Report, aftermath: Sequence[Finding] = ()) -> dict[s
         "startedAt": report.started_at,
         "finishedAt": report.finished_at,
         "mode": report.mode.value,
-        "summary": {status.value: count for status, count in report.summary.items()},
+        "summary": report.summary,
         "brokers": [_broker_to_json(broker) for broker in report.brokers],
         "partitions": [_outcome_to_json(outcome) for outcome in report.outcomes],
         "aftermath": [_finding_to_json(finding) for finding in aftermath],

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.cleaner_changes import Done, Repaired
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.log_cleaner import status_summary
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import (
     RepairStatus,
     RestartStatus,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_leftovers import (
     PUT_BACK,
     CleanerLeftover,
@@ -31,7 +31,7 @@ def is_changed(done: Done) -> bool:
 
 
 def change_summary(done: Done) -> dict[str, int]:
-    return status_summary((each.status for each in done.outcomes), RestartStatus)
+    return counted((each.status for each in done.outcomes), RestartStatus)
 
 
 def change_diff(done: Done) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _was_begun(outcome: Any) -> bool:
 
 
 def repair_summary(done: Repaired) -> dict[str, int]:
-    return status_summary((each.status for each in done.outcomes), RepairStatus)
+    return counted((each.status for each in done.outcomes), RepairStatus)
 
 
 def repair_diff(done: Repaired) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.leader
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import journal_directory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import list_result, named
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import list_result
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import require_quorum
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import named
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change, check_request
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift

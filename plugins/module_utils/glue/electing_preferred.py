@@ -17,10 +17,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.leader
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import journal_directory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import named
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import require_quorum
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import named
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import (

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import islice
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import listed
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import ElectionReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import Leftover, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE, Status
-
-_NAMED = 10
-"""Partitions that a message names. The results and the report hold all of them."""
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE, DONE_OR_FORESEEN, Status
 
 
 def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     """What was not done and why, for a person; None when everything was, or, in check mode, would be."""
-    accepted = DONE | {Status.WOULD_RECOVER} if check_mode else DONE
+    accepted = DONE_OR_FORESEEN if check_mode else DONE
     not_done = [each for each in report.outcomes if each.status not in accepted]
     lines = [f"{each.topic_partition}: {each.status.value}: {each.reason}" for each in not_done]
     stuck = [each for each in report.leftovers if each.undoing is Undoing.FAILED]
@@ -31,8 +29,7 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     head = (
         f"{len(not_done)} of {len(report.outcomes)} partitions {'would not be' if check_mode else 'were not'} recovered"
     )
-    more = [f"and {len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
-    return "\n  ".join([f"{head}:", *lines[:_NAMED], *more])
+    return listed(head, lines)
 
 
 def warnings(leftovers: Collection[Leftover]) -> list[str]:

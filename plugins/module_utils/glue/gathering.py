@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_sou
     NativeSourceError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions, SparkOptionsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
 
 _PUBLIC, _NATIVE = "public", "native"
 GATHERING = Arguments(
@@ -44,8 +42,6 @@ GATHERING = Arguments(
     },
 )
 MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})
-
-_ORDINARY = frozenset({Status.RECOVERED, Status.WOULD_RECOVER, Status.ALREADY_ONLINE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +97,3 @@ def refuse_existing_output(path: str | None) -> None:
     """Raises DocumentError when something is there already, or cannot be made."""
     if path is not None:
         refuse_existing(os.path.normpath(path))
-
-
-def most_telling(outcomes: Sequence[Outcome], max_rows: int) -> list[Outcome]:
-    """At most ``max_rows`` outcomes, in their order. What a person has to look at goes in before what went well."""
-    if len(outcomes) <= max_rows:
-        return list(outcomes)
-    trouble_first = sorted(range(len(outcomes)), key=lambda index: outcomes[index].status in _ORDINARY)
-    return [outcomes[index] for index in sorted(trouble_first[:max_rows])]

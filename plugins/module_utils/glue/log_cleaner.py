@@ -8,13 +8,11 @@ from __future__ import annotations
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Thresholds
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Thresholds
 from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.settings import SHOWN
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import MetricsSource
@@ -139,18 +137,6 @@ def broker_result(cleaner: Cleaner) -> dict[str, Any]:
         "metrics_error": facts.metrics_error,
         "settings_error": facts.settings_error,
     }
-
-
-def diagnosis_summary(cleaners: Iterable[Cleaner]) -> dict[str, int]:
-    """How many brokers are in each case; every case is there."""
-    counts = Counter(each.diagnosis.case for each in cleaners)
-    return {case.value: counts.get(case, 0) for case in Case}
-
-
-def status_summary(statuses: Iterable[StrEnum], kind: type[StrEnum]) -> dict[str, int]:
-    """How many ended in each status; every status is there."""
-    counts = Counter(statuses)
-    return {status.value: counts.get(status, 0) for status in kind}
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.files import refuse_existing
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
@@ -17,7 +16,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.clock import utc_now
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Finding
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode, Outcome, Report
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
 
 REPORT = Arguments(argument_spec={"report_file": {"type": "path"}})
 
@@ -51,9 +49,3 @@ class ReportFile:
 
         report = Report(cluster_id, self._started_at, utc_now(), self._mode, tuple(brokers), tuple(outcomes))
         write_report(report, self._path, aftermath)
-
-
-def summary(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """How many partitions ended in each status; every status is there."""
-    counts: Mapping[Status, int] = Counter(outcome.status for outcome in outcomes)
-    return {status.value: counts.get(status, 0) for status in Status}

@@ -40,6 +40,7 @@ _RATE = "follower.replication.throttled.rate"
 _THROTTLED = "follower.replication.throttled.replicas"
 _DEFAULT_BACKOFF_MS = 15_000
 _PASS_MARGIN_S = 2.0
+_LOOK_EVERY_S = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +118,9 @@ class Repairer:
         marked = self._marked(change.broker_id)
         try:
             maker.make_anew(change, self._forgetting(change.broker_id, marked))
-        except (StepError, JournalError) as fault:
+        except JournalError as fault:
+            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
+        except StepError as fault:
             return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
         after = _size(maker, change)
         told = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
@@ -145,7 +148,7 @@ class Repairer:
         deadline = time.monotonic() + self.pace.verify_timeout_s
         found = self._marked(outcome.broker_id)
         while found is None and time.monotonic() < deadline:
-            time.sleep(0.3)
+            time.sleep(_LOOK_EVERY_S)
             found = self._marked(outcome.broker_id)
         if found is None or found >= marked:
             return replace(

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.expected_loss import ExpectedLoss
@@ -66,10 +66,9 @@ class Report:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def summary(self) -> dict[Status, int]:
+    def summary(self) -> dict[str, int]:
         """How many partitions ended in each status; every status is there."""
-        counts = Counter(outcome.status for outcome in self.outcomes)
-        return {status: counts[status] for status in Status}
+        return counted((outcome.status for outcome in self.outcomes), Status)
 
     @property
     def is_success(self) -> bool:

@@ -33,6 +33,9 @@ class Status(StrEnum):
 DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
 """A run that asked for recovery succeeds when every partition ended in one of these."""
 
+DONE_OR_FORESEEN = DONE | {Status.WOULD_RECOVER}
+"""In check mode, and in a plan, this is as good."""
+
 
 class ElectionType(StrEnum):
     """Kafka's own (org.apache.kafka.common.ElectionType)."""

@@ -9,19 +9,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import most_telling
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
-
-ORDINARY = {Status.RECOVERED, Status.WOULD_RECOVER, Status.ALREADY_ONLINE}
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
 
 
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))
 def test_trouble_goes_in_first_and_the_order_stays(statuses: list[Status], max_rows: int) -> None:
     outcomes = [Outcome("t", number, status, "") for number, status in enumerate(statuses)]
-    shown = most_telling(outcomes, max_rows)
+    shown = most_telling(outcomes, max_rows, DONE_OR_FORESEEN)
     assert len(shown) == min(len(outcomes), max_rows)
     assert [each.partition for each in shown] == sorted(each.partition for each in shown)
     left_out = [each for each in outcomes if each not in shown]
-    if any(each.status in ORDINARY for each in shown):
-        assert all(each.status in ORDINARY for each in left_out)
+    if any(each.status in DONE_OR_FORESEEN for each in shown):
+        assert all(each.status in DONE_OR_FORESEEN for each in left_out)
