@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_ele
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.collector import collector_paused
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
@@ -134,10 +135,11 @@ def run_elections(  # noqa: PLR0917
             journal = stack.enter_context(open_journal(options.journal_dir, cluster.cluster_id))
             leftovers = undo_leftovers(writer, journal)
         run = _Run(writer, cluster, journal, progress, stop)
-        outcomes = {
-            **{each.topic_partition: left_alone(each) for each in plan.left_alone},
-            **run.elect(_rebased(plan.elections, leftovers), leftovers),
-        }
+        with collector_paused():
+            outcomes = {
+                **{each.topic_partition: left_alone(each) for each in plan.left_alone},
+                **run.elect(_rebased(plan.elections, leftovers), leftovers),
+            }
     return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers)
 
 

@@ -31,6 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.repli
     set_orders,
 )
 
+_MOST_REMEMBERED_IN_VAIN = 10_000
 STOPPED = "the run was asked to stop before this change; run it again"
 
 
@@ -51,15 +52,26 @@ class OrderRun:
         """
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}
         work = [partition for partition, each in view.decisions.items() if each.is_work]
+        settled: list[TopicPartition] = []
         for batch in in_batches(work):
             self.progress.step("putting replicas in order", work.index(batch[0]), len(work))
             if self.stop.is_set():
                 outcomes |= {each: view.decisions[each].left_alone(STOPPED).outcome for each in batch}
             else:
-                outcomes |= self._batch(view, batch)
+                outcomes |= self._batch(view, batch, settled)
+            if len(settled) >= _MOST_REMEMBERED_IN_VAIN:
+                self._forget(settled)
+        self._forget(settled)
         return outcomes
 
-    def _batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+    def _forget(self, settled: list[TopicPartition]) -> None:
+        """Not batch by batch: to forget late does no harm, and a transaction takes longer than a batch's requests."""
+        self.store.write(order_changes(forgotten=settled))
+        settled.clear()
+
+    def _batch(
+        self, view: View, batch: Sequence[TopicPartition], settled: list[TopicPartition]
+    ) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.wire, [each for each in batch if each not in lost])
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.wire, view, states, batch)
@@ -67,8 +79,9 @@ class OrderRun:
         self.store.write(order_changes(_new_memories(decisions.values())))
         wanted = {partition: each.outcome.replicas_after for partition, each in decisions.items() if each.is_reorder}
         faults = set_orders(self.writer, {partition: order for partition, order in wanted.items() if order is not None})
-        settled = [partition for partition, each in decisions.items() if each.is_forgetting and partition not in faults]
-        self.store.write(order_changes(forgotten=settled))
+        settled += [
+            partition for partition, each in decisions.items() if each.is_forgetting and partition not in faults
+        ]
         return {partition: _ended(each, faults.get(partition)) for partition, each in decisions.items()} | gone
 
 
