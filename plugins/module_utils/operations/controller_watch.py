@@ -52,7 +52,8 @@ class ControllerWatch:
         deadline = time.monotonic() + self.wire.settings.request_timeout_ms / 1000
         try:
             answer = self._view(deadline)
-            if self.features is None:
+            if self.features is None or self.node_id is None:
+                # One that has just started is not listed yet, not even by itself.
                 self._introduce(deadline)
             self.fault = None
         except BrokerCallError as fault:

@@ -107,7 +107,7 @@ class _Observer:
             through_brokers = executor.submit(self._brokers.introduce)
             answers = self._ask(self._controllers)
             discovered = self._discover()
-            self._controllers = sorted([*self._controllers, *discovered], key=_by_id)
+            self._controllers += discovered
             answers += self._ask(discovered)
             return _joined(at_ms, through_brokers.result(), answers)
 
@@ -155,7 +155,7 @@ class _Observer:
         return Observation(
             cluster_id=next((each for each in cluster_ids if each is not None), None),
             looks=tuple(looks),
-            controllers=tuple(each.controller() for each in self._controllers),
+            controllers=tuple(each.controller() for each in sorted(self._controllers, key=_by_id)),
             broker_ids=self._brokers.broker_ids,
             kraft_version=_highest(each.kraft_version for each in features),
             metadata_version=_highest(each.metadata_version for each in features),

@@ -90,7 +90,7 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
             lab.cluster.brokers[2].kill()
 
     lab.cluster.proxy.inject(After(kill_its_broker), api_key=_ALTER_PARTITION_REASSIGNMENTS)
-    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=4000)
+    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000)
     lab.cluster.proxy.clear()
     outcomes = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
     assert outcomes["living"][0] == "repaired", told

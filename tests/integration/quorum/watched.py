@@ -104,12 +104,13 @@ class Quorum:
         return [each for each in VOTERS if each != leader]
 
     def wait_healthy(self) -> Assessment:
-        """Return once all three are voters and caught up, and nothing is found that is worse than an old release."""
+        """Return once all three answer and are voters and caught up, and nothing is found but an old release."""
         return self.look_until(
             lambda seen: (
                 len(seen.voters) == len(VOTERS)
                 and kinds(seen) <= {Kind.PRE_VOTE_MISSING}
                 and all(each.is_caught_up for each in seen.voters)
+                and {each.node_id for each in seen.controllers} == set(VOTERS)
             ),
             "a healthy quorum",
         )
