@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.settings import BACKOFF_MS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
     CleanerJournal,
-    ReplicaChange,
     SettingChange,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner, ReadMetrics
@@ -114,7 +112,7 @@ class Repairer:
         change = repair.change
         if maker.stop.is_set():
             return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")
-        before = _size(maker, change)
+        before = maker.size_if_told(change, change.broker_id)
         marked = self._marked(change.broker_id)
         try:
             maker.make_anew(change, self._forgetting(change.broker_id, marked))
@@ -122,7 +120,7 @@ class Repairer:
             return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
         except StepError as fault:
             return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
-        after = _size(maker, change)
+        after = maker.size_if_told(change, change.broker_id)
         told = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
         return self._verified(told, marked)
 
@@ -169,13 +167,6 @@ class Repairer:
             return self.read_metrics(broker_id, cleaner.facts.host).uncleanable_partitions
         except MetricsError:
             return None
-
-
-def _size(maker: ReplicaMaker, change: ReplicaChange) -> int | None:
-    try:
-        return maker.size(change, change.broker_id)
-    except (BrokerCallError, StepError):
-        return None
 
 
 def _with_throttle_left(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:

@@ -157,7 +157,7 @@ class ReplicaMaker:
             deadline,
             lambda: (
                 set(self._state(change).replicas) == set(change.without_it)
-                and self.size(change, change.broker_id) is None
+                and self._size(change, change.broker_id) is None
             ),
             f"broker {change.broker_id} still has the replica",
         )
@@ -170,11 +170,11 @@ class ReplicaMaker:
         )
 
     def _await_in_sync(self, change: ReplicaChange, deadline: float, *, heed_stop: bool = True) -> None:
-        whole = self.size(change, change.source)
+        whole = self.size_if_told(change, change.source)
 
         def is_done() -> bool:
             state = self._state(change)
-            copied = self.size(change, change.broker_id)
+            copied = self._size(change, change.broker_id)
             self.progress.step(f"{change.topic_partition}: re-creating on broker {change.broker_id}", copied, whole)
             return (
                 state.replicas == change.original
@@ -213,11 +213,15 @@ class ReplicaMaker:
             raise StepError("the partition does not exist any more")
         return state
 
-    def size(self, change: ReplicaChange, broker_id: int) -> int | None:
-        """Bytes of a broker's copy; None when it has none.
+    def size_if_told(self, change: ReplicaChange, broker_id: int) -> int | None:
+        """Bytes of a broker's copy, for a person to see; None when it has none, or does not tell."""
+        try:
+            return self._size(change, broker_id)
+        except (BrokerCallError, StepError):
+            return None
 
-        Raises BrokerCallError, and StepError where it is not online or does not tell.
-        """
+    def _size(self, change: ReplicaChange, broker_id: int) -> int | None:
+        """None when the broker has no copy. Raises BrokerCallError, and StepError where it does not tell."""
         address = self.living.get(broker_id)
         if address is None:
             raise StepError(f"broker {broker_id} is not online")
