@@ -29,27 +29,36 @@ _SOURCES = {1: Source.BROKER, 2: Source.BROKER, 3: Source.CLUSTER, 4: Source.STA
 """DescribeConfigs' config_source. A topic's own value counts as the resource's own, like a broker's."""
 
 
-def read_own(wire: Wire, address: Address, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+def read_own(wire: Wire, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
     """The named configs of a broker or a topic. One that the broker does not know, and that is not set, is left out.
 
-    Raises BrokerCallError or RequestRefusedError.
+    A topic's can be asked of any broker: ``address`` is None then.
+
+    Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
-    message = DescribeConfigsRequest
-    request = message(
-        resources=[
-            message.DescribeConfigsResource(
-                resource_type=kind, resource_name=resource, configuration_keys=[*names] or None
-            )
-        ]
-    )
+    if address is None:
+        response, _asked = wire.call_any(lambda: _describe(kind, resource, names), "DescribeConfigs")
+    else:
+        response = wire.call(address, _describe(kind, resource, names))
     found = {}
-    for result in wire.call(address, request).results:
+    for result in response.results:
         if result.error_code:
             raise error_codes.refusal("DescribeConfigs", result.error_code, result.error_message)
         for config in result.configs:
             if config.name in names:
                 found[config.name] = Setting(config.value, _SOURCES.get(config.config_source, Source.OTHER))
     return found
+
+
+def _describe(kind: int, resource: str, names: Sequence[str]) -> DescribeConfigsRequest:
+    message = DescribeConfigsRequest
+    return message(
+        resources=[
+            message.DescribeConfigsResource(
+                resource_type=kind, resource_name=resource, configuration_keys=[*names] or None
+            )
+        ]
+    )
 
 
 def write_own(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
     BrokerCallError,
+    NoBrokerAnswersError,
     RequestRefusedError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.own_configs import (
@@ -36,7 +36,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting im
 
 _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
-_KINDS = {"broker": BROKER, "topic": TOPIC}
+_TOPIC = "topic"
+_KINDS = {"broker": BROKER, _TOPIC: TOPIC}
 
 
 class SettingError(KafkaOpsError):
@@ -66,31 +67,16 @@ class SettingWriter:
     attempts: int
     verify_timeout_s: float
 
-    def whom_to_ask(self, change: SettingChange) -> list[Address]:
-        """Any broker for a topic, one after the other, and only the broker itself for its own settings.
-
-        Raises SettingError when that broker is not there.
-        """
-        if change.kind == "topic":
-            return [*self.addresses.values()]
-        address = self.addresses.get(int(change.resource))
-        if address is None:
-            raise SettingError(
-                f"broker {change.resource} does not answer, and only it takes its own settings: {change.name} is to be "
-                f"put back to {_shown(change.original)} once it runs; run again then"
-            )
-        return [address]
-
     def current(self, change: SettingChange) -> str | None:
         """The value that the resource itself has now; None when none is set.
 
-        Raises SettingError, BrokerCallError or RequestRefusedError.
+        Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        *others, last = self.whom_to_ask(change)
-        for address in others:
-            with suppress(BrokerCallError):
-                return self._read(address, change)
-        return self._read(last, change)
+        address = None if change.kind == _TOPIC else self._its_own_address(change)
+        return own_of(
+            read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]),
+            change.name,
+        )
 
     def write(self, change: SettingChange, value: str | None) -> None:
         """Sets it, or deletes it (None), and returns once it is read back.
@@ -102,8 +88,7 @@ class SettingWriter:
             if attempt:
                 time.sleep(_PAUSE_S)
             try:
-                asked = self.whom_to_ask(change)
-                address = asked[attempt % len(asked)]
+                address = self._address_for(change, attempt)
                 write_own(self.wire, address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
                 fault = str(refusal)
@@ -120,8 +105,20 @@ class SettingWriter:
             f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
         )
 
-    def _read(self, address: Address, change: SettingChange) -> str | None:
-        return own_of(read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]), change.name)
+    def _address_for(self, change: SettingChange, attempt: int) -> Address:
+        """A topic's settings go to any broker, another one at each attempt; a broker's own only to itself."""
+        if change.kind == _TOPIC:
+            return [*self.addresses.values()][attempt % len(self.addresses)]
+        return self._its_own_address(change)
+
+    def _its_own_address(self, change: SettingChange) -> Address:
+        address = self.addresses.get(int(change.resource))
+        if address is None:
+            raise SettingError(
+                f"broker {change.resource} does not answer, and only it takes its own settings: {change.name} is to be "
+                f"put back to {_shown(change.original)} once it runs; run again then"
+            )
+        return address
 
     def _is_seen(self, change: SettingChange, value: str | None) -> bool:
         deadline = time.monotonic() + self.verify_timeout_s
@@ -129,7 +126,7 @@ class SettingWriter:
             try:
                 if same_value(self.current(change), value):
                     return True
-            except (BrokerCallError, RequestRefusedError, SettingError):
+            except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
                 # Not knowing is not failing: the deadline decides.
                 pass
             if time.monotonic() >= deadline:
@@ -164,10 +161,10 @@ def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoi
     try:
         current = writer.current(change)
     except RequestRefusedError as fault:
-        if change.kind == "topic" and fault.code == 3:  # noqa: PLR2004  # UNKNOWN_TOPIC_OR_PARTITION
+        if change.kind == _TOPIC and fault.code == 3:  # noqa: PLR2004  # UNKNOWN_TOPIC_OR_PARTITION
             return Undoing.GONE, "the topic does not exist any more"
         return Undoing.FAILED, str(fault)
-    except (BrokerCallError, SettingError) as fault:
+    except (NoBrokerAnswersError, BrokerCallError, SettingError) as fault:
         return Undoing.FAILED, str(fault)
     if same_value(current, change.original):
         return Undoing.ALREADY_BACK, f"it is {_shown(change.original)}, as it was"
