@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from lab.cluster import Cluster
     from lab.node import Broker
 
-CLIENT_ID = "oracle"
-
 _NO_LEADER = -1
 _NOT_LEADER_OR_FOLLOWER = 6
 
@@ -203,7 +201,7 @@ class Client:
         )
 
     def _config(self) -> dict[str, str | int | float | bool]:
-        return {"bootstrap.servers": self._cluster.bootstrap(settings.INTERNAL), "client.id": CLIENT_ID, "log_level": 0}
+        return {"bootstrap.servers": self._cluster.bootstrap(settings.INTERNAL), "log_level": 0}
 
     def _admin(self) -> AdminClient:
         return AdminClient(self._config())

@@ -123,6 +123,12 @@ class ProxyListener:
         """The port that clients see."""
         return self._listen[1]
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no client is connected, so that nothing is on its way any more."""
+        with self._lock:
+            return not self._connections
+
     def open(self) -> None:
         """Accept connections."""
         if self._listening is None:
