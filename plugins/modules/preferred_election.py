@@ -188,10 +188,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import (
-    MEMORY,
-    WRITING,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import MEMORY, WRITING
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
 
 from lab import jars, settings, versions
 from lab.cluster import Cluster
@@ -85,6 +85,14 @@ rules:
   - pattern: kafka.(\\w+)<type=(.+), name=(.+)><>Value
     name: kafka_$1_$2_$3
 """
+
+
+def own_settings(admin: AdminClient, broker: int) -> dict[str, str]:
+    """The broker's own dynamic settings."""
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+    entries = admin.describe_configs([resource])[resource].result(30)
+    dynamic = ConfigSource.DYNAMIC_BROKER_CONFIG.value
+    return {name: entry.value for name, entry in entries.items() if entry.source == dynamic}
 
 
 class CleanerCluster:

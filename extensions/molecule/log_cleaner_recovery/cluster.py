@@ -22,7 +22,6 @@ def prepare(lab: CleanerCluster) -> dict[str, object]:
         "bootstrap_servers": lab.cluster.bootstrap(),
         "metrics_url": lab.prometheus_url,
         "dead": _DEAD,
-        "brokers": sorted(lab.cluster.brokers),
     }
 
 

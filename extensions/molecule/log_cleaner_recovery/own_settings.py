@@ -10,19 +10,15 @@ import json
 import sys
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource
+from confluent_kafka.admin import AdminClient
 
-_TIMEOUT_S = 30.0
+from lab.cleaner import own_settings
 
 
 def main(state_file: Path) -> None:
     """One JSON object on stdout: name and value."""
     state = json.loads(state_file.read_text(encoding="utf-8"))
-    resource = ConfigResource(ConfigResource.Type.BROKER, str(state["dead"]))
-    admin = AdminClient({"bootstrap.servers": state["bootstrap_servers"]})
-    entries = admin.describe_configs([resource])[resource].result(_TIMEOUT_S)
-    own = ConfigSource.DYNAMIC_BROKER_CONFIG.value
-    json.dump({name: entry.value for name, entry in entries.items() if entry.source == own}, sys.stdout)
+    json.dump(own_settings(AdminClient({"bootstrap.servers": state["bootstrap_servers"]}), state["dead"]), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import listed
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import line, listed
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import ElectionReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import Leftover, Undoing
@@ -21,7 +21,7 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     """What was not done and why, for a person; None when everything was, or, in check mode, would be."""
     accepted = DONE_OR_FORESEEN if check_mode else DONE
     not_done = [each for each in report.outcomes if each.status not in accepted]
-    lines = [f"{each.topic_partition}: {each.status.value}: {each.reason}" for each in not_done]
+    lines = [line(each) for each in not_done]
     stuck = [each for each in report.leftovers if each.undoing is Undoing.FAILED]
     lines += [f"{each.change.topic_partition}: an earlier run's order stays: {each.reason}" for each in stuck]
     if not lines:

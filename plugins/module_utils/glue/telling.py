@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 
-NAMED = 10
+_NAMED = 10
 """Lines that a message has. The results and the report hold all of them."""
 
 
@@ -46,10 +46,15 @@ def most_telling(rows: Sequence[Row], max_rows: int, *duller: Collection[StrEnum
 
 def named(head: str, rows: Sequence[Told]) -> str:
     """A message that names the first of the rows, each with its reason."""
-    return listed(head, [f"{row.topic_partition}: {row.status.value}: {row.reason}" for row in rows])
+    return listed(head, [line(row) for row in rows])
+
+
+def line(row: Told) -> str:
+    """How one ended, and why."""
+    return f"{row.topic_partition}: {row.status.value}: {row.reason}"
 
 
 def listed(head: str, lines: Sequence[str]) -> str:
     """A message with the first of the lines below its head."""
-    more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
-    return "\n  ".join([f"{head}:", *lines[:NAMED], *more])
+    more = [f"and {len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
+    return "\n  ".join([f"{head}:", *lines[:_NAMED], *more])

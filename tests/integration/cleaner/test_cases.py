@@ -18,7 +18,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from jsonschema import Draft202012Validator
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
-from lab.cleaner import CleanerCluster, CleanerOperator
+from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
 from lab.faults import After
 from lab.playbook import PROJECT, run_playbook
 from lab.waiting import wait_until
@@ -32,10 +32,7 @@ _ALL_BROKERS = (1, 2, 3)
 
 def _own(lab: CleanerCluster, broker: int) -> dict[str, str]:
     """The broker's own dynamic configs, as another client reads them."""
-    resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
-    entries = lab.admin.describe_configs([resource])[resource].result(30)
-    dynamic = ConfigSource.DYNAMIC_BROKER_CONFIG.value
-    return {name: entry.value for name, entry in entries.items() if entry.source == dynamic}
+    return own_settings(lab.admin, broker)
 
 
 def _own_of_topic(lab: CleanerCluster, topic: str) -> set[str]:
