@@ -86,7 +86,9 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     lab.cluster.proxy.clear()
 
     def kill_its_broker() -> None:
+        """Once the damaged copy is gone: a broker that dies sooner still has it, and needs the repair."""
         if _drops(lab, 2):
+            wait_until(lambda: not lab.segments("dying", 2), what="broker 2 drops its copy")
             lab.cluster.brokers[2].kill()
 
     lab.cluster.proxy.inject(After(kill_its_broker), api_key=_ALTER_PARTITION_REASSIGNMENTS)
