@@ -101,7 +101,8 @@ def probe_replicas(
                 rows = _Probe(settings, connection, broker.broker_id, deadline, native).rows(partitions)
                 looks += 1
             except BrokerCallError as fault:
-                is_cut_short = fault.cause is Cause.HUNG and time.monotonic() >= deadline
+                # Nothing came, or no connection could be made in what was left.
+                is_cut_short = fault.cause in (Cause.HUNG, Cause.UNREACHABLE) and time.monotonic() >= deadline
                 if failure.cause is Cause.DEADLINE or not is_cut_short:
                     # A look cut short by the deadline tells less than the one before.
                     failure = fault

@@ -31,6 +31,9 @@ class Undoing(StrEnum):
     """Still in the journal: the next run tries again."""
 
 
+_ASKED_FOR = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """One left-over order change, and how it ended."""
@@ -60,10 +63,13 @@ def look_at_leftovers(wire: Wire, changes: Sequence[OrderChange]) -> tuple[Lefto
 def undo_leftovers(writer: Writer, journal: Journal) -> tuple[Leftover, ...]:
     """Puts back every order that is still the one we set, and strikes out what is settled.
 
+    An order that seems to be back is asked for as well: a broker that lags behind the controller tells the one from
+    before our change.
+
     Raises NoBrokerAnswersError, BrokerCallError or JournalError.
     """
     found = look_at_leftovers(writer.wire, journal.unfinished)
-    ours = {each.change.topic_partition: each for each in found if each.undoing is Undoing.WOULD_RESTORE}
+    ours = {each.change.topic_partition: each for each in found if each.undoing in _ASKED_FOR}
     faults = set_orders(writer, {partition: each.change.original for partition, each in ours.items()})
     ended = tuple(_ended(each, faults.get(each.change.topic_partition)) for each in found)
     for undoing in Undoing:
@@ -93,8 +99,8 @@ def _compare(change: OrderChange, state: PartitionState | None) -> Leftover:
 
 
 def _ended(leftover: Leftover, fault: str | None) -> Leftover:
-    if leftover.undoing is not Undoing.WOULD_RESTORE:
-        return leftover
     if fault:
         return Leftover(leftover.change, Undoing.FAILED, fault)
+    if leftover.undoing is not Undoing.WOULD_RESTORE:
+        return leftover
     return Leftover(leftover.change, Undoing.RESTORED, f"back to {list(leftover.change.original)}")

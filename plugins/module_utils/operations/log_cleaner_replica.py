@@ -55,7 +55,7 @@ class ReplicaMaker:
     living: Mapping[int, Address]
     journal: CleanerJournal
     timeout_s: float
-    """For one replica, from when it was dropped until it is in sync again."""
+    """For one replica, from when it is dropped until it is in sync again."""
     stop: threading.Event
     progress: Progress
 
@@ -67,10 +67,10 @@ class ReplicaMaker:
         Raises StepError once everything was taken back that could be, and JournalError before anything was changed.
         """
         self.journal.begin(change)
-        deadline = time.monotonic() + self.timeout_s
         try:
             if change.leader != change.source:
                 self._lead_elsewhere(change)
+            deadline = time.monotonic() + self.timeout_s
             self._drop(change, deadline, is_forgotten)
             self._assign(change, change.original)
             self._await_in_sync(change, deadline)
@@ -83,10 +83,11 @@ class ReplicaMaker:
     def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Cancels what of it still runs, asks for the original replicas in their order, and waits until it is in sync.
 
-        The journal forgets the change only then. Raises JournalError.
+        It asks even where they seem to be back: a broker that lags behind the controller tells what was before our
+        change. The journal forgets the change only then. Raises JournalError.
         """
         undoing, reason = self.look_at(change)
-        if undoing is Undoing.WOULD_RESTORE:
+        if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
             try:
                 self._cancel(change)
                 self._assign(change, change.original)
@@ -99,7 +100,8 @@ class ReplicaMaker:
                     f"start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
                 )
             self._lead_as_before(change)
-            undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
+            if undoing is Undoing.WOULD_RESTORE:
+                undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
         if undoing is not Undoing.FAILED:
             self.journal.end(change, undoing.value)
         return undoing, reason

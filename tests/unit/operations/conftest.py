@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import election_batch, replica_orders
-from unit.operations.fake_clock import FakeClock
+from unit.fake_clock import FakeClock
 from unit.operations.wreck import MakeWreck, Wreck, wrecked
 
 

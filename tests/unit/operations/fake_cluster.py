@@ -122,6 +122,10 @@ class FakeCluster:
                 if hasattr(room, name):
                     monkeypatch.setattr(room, name, function)
 
+    def lag_behind(self, reads: int) -> None:
+        """So many descriptions from now on show the world as it is now, whatever is changed."""
+        self._before_write, self._stale_left = dict(self.states), reads
+
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
 
@@ -213,7 +217,7 @@ class FakeCluster:
             raise _lost(kind)
         if fate.refused_with:
             raise error_codes.refusal(kind, fate.refused_with)
-        self._before_write, self._stale_left = dict(self.states), self.stale_reads
+        self.lag_behind(self.stale_reads)
         codes = {each: fate.errors.get(each) or carry_out(each) for each in partitions}
         fate.after()
         if fate.lost_answer:

@@ -96,6 +96,7 @@ def test_each_leftover_ends_as_the_world_allows(
         assert after.replicas == ORIGINAL
     else:
         assert after == before
+    if undoing not in (Undoing.RESTORED, Undoing.ALREADY_BACK):
         assert not [each for write in wreck.cluster.writes for each in write.partitions if each == FIRST]
     assert (an_order_change(FIRST) in wreck.unfinished()) == (undoing is Undoing.FAILED)
 
@@ -112,6 +113,14 @@ def test_a_look_says_the_same_and_writes_nothing(
     assert (found.undoing, found.reason) == (undoing, reason)
     assert wreck.cluster.writes == []
     assert len(wreck.unfinished()) == 3
+
+
+def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_the_same(wreck: Wreck) -> None:
+    wreck.cluster.lag_behind(1)
+    wreck.left_by_a_killed_run()
+    assert {each.undoing for each in undo(wreck)} == {Undoing.ALREADY_BACK}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
 
 
 def test_all_leftovers_of_a_thousand_go_back_in_one_request(wreck: Wreck) -> None:

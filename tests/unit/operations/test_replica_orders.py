@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.repli
     set_orders,
     watch,
 )
-from unit.operations.fake_clock import FakeClock
+from unit.fake_clock import FakeClock
 from unit.operations.fake_cluster import CLUSTER_ID, Fate
 from unit.operations.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
 
