@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from lab import process
+from lab.ports import HeldPorts
 from lab.waiting import wait_until
 
 _SPARK_CLASS = Path(sys.executable).with_name("spark-class")
@@ -104,8 +105,8 @@ class ConnectServer:
         self._conf = dict(conf or {})
 
     def __enter__(self) -> ConnectServer:
-        with socket.create_server((_LOOPBACK, 0)) as free:
-            port = free.getsockname()[1]
+        self._ports = HeldPorts(_LOOPBACK)
+        port = self._ports.take()
         self.remote = f"sc://{_LOOPBACK}:{port}"
         settings = {
             "spark.connect.grpc.binding.address": _LOOPBACK,
@@ -142,6 +143,7 @@ class ConnectServer:
             wait_until(listens, _START_SECONDS, what=f"a Spark Connect server on port {port}; see {log}")
         except BaseException:
             process.kill(self._process)
+            self._ports.release()
             raise
         return self
 
@@ -149,6 +151,7 @@ class ConnectServer:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         process.terminate(self._process, 10)
+        self._ports.release()
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -36,8 +36,9 @@ class WorkDir:
 
     def remove(self) -> None:
         """Remove the directory with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
+        with exclusive("work-dirs"):  # so that nobody's sweep meets half a directory
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._lock.close()
 
 
 def sweep(base: Path) -> None:

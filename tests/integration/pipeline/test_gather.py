@@ -111,7 +111,7 @@ def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
     cluster.brokers[frozen].freeze()
     try:
         began = time.monotonic()
-        rows = gather(spark, reference, found.brokers, found.offline, _DURATION_MS).to_pylist()
+        rows = gather(spark, reference, found.brokers, found.offline, 25_000).to_pylist()
         took = time.monotonic() - began
     finally:
         cluster.brokers[frozen].thaw()
@@ -119,7 +119,7 @@ def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
     [other] = {1, 2, 3} - {frozen, offline.replicas[0]}
     assert causes[frozen] == {"hung"}
     assert causes[other] == {None}
-    assert took <= _DURATION_MS / 1000 * 1.1
+    assert took <= 27.5
 
 
 def test_no_secret_is_in_spark_s_conf_or_event_log(

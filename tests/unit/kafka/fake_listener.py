@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -110,21 +110,25 @@ def greet_and_fall_silent(connection: socket.socket) -> None:
 
 
 def answer_as_broker(
-    cluster_id: str = "well", *, delay_s: float = 0.0, change: Callable[[bytes], bytes | None] = lambda answer: answer
+    cluster_id: str = "well",
+    *,
+    times: int | None = None,
+    before: Callable[[], object] = lambda: None,
+    change: Callable[[bytes], bytes | None] = lambda answer: answer,
 ) -> Behaviour:
-    """Answers ApiVersions and DescribeCluster, the latter after ``delay_s``.
+    """Answers ApiVersions and DescribeCluster, the latter after ``before`` returned.
 
-    ``change`` may alter the bytes of that answer, frame length included; where it returns None the connection is
-    closed without one.
+    ``change`` may alter the bytes of that answer, frame length included; where it returns None, and after so many
+    ``times``, the connection is closed.
     """
 
     def serve(connection: socket.socket) -> None:
         _greet(connection)
-        while True:
+        for _time in itertools.count() if times is None else range(times):
             message = DescribeClusterResponse
             described = message(error_code=0, error_message=None, cluster_id=cluster_id, controller_id=1, brokers=[])
             whole = _answer(_read_request(connection), described)
-            time.sleep(delay_s)
+            before()
             answer = change(whole)
             if answer is None:
                 return

@@ -67,7 +67,7 @@ def test_every_broker_is_found_to_be_in_a_state_with_its_cause() -> None:
     with ExitStack() as stack:
         addresses = {key: stack.enter_context(listening(each)).address for key, each in behaviours.items()}
         addresses[5] = closed_port()
-        settings = ConnectionSettings(bootstrap_servers=(addresses[1],), request_timeout_ms=400)
+        settings = ConnectionSettings(bootstrap_servers=(addresses[1],), request_timeout_ms=2000)
         wire = stack.enter_context(Wire(settings))
         cluster = Cluster("abc", tuple(Registration(key, addresses[key], None, key == 2) for key in sorted(addresses)))
         brokers = look_at_brokers(wire, cluster, frozenset({1, 3, 9}))

@@ -51,7 +51,7 @@ class FakeBrokers:
     hung: frozenset[int] = frozenset()
     """They are silent until the deadline, as a frozen broker is."""
     deaf_to_deadline: frozenset[int] = frozenset()
-    """They keep their asker two seconds past the deadline."""
+    """They keep their asker far past the deadline."""
     broken: Mapping[int, str] = field(default_factory=dict)
     """Asking them raises this."""
     forgetful: frozenset[int] = frozenset()
@@ -65,7 +65,7 @@ class FakeBrokers:
         self._perhaps_die()
         broker_id = broker.broker_id
         if broker_id in self.deaf_to_deadline:
-            time.sleep(deadline - time.monotonic() + 2)
+            time.sleep(deadline - time.monotonic() + 30)
         if broker_id in self.hung:
             time.sleep(deadline - time.monotonic())
             return [ReplicaLog(each.topic, each.partition, broker_id, cause=Cause.HUNG) for each in partitions]

@@ -106,18 +106,18 @@ def test_hung_brokers_are_named_by_the_deadline_and_a_tenth_however_many(spark: 
     partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
     ask = FakeBrokers(hung=frozenset(ids) - {1})
     started = time.monotonic()
-    table = gather(spark, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, 10_000, ask=ask)
+    table = gather(spark, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, 20_000, ask=ask)
     took = time.monotonic() - started
     assert causes(table) == {1: {None}} | {broker_id: {"hung"} for broker_id in ids if broker_id != 1}
-    assert 10.0 <= took <= 11.0
+    assert 20.0 <= took <= 22.0
 
 
 def test_an_asker_that_overruns_the_deadline_is_given_up(spark: SparkSession) -> None:
     ask = FakeBrokers(deaf_to_deadline=frozenset({2}))
     started = time.monotonic()
-    table = gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 3_000, ask=ask)
+    table = gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask)
     assert causes(table) == {1: {None}, 2: {"hung"}, 3: {None}}
-    assert time.monotonic() - started < 4.5
+    assert time.monotonic() - started <= 11.0
 
 
 def test_a_lost_task_is_run_again_and_tells_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:

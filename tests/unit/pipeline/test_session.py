@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from lab.waiting import wait_until
 
 # A process of its own: PySpark has one session a process, and the other tests use this one's.
 ONE_SESSION = """
@@ -53,11 +54,16 @@ def processes_with(marker: str) -> list[str]:
     return found
 
 
+def assert_all_end(environment: dict[str, str]) -> None:
+    """The JVM is waited for by us, and Spark's Python workers by nobody: they end by themselves, at once."""
+    wait_until(lambda: not processes_with(environment["TMPDIR"]), 10, what="all processes of the session end")
+
+
 def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, str]) -> None:
     ran = run("with spark_session() as spark: rehearse(spark)", environment)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
-    assert processes_with(environment["TMPDIR"]) == []
+    assert_all_end(environment)
 
 
 def test_a_jvm_that_dies_is_told_in_words(environment: dict[str, str]) -> None:
@@ -74,7 +80,7 @@ except Exception as error:
     ran = run(program, environment)
     assert ran.stdout.startswith("SparkUnavailableError Spark's JVM was lost: killed, perhaps for want of memory.")
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
-    assert processes_with(environment["TMPDIR"]) == []
+    assert_all_end(environment)
 
 
 def test_a_jvm_that_cannot_start_is_told_in_its_words(environment: dict[str, str]) -> None:
@@ -100,7 +106,7 @@ except Exception as error:
     ran = run(program, environment)
     assert ran.stdout.startswith("SparkUnavailableError Spark did not start: ")
     assert "Could not parse Master URL: 'spark:/typo'" in ran.stdout
-    assert processes_with(environment["TMPDIR"]) == []
+    assert_all_end(environment)
 
 
 def test_without_java_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
