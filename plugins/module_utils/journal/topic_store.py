@@ -32,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_configs import librdkafka_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
     from confluent_kafka import KafkaError, KafkaException, Producer
@@ -155,7 +156,7 @@ class TopicStore:
 
     def _taken_over(self) -> HeldError:
         holder = None
-        with suppress(JournalError):
+        with suppress(KafkaOpsError):
             holder = _holder(self._read() or {})
         return HeldError(
             f"another run took over what is remembered in topic {self._topic}: {holder or 'it has ended since'}; "

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
@@ -20,6 +21,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
     from kafka.protocol.consumer import OffsetFetchRequest
 
 _GROUPS_PER_REQUEST = 100
+_LOOK_EVERY_S = 0.2
 _SEVERAL_GROUPS = 8
 _BY_TOPIC_NAME = 9
 
@@ -27,9 +29,16 @@ _BY_TOPIC_NAME = 9
 def coordinated_groups(wire: Wire, address: Address) -> list[str]:
     """The groups that this broker coordinates and that our principal may see.
 
+    A coordinator that has just been elected is loading its groups: it is asked again for at most a request's limit.
+
     Raises BrokerCallError or RequestRefusedError.
     """
-    response = wire.call(address, ListGroupsRequest())
+    deadline = time.monotonic() + wire.settings.request_timeout_ms / 1000
+    while True:
+        response = wire.call(address, ListGroupsRequest())
+        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or time.monotonic() >= deadline:
+            break
+        time.sleep(_LOOK_EVERY_S)
     if response.error_code:
         raise error_codes.refusal("ListGroups", response.error_code)
     return sorted(each.group_id for each in response.groups)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
@@ -159,7 +160,8 @@ class _Probe:
         return answer.logs
 
     def _limit_ms(self) -> int:
-        left_ms = int((self.deadline - time.monotonic()) * 1000)
+        # Rounded up, so that a call cut short by the deadline ends after it and not just before.
+        left_ms = ceil((self.deadline - time.monotonic()) * 1000)
         return max(1, min(self.settings.request_timeout_ms, left_ms))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:

@@ -100,8 +100,7 @@ class ReplicaMaker:
                     f"start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
                 )
             self._lead_as_before(change)
-            if undoing is Undoing.WOULD_RESTORE:
-                undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
+            undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
         if undoing is not Undoing.FAILED:
             self.journal.end(change, undoing.value)
         return undoing, reason
