@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +20,13 @@ from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
+from kafka.protocol.api_key import ApiKey
 
 from lab import jars, settings, versions
 from lab.cluster import Cluster
 from lab.playbook import PROJECT
 from lab.ports import HeldPorts
+from lab.request import Request
 from lab.waiting import wait_until
 from lab.work_dir import WorkDir, default_base
 
@@ -63,7 +66,7 @@ METHOD doWork
 AT ENTRY
 BIND switch:java.io.File = new java.io.File(java.lang.System.getProperty("lab.switch") + ".hang")
 IF switch.exists()
-DO waitFor("hang", 3600000)
+DO traceln("hung by the lab"); waitFor("hang", 3600000)
 ENDRULE
 
 RULE wake
@@ -151,10 +154,11 @@ class CleanerCluster:
     def kill_threads(self, broker: int) -> None:
         """End every cleaner thread of a broker by an error in its loop. Threads that are started later live."""
         self._until_logged(broker, ".kill", "killed by the lab")
+        self._switch(broker, ".kill").unlink()
 
     def hang_threads(self, broker: int) -> None:
         """Make every cleaner thread of a broker hang. To shut it down takes until it is let go."""
-        self._switch(broker, ".hang").touch()
+        self._until_logged(broker, ".hang", "hung by the lab")
 
     def let_go(self, broker: int) -> None:
         """Threads that hang go on with the next look at the metrics, and those that are started from now on run."""
@@ -188,7 +192,10 @@ class CleanerCluster:
 
     def size(self, topic: str, broker: int) -> int:
         """Bytes in the segments of partition 0 on a broker's disk."""
-        return sum(path.stat().st_size for path in self.segments(topic, broker))
+        while True:
+            # A cleaner may replace a segment between the listing and the look at it.
+            with suppress(FileNotFoundError):
+                return sum(path.stat().st_size for path in self.segments(topic, broker))
 
     def damage(self, topic: str, broker: int) -> None:
         """Write nonsense over the header of the second batch in partition 0's oldest segment, or else of the first."""
@@ -198,6 +205,29 @@ class CleanerCluster:
             second = 12 + length
             file.seek((second if second < oldest.stat().st_size else 0) + 8)
             file.write(struct.pack(">iib", 3, 0, 0x7F))
+
+    def assert_in_sync(self, topic: str, replicas: Sequence[int], leader: int | None = None) -> None:
+        """See partition 0 in this order, with every replica in sync before long, and led as given."""
+
+        def in_sync() -> bool:
+            state = self.cluster.client.describe(topic)[0]
+            return sorted(state.isr) == sorted(state.replicas)
+
+        wait_until(in_sync, 60, what=f"all replicas of {topic} are in sync")
+        state = self.cluster.client.describe(topic)[0]
+        assert (*state.replicas,) == (*replicas,), state
+        assert leader in (None, state.leader), state
+
+    def drops(self, broker: int) -> list[Request]:
+        """The requests that the proxy saw for a replica list of two, without the broker."""
+        return [
+            request
+            for request in self.cluster.proxy.write_requests()
+            if request.api_key == ApiKey.AlterPartitionReassignments
+            for topic in request.decode().topics
+            for partition in topic.partitions
+            if partition.replicas and len(partition.replicas) == 2 and broker not in partition.replicas
+        ]
 
     def damaged(
         self, topic: str, replicas: Sequence[int], *brokers: int, config: Mapping[str, object] | None = None
@@ -258,7 +288,6 @@ class CleanerCluster:
         before = log.read_bytes().count(text.encode())
         self._switch(broker, switch).touch()
         wait_until(lambda: log.read_bytes().count(text.encode()) > before, 60, what=f"broker {broker} logs {text!r}")
-        self._switch(broker, switch).unlink()
 
 
 @dataclass(frozen=True)
@@ -272,9 +301,10 @@ class CleanerOperator:
         """Start a module. Options win over ours, and None leaves one of ours out."""
         given = {
             "bootstrap_servers": [self.lab.cluster.bootstrap()],
-            "request_timeout_ms": 3000,
+            "request_timeout_ms": 15_000,
             "metrics_source": "prometheus",
             "metrics_url": self.lab.prometheus_url,
+            "metrics_timeout_ms": 30_000,
             "suspect_bytes": 500_000,
             **({} if module == "log_cleaner_info" else {"journal_dir": str(self.journal_dir)}),
             **options,

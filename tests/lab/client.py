@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, ElectionType, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -118,7 +118,7 @@ class Client:
         """Return the values of all committed records of a partition, in order. The partition must have a leader."""
         consumer = Consumer({**self._config(), "group.id": "lab", "enable.auto.commit": "false"})
         try:
-            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), self._timeout)
+            low, high = self._watermarks(consumer, TopicPartition(topic, partition))
             consumer.assign([TopicPartition(topic, partition, low)])
             values: list[str] = []
             while consumer.position([TopicPartition(topic, partition)])[0].offset < high and low < high:
@@ -130,6 +130,23 @@ class Client:
             return values
         finally:
             consumer.close()
+
+    def log_ends_of_leaders(self, consumer: Consumer, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the log end offsets that a consumer is told, which are those of the leaders."""
+        return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
+
+    def _watermarks(self, consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
+        """A broker that has just been elected needs a moment to know."""
+
+        def ask() -> list[tuple[int, int]]:
+            try:
+                return [consumer.get_watermark_offsets(partition, self._timeout)]
+            except KafkaException as fault:
+                if fault.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+                    return []
+                raise
+
+        return wait_until(ask, self._timeout, what=f"the leader of {partition} tells its log end offset")[0]
 
     def describe(self, topic: str, *, broker: int | None = None) -> dict[int, PartitionState]:
         """Return every partition's state as one broker sees it, by default the first live one."""

@@ -38,6 +38,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leade
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Wish
 from lab import settings as node_settings
+from lab.client import PartitionState
 from lab.cluster import Cluster
 from lab.waiting import wait_until
 
@@ -51,7 +52,7 @@ class Operator:
 
     cluster: Cluster
     journal_dir: Path
-    request_timeout_ms: int = 2000
+    request_timeout_ms: int = 5000
 
     @property
     def settings(self) -> ConnectionSettings:
@@ -132,13 +133,23 @@ def outcome(result: LeadershipResult, topic: str, partition: int = 0) -> OrderOu
 
 
 def orders(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
-    """The replica order of every partition, as a broker sees it."""
-    return {partition: state.replicas for partition, state in cluster.client.describe(topic).items()}
+    """The replica order of every partition, once all brokers see the same."""
+    return {partition: state.replicas for partition, state in _agreed(cluster, topic).items()}
 
 
 def leaders(cluster: Cluster, topic: str) -> dict[int, int | None]:
-    """The leader of every partition, as a broker sees it."""
-    return {partition: state.leader for partition, state in cluster.client.describe(topic).items()}
+    """The leader of every partition, once all brokers see the same."""
+    return {partition: state.leader for partition, state in _agreed(cluster, topic).items()}
+
+
+def _agreed(cluster: Cluster, topic: str) -> dict[int, PartitionState]:
+    """The code under test may have looked through another broker than we, and one of the two may lag."""
+
+    def agreed() -> list[dict[int, PartitionState]]:
+        views = [cluster.client.describe(topic, broker=each.node_id) for each in cluster.live_brokers]
+        return views if all(view == views[0] for view in views) else []
+
+    return wait_until(agreed, _TIMEOUT_S, what=f"all brokers see the same of {topic}")[0]
 
 
 def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]], *, wait: bool = True) -> None:

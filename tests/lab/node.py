@@ -106,9 +106,12 @@ class Node:
         raise NotImplementedError
 
     def stop(self, timeout: float = _STOP_TIMEOUT_S) -> None:
-        """Stop cleanly (SIGTERM: a broker's controlled shutdown) and wait for the exit; SIGKILL after ``timeout`` s."""
-        if self._process is not None:
-            process.terminate(self._process, timeout)
+        """Stop cleanly (SIGTERM: a broker's controlled shutdown) and wait for the exit; SIGKILL after ``timeout`` s.
+
+        Raises NodeError when it took that.
+        """
+        if self._process is not None and not process.terminate(self._process, timeout):
+            raise NodeError(f"{self!r} did not stop within {timeout:g} s:\n{process.tail(self.log_path)}")
 
     def kill(self) -> None:
         """SIGKILL, and wait for the exit. Does not wait for the controller to notice."""
@@ -186,9 +189,11 @@ class Broker(Node):
         super().start(wait=wait)
 
     def stop(self, timeout: float = _STOP_TIMEOUT_S) -> None:
-        """Stop by a controlled shutdown and wait for the exit; SIGKILL after ``timeout`` s."""
-        super().stop(timeout)
-        self._close_proxies()
+        """Stop by a controlled shutdown and wait for the exit; SIGKILL after ``timeout`` s, and NodeError."""
+        try:
+            super().stop(timeout)
+        finally:
+            self._close_proxies()
 
     def kill(self) -> None:
         """SIGKILL, and wait for the exit. Does not wait for the controller to notice."""

@@ -75,7 +75,8 @@ def signal_tree(pid: int, number: signal.Signals, *, only: str = "") -> None:
 
     Ansible puts its workers and modules into sessions of their own, where no process group reaches them.
     """
-    for member in [*_descendants(pid), pid]:
+    # The first of them first: Ansible ends by itself, and in other words, when it sees a worker dead.
+    for member in [pid, *_descendants(pid)]:
         with suppress(ProcessLookupError, FileNotFoundError):
             if only in Path(f"/proc/{member}/cmdline").read_bytes().decode(errors="replace"):
                 os.kill(member, number)

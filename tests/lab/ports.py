@@ -27,6 +27,10 @@ class HeldPorts:
     def take_port(self, port: int) -> int:
         """Reserve a certain port, or with 0 a free one. Raises OSError when it is taken."""
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        if port:
+            with socket.socket(family, socket.SOCK_STREAM) as stranger:
+                # Without SO_REUSEADDR, since with it we would share a port that another process holds as we do.
+                stranger.bind((self._host, port))
         held = socket.socket(family, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -67,14 +67,16 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def terminate(process: subprocess.Popen[bytes], timeout: float) -> None:
-    """SIGTERM the process and wait; SIGKILL it when it is still there after ``timeout`` seconds."""
+def terminate(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    """SIGTERM the process and wait; SIGKILL it when it is still there after ``timeout`` seconds, and say False."""
     process.send_signal(signal.SIGCONT)
     process.terminate()
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
         kill(process)
+        return False
+    return True
 
 
 def tail(path: Path, lines: int = 40) -> str:

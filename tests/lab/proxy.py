@@ -11,6 +11,7 @@ must not add faults of its own.
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -21,6 +22,7 @@ from types import TracebackType
 
 from lab.faults import DisconnectError, Fault, framed
 from lab.request import Request
+from lab.waiting import wait_until
 from lab.wire import read_exactly
 
 _PASS = Fault()
@@ -70,6 +72,7 @@ class Proxy:
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
+        self.listeners: list[ProxyListener] = []
         self._requests: list[Request] = []
         self._lock = threading.Lock()
 
@@ -88,6 +91,12 @@ class Proxy:
         """End all faults and forget all requests."""
         self.rules = []
         self._requests.clear()
+
+    def clear_once_idle(self) -> None:
+        """End all faults, and forget all requests once every client is gone, so that none of theirs is on its way."""
+        self.rules = []
+        wait_until(lambda: all(each.is_idle for each in self.listeners), what="earlier clients are gone")
+        self.clear()
 
     def requests(self) -> list[Request]:
         """Return every request since the start or ``clear()``, in order of arrival."""
@@ -117,6 +126,7 @@ class ProxyListener:
         self._lock = threading.Lock()
         self._listening: socket.socket | None = None
         self._connections: set[_Connection] = set()
+        proxy.listeners.append(self)
 
     @property
     def port(self) -> int:
@@ -125,15 +135,16 @@ class ProxyListener:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no client is connected, so that nothing is on its way any more."""
+        """Whether no client is connected, or about to be."""
         with self._lock:
-            return not self._connections
+            return not self._connections and not (self._listening and _is_readable(self._listening, 0))
 
     def open(self) -> None:
         """Accept connections."""
         if self._listening is None:
             family = socket.AF_INET6 if ":" in self._listen[0] else socket.AF_INET
             self._listening = socket.create_server(self._listen, family=family)
+            self._listening.setblocking(False)
             _start(self._accept, self._listening)
 
     def close(self) -> None:
@@ -148,16 +159,16 @@ class ProxyListener:
             connection.shut()
 
     def _accept(self, listening: socket.socket) -> None:
-        while True:
-            try:
-                client, _address = listening.accept()
-            except OSError:
-                return  # closed
-            connection = _Connection(self, client)
-            with self._lock:
+        while _is_readable(listening):
+            with self._lock:  # so that a connection waits to be accepted or is ours, at any time
                 if self._listening is not listening:
-                    client.close()
                     return
+                try:
+                    client, _address = listening.accept()
+                except BlockingIOError:
+                    continue  # gone again
+                client.setblocking(True)
+                connection = _Connection(self, client)
                 self._connections.add(connection)
             _start(self._serve, connection)
 
@@ -230,6 +241,16 @@ def _start(target: Callable[..., None], *args: object) -> threading.Thread:
     thread = threading.Thread(target=target, args=args, name="lab-proxy", daemon=True)
     thread.start()
     return thread
+
+
+def _is_readable(listening: socket.socket, timeout_ms: int | None = None) -> bool:
+    """Whether a connection waits to be accepted, or the socket is closed."""
+    poll = select.poll()
+    try:
+        poll.register(listening, select.POLLIN)
+    except ValueError:
+        return True  # closed
+    return bool(poll.poll(timeout_ms))
 
 
 def _shut(connection: socket.socket) -> None:

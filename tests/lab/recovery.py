@@ -39,7 +39,7 @@ class Recovery:
         self.runs += 1
         return {
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
-            "kafka_request_timeout_ms": 3000,
+            "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
             "unclean_recovery_report_file": str(self.report_path),
             "unclean_recovery_journal_dir": str(self.directory / "journal"),

@@ -61,7 +61,7 @@ def diverged(
     for broker in (shorter, longer):
         cluster.brokers[broker].thaw()
     for broker in (shorter, longer):
-        _wait_offline(cluster, topic, seen_by=broker)
+        _wait_offline(cluster, topic, away={dead}, seen_by=broker)
     return Offline(topic, offline, tuple(replicas), longer, {shorter: common, longer: common + records[1]})
 
 
@@ -90,7 +90,7 @@ def longer_log_of_older_epoch(
     _wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
     cluster.brokers[newer].thaw()
-    _wait_offline(cluster, topic, seen_by=newer)
+    _wait_offline(cluster, topic, away={dead, older}, seen_by=newer)
     cluster.client.elect_unclean(topic, offline)
     _wait_isr(cluster, topic, {newer}, seen_by=newer)
     _write(cluster, topic, offline, records[2], "newer", holders=(newer,))
@@ -101,9 +101,11 @@ def longer_log_of_older_epoch(
     _wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
     # The older one catches up with the controller while nobody could teach it the newer epoch's records.
+    cluster.brokers[older].thaw()
+    _wait_offline(cluster, topic, away={dead, newer}, seen_by=older)
+    cluster.brokers[newer].thaw()
     for broker in (older, newer):
-        cluster.brokers[broker].thaw()
-        _wait_offline(cluster, topic, seen_by=broker)
+        _wait_offline(cluster, topic, away={dead}, seen_by=broker)
     return Offline(topic, offline, tuple(replicas), newer, {older: common + records[1], newer: common + records[2]})
 
 
@@ -141,10 +143,12 @@ def _wait_isr(cluster: Cluster, topic: str, isr: set[int], *, seen_by: int) -> N
     wait_until(reached, _TIMEOUT_S, what=f"ISR of {topic} is {sorted(isr)}, seen by broker {seen_by}", interval=0.2)
 
 
-def _wait_offline(cluster: Cluster, topic: str, *, seen_by: int) -> None:
-    """Wait until no partition has a leader."""
+def _wait_offline(cluster: Cluster, topic: str, *, away: set[int], seen_by: int) -> None:
+    """Wait until no partition has a leader, and just these replicas are fenced."""
 
     def reached() -> bool:
-        return all(state.leader is None for state in cluster.client.describe(topic, broker=seen_by).values())
+        states = cluster.client.describe(topic, broker=seen_by).values()
+        return all(state.leader is None and set(state.offline_replicas) == away for state in states)
 
-    wait_until(reached, _TIMEOUT_S, what=f"{topic} is offline, seen by broker {seen_by}", interval=0.2)
+    what = f"{topic} is offline with only {sorted(away)} away, seen by broker {seen_by}"
+    wait_until(reached, _TIMEOUT_S, what=what, interval=0.2)

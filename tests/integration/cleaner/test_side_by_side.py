@@ -9,34 +9,14 @@ from __future__ import annotations
 import signal
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
 from lab.cleaner import CleanerCluster, CleanerOperator
 from lab.faults import After
-from lab.request import Request
 from lab.waiting import wait_until
 
 pytestmark = pytest.mark.on_any_version
-
-_ALTER_PARTITION_REASSIGNMENTS = 45
-_ALL = [1, 2, 3]
-
-
-def _drops(lab: CleanerCluster, broker: int) -> list[Request]:
-    """Requests for a replica list of two, without the broker."""
-    return [
-        request
-        for request in lab.cluster.proxy.write_requests()
-        if request.api_key == _ALTER_PARTITION_REASSIGNMENTS
-        for topic in request.decode().topics
-        for partition in topic.partitions
-        if partition.replicas and len(partition.replicas) == 2 and broker not in partition.replicas
-    ]
-
-
-def _assert_as_before(lab: CleanerCluster, topic: str, order: tuple[int, ...]) -> None:
-    state = lab.cluster.client.describe(topic)[0]
-    assert (state.replicas, sorted(state.isr)) == (order, _ALL)
 
 
 def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, operator: CleanerOperator) -> None:
@@ -50,7 +30,7 @@ def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, oper
         ("third", 2, "repaired"),
     ], told
     for topic, order in orders.items():
-        _assert_as_before(lab, topic, order)
+        lab.assert_in_sync(topic, order)
     assert set(operator.diagnoses().values()) <= {"healthy", "idle"}
 
 
@@ -63,15 +43,15 @@ def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
     lab.hang_threads(3)
     lab.cluster.proxy.clear()
     process = operator.start("log_cleaner_repair", brokers=[3])
-    wait_until(lambda: _drops(lab, 3), 60, what="a replica is dropped")
+    wait_until(lambda: lab.drops(3), 60, what="a replica is dropped")
     process.send_signal(signal.SIGTERM)
     told = operator.results(process)
     lab.let_go(3)
     assert sorted(each["status"] for each in told["outcomes"]) == ["failed", "stopped"], told
     assert "the run was asked to stop; restored" in told["msg"]
-    assert len(_drops(lab, 3)) == 1
-    _assert_as_before(lab, "begun", (1, 2, 3))
-    _assert_as_before(lab, "waiting", (2, 1, 3))
+    assert len(lab.drops(3)) == 1
+    lab.assert_in_sync("begun", (1, 2, 3))
+    lab.assert_in_sync("waiting", (2, 1, 3))
     assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
     wait_until(lambda: operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}, 60, what="the marks are told")
     again = operator.run("log_cleaner_repair", brokers=[3], force=True)
@@ -87,11 +67,11 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
 
     def kill_its_broker() -> None:
         """Once the damaged copy is gone: a broker that dies sooner still has it, and needs the repair."""
-        if _drops(lab, 2):
+        if lab.drops(2):
             wait_until(lambda: not lab.segments("dying", 2), what="broker 2 drops its copy")
             lab.cluster.brokers[2].kill()
 
-    lab.cluster.proxy.inject(After(kill_its_broker), api_key=_ALTER_PARTITION_REASSIGNMENTS)
+    lab.cluster.proxy.inject(After(kill_its_broker), api_key=ApiKey.AlterPartitionReassignments)
     told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000)
     lab.cluster.proxy.clear()
     outcomes = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
@@ -103,9 +83,9 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id)
 
     lab.cluster.brokers[2].start()
-    wait_until(lambda: sorted(lab.cluster.client.describe("dying")[0].isr) == _ALL, 60, what="broker 2 is in sync")
+    wait_until(lambda: sorted(lab.cluster.client.describe("dying")[0].isr) == [1, 2, 3], 60, what="broker 2 is in sync")
     after = operator.run("log_cleaner_repair", brokers=[2], partitions=[{"topic": "dying", "partition": 0}])
     assert {each["undoing"] for each in after["leftovers"]} <= {"restored", "already_back"}, after
     assert [each["status"] for each in after["outcomes"]] == ["not_needed"], after
     assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
-    _assert_as_before(lab, "dying", (1, 2, 3))
+    lab.assert_in_sync("dying", (1, 2, 3))

@@ -120,7 +120,7 @@ def test_a_frozen_broker_accepts_connections_and_answers_nothing(whole: Cluster)
         wire.metadata(whole.host, whole.brokers[2].ports["INTERNAL"], timeout=0.5)
     assert whole.brokers[2] not in whole.live_brokers
     whole.brokers[2].thaw()
-    assert 2 in unfenced(whole, seen_by=2)
+    wait_until(lambda: 2 in unfenced(whole, seen_by=2))
 
 
 def test_a_frozen_broker_can_be_killed(whole: Cluster) -> None:

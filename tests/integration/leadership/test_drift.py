@@ -132,7 +132,7 @@ def test_a_failed_leader_is_followed_by_an_unlisted_broker_and_all_outlives_rest
         controller.restart()
     wait_in_sync(cluster, topic)
     assert orders(cluster, topic) == {0: (1, 3, 2), 1: (1, 3, 2)}
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     assert not operator.list(2).is_changed
     assert cluster.proxy.write_requests() == []
     operator.restore()

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import (
     cluster_default,
     write_cluster_default,
@@ -21,14 +23,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leade
 from lab import Cluster
 from lab.faults import Rewrite
 from lab.leadership import Operator, add_partitions, leaders, orders, outcome
+from lab.waiting import wait_until
 
 _DESCRIBE_CONFIGS = 32
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 4, 1), 3: (4, 3, 2)}
 _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1), 2: (3, 4, 1), 3: (4, 3, 2)}
 
 
-def _is_set(operator: Operator) -> bool:
-    with Wire(operator.settings) as wire:
+def _is_set(operator: Operator, *addresses: Address) -> bool:
+    """As any broker tells, or a certain one."""
+    asked = addresses or operator.settings.bootstrap_servers
+    with Wire(replace(operator.settings, bootstrap_servers=asked)) as wire:
         return cluster_default(wire, CONFIG_NAME) is not None
 
 
@@ -36,7 +41,7 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     cluster.client.create_topic("plain", _ORIGINAL)
     led = leaders(cluster, "plain")
 
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     foreseen = operator.run(Change.PRESENT, 1, check_mode=True)
     assert foreseen.is_changed
     assert outcome(foreseen, "plain").replicas_after == (2, 3, 1)
@@ -50,7 +55,7 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     assert outcome(done, "plain").status is OrderStatus.REORDERED
     assert outcome(done, "plain", 2).status is OrderStatus.IN_ORDER
 
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     assert not operator.list(1).is_changed
     assert not operator.list().is_changed
     assert cluster.proxy.write_requests() == []
@@ -61,7 +66,7 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     assert not _is_set(operator)
     assert leaders(cluster, "plain") == led
 
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     assert not operator.take_off(1).is_changed
     assert cluster.proxy.write_requests() == []
 
@@ -133,6 +138,8 @@ def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, opera
     operator.list(3)
     with Wire(operator.settings) as wire:
         write_cluster_default(wire, operator.settings.bootstrap_servers[0], CONFIG_NAME, None)
+    brokers = operator.settings.bootstrap_servers
+    wait_until(lambda: not any(_is_set(operator, each) for each in brokers), what="every broker knows that it is gone")
     result = operator.list()
     assert "somebody has deleted it" in result.warnings[0]
     assert _is_set(operator)

@@ -36,7 +36,7 @@ class Shift:
         path = self.directory / f"report-{len(list(self.directory.glob('report-*')))}.json"
         given = {
             "kafka_bootstrap_servers": self.operator.cluster.bootstrap(),
-            "kafka_request_timeout_ms": 2000,
+            "kafka_request_timeout_ms": 5000,
             "leadership_drain_elect_preferred": True,
             "leadership_drain_report_file": str(path),
             "leadership_drain_journal_dir": str(self.operator.journal_dir),
@@ -59,7 +59,7 @@ def shift(operator: Operator, tmp_path: Path) -> Shift:
 
 def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     cluster.client.create_topic("drained", _ORIGINAL)
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     check = shift.run(_DRAIN, "--check", "--diff", leadership_drain_brokers=[1])
     assert check.returncode == 0, check.output
     assert cluster.proxy.write_requests() == []
@@ -74,7 +74,7 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     assert shift.statuses("orders", "drained") == ["reordered", "reordered", "reordered", "in_order"]
     assert shift.statuses("leaders", "drained") == ["moved", "moved"]
 
-    cluster.proxy.clear()
+    cluster.proxy.clear_once_idle()
     again = shift.run(_DRAIN, leadership_drain_brokers=[1])
     assert (again.returncode, again.counts["changed"]) == (0, 0), again.output
     assert cluster.proxy.write_requests() == []

@@ -122,7 +122,12 @@ def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: s
             seen = static.look()
             assert Kind.EPOCH_AHEAD not in kinds(seen)
         else:
-            seen, finding = static.wait_for(Kind.EPOCH_AHEAD, lost)
+            seen = static.look_until(
+                lambda seen: found(seen, Kind.EPOCH_AHEAD, lost) and found(seen, Kind.VOTER_NOT_FETCHING, lost),
+                "the lost one is ahead, and known not to fetch",
+            )
+            finding = found(seen, Kind.EPOCH_AHEAD, lost)
+            assert finding is not None
             assert finding.evidence["epoch"] > finding.evidence["leader_epoch"]
             assert found(seen, Kind.PRE_VOTE_MISSING, lost)
         cut_off = found(seen, Kind.VOTER_NOT_FETCHING, lost)
@@ -131,8 +136,8 @@ def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: s
         assert "network" in cut_off.remedy
         assert seen.leader_epoch == before.leader_epoch
         with ThreadPoolExecutor(max_workers=1) as executor:
-            watching = executor.submit(static.look, window_ms=4000)
-            time.sleep(1.0)
+            watching = executor.submit(static.look, window_ms=10_000)
+            time.sleep(2.0)  # its first look is over
             static.cluster.proxy.clear()
             watched = watching.result()
     churn = found(watched, Kind.EPOCH_CHURN, lost)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.raft_voters import remove_voter
@@ -24,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quoru
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind
 from integration.quorum.watched import Quorum, found
+from lab.faults import Before
 from lab.playbook import run_playbook
 
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
@@ -135,9 +137,11 @@ def test_a_removed_voter_that_adds_itself_again(dynamic: Quorum) -> None:
     if asked.auto_join:
         with pytest.raises(VoterRefusedError, match="KAFKA-19850"):
             _planned(dynamic, Membership.ABSENT, Voter(node_id, None), controllers=True)
-    with ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire:
-        watching = executor.submit(dynamic.look, window_ms=8000)
-        time.sleep(1.0)
+    # So that some look finds it removed, whenever its own timer makes it add itself.
+    late = dynamic.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
+    with ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire, late:
+        watching = executor.submit(dynamic.look, window_ms=10_000)
+        time.sleep(2.0)  # its first look is over
         (broker,) = parse_addresses(dynamic.cluster.bootstrap())
         assert seen.cluster_id is not None
         remove_voter(wire, broker, seen.cluster_id, Voter(node_id, voter.directory_id))

@@ -41,12 +41,15 @@ def _heal(cluster: Cluster) -> None:
             broker.thaw()
         if not broker.running:
             broker.start()
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)})
-
-    def topics() -> list[str]:
-        return list(admin.list_topics(timeout=10).topics)
-
-    if topics():
-        for deleted in admin.delete_topics(topics()).values():
+    bootstrap = cluster.bootstrap(settings.INTERNAL)
+    if left := _topics(bootstrap):
+        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        for deleted in admin.delete_topics(left).values():
             deleted.result()
-    wait_until(lambda: not topics(), 30, what="the topics of earlier tests are gone")
+    every_broker = [f"{each.host}:{each.ports[settings.INTERNAL]}" for each in cluster.brokers.values()]
+    wait_until(lambda: not any(map(_topics, every_broker)), 60, what="every broker has forgotten earlier tests' topics")
+
+
+def _topics(bootstrap: str) -> list[str]:
+    """The topics that a broker knows."""
+    return list(AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=30).topics)

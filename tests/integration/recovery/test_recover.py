@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pytest
 from kafka.protocol.api_key import ApiKey
 
 from lab import Cluster, scenarios, wait_until
@@ -16,6 +17,7 @@ from lab.recovery import Recovery
 _NO_WRITES: list[object] = []
 
 
+@pytest.mark.timeout(600)
 def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
     """ISR killed with -9, offline, recovered onto a non-ISR replica: the one that holds the most, not the first."""
     offline = scenarios.diverged(cluster, "kip", partitions=3, config={"unclean.leader.election.enable": "false"})
@@ -90,7 +92,7 @@ def test_a_frozen_broker_is_named_and_the_rest_goes_on(cluster: Cluster, recover
     # tells nobody its address.
     freeze = Before(cluster.brokers[shorter].freeze)
     with cluster.proxy.inject(freeze, broker=shorter, api_key=ApiKey.ListOffsets):
-        run = recovery.recover(unclean_recovery_duration_ms=12000)
+        run = recovery.recover(unclean_recovery_duration_ms=12000, kafka_request_timeout_ms=3000)
     cluster.brokers[shorter].thaw()
     assert run.returncode == 0, run.output
     states = {each["brokerId"]: each["state"] for each in recovery.report["brokers"]}

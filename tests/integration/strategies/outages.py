@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from lab import Cluster, settings, wait_until
 from lab.client import PartitionState
@@ -164,7 +164,7 @@ def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dic
         {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "oracle", "enable.auto.commit": "false"}
     )
     try:
-        ends = {number: _log_end(consumer, topic, number) for number in partitions}
+        ends = cluster.client.log_ends_of_leaders(consumer, topic, partitions)
         consumer.assign([TopicPartition(topic, number, 0) for number in ends])
         values: dict[int, list[str]] = {number: [] for number in ends}
 
@@ -181,20 +181,6 @@ def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dic
         return values
     finally:
         consumer.close()
-
-
-def _log_end(consumer: Consumer, topic: str, partition: int) -> int:
-    """A broker that has just been elected needs a moment to know."""
-
-    def ask() -> tuple[int, int] | None:
-        try:
-            return consumer.get_watermark_offsets(TopicPartition(topic, partition), _TIMEOUT_S)
-        except KafkaException as fault:
-            if fault.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
-                return None
-            raise
-
-    return wait_until(ask, _TIMEOUT_S, what=f"{topic}-{partition} tells its log end offset")[1]
 
 
 def wait_offline(cluster: Cluster, topics: Sequence[str], *, seen_by: int, away: Collection[int] = ()) -> None:

@@ -155,7 +155,7 @@ def _ask_for_elections(turmoil: Turmoil, before: States, rng: random.Random, sco
         if preferred:
             elect(wire, turmoil.address(asked), PREFERRED, preferred)
         reorder(wire, turmoil.address(asked), orders)
-    after = turmoil.states()
+    after = turmoil.states(orders)
     for partition, state in before.items():
         event = "unclean" if partition in unclean else "preferred" if partition in preferred else "other"
         order = orders.get(partition, state.replicas)

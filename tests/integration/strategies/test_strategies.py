@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.policies import PolicyError, PolicyOptions
@@ -15,10 +17,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_o
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
 from integration.strategies.on_call import OnCall
-from lab import Cluster, scenarios, wait_until
+from lab import Cluster, jars, scenarios, versions, wait_until
 from lab.client import PartitionState
 
 _COMMON, _LONGER, _LOST = 10, 5, 1
+_UNFENCE_LATE = """
+RULE stay fenced long after the registration
+CLASS BrokerLifecycleManager
+METHOD setReadyToUnfence
+AT ENTRY
+IF TRUE
+DO delay(60000)
+ENDRULE
+"""
 
 
 def test_a_dead_member_of_the_elr_is_waited_for_or_given_up(cluster: Cluster, on_call: OnCall) -> None:
@@ -79,11 +90,11 @@ def test_unclean_elections_by_the_controller_must_be_acknowledged(cluster: Clust
 def test_nobody_is_known_to_hold_everything(cluster: Cluster, on_call: OnCall) -> None:
     """Rules 4.1 to 4.3: the last leader registered again after a kill, which took it out of the ELR, and died again."""
     offline = scenarios.diverged(cluster, "nobody")
-    dead, _shorter, longer = offline.replicas
+    dead, *living = offline.replicas
     if not cluster.client.describe("nobody")[0].elr:
         assert cluster.client.describe("nobody")[0].isr == (dead,), "without ELR the ISR keeps its last member: rule 3"
         return
-    _register_and_die(cluster, "nobody", dead, seen_by=longer)
+    _register_and_die(cluster, "nobody", dead, seen_by=living)
     state = cluster.client.describe("nobody")[0]
     assert (state.leader, state.elr, state.last_known_elr) == (None, (), (dead,))
     plans = on_call.plans({each.value: {"nobody": Policy(each)} for each in Strategy}, "nobody")
@@ -92,17 +103,22 @@ def test_nobody_is_known_to_hold_everything(cluster: Cluster, on_call: OnCall) -
     (waits,) = plans["balanced"].left_alone
     assert f"balanced first compares the last known ELR: broker {dead} cannot lead now" in waits.reason
     (election,) = plans["aggressive"].elections
-    assert election.designated_leader == longer
+    assert election.designated_leader == offline.best
     assert {each.status for each in on_call.carry_out(plans["aggressive"])} == {Status.RECOVERED}
 
 
-def _register_and_die(cluster: Cluster, topic: str, broker: int, *, seen_by: int) -> None:
+def _register_and_die(cluster: Cluster, topic: str, broker: int, *, seen_by: Iterable[int]) -> None:
     """Kill the broker between its registration, when the controller empties the ELR, and its unfencing."""
 
-    def state() -> PartitionState:
-        return cluster.client.describe(topic, broker=seen_by)[0]
+    def all_see(holds: Callable[[PartitionState], bool]) -> bool:
+        return all(holds(cluster.client.describe(topic, broker=each)[0]) for each in seen_by)
 
-    cluster.brokers[broker].start(wait=False)
-    wait_until(lambda: state().elr == (), 60, what=f"broker {broker} left the ELR", interval=0.01)
-    cluster.brokers[broker].kill()
-    wait_until(lambda: broker in state().offline_replicas, 60, what=f"broker {broker} is fenced again")
+    node = cluster.brokers[broker]
+    rule = cluster.work_dir / "late.btm"
+    rule.write_text(_UNFENCE_LATE)
+    node.jvm_args.append(f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:{rule}")
+    node.start(wait=False)
+    wait_until(lambda: all_see(lambda state: state.elr == ()), 60, what=f"broker {broker} left the ELR")
+    node.kill()
+    node.jvm_args.pop()
+    wait_until(lambda: all_see(lambda state: broker in state.offline_replicas), 60, what=f"broker {broker} is fenced")

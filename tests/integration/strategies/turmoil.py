@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -21,6 +22,8 @@ from lab import Cluster, settings, wait_until
 _TIMEOUT_S = 90.0
 _BETWEEN_LEAVES_S = 1.0
 _STEADY_S = 0.3
+
+States = dict[TopicPartition, PartitionState]
 
 
 class Way(StrEnum):
@@ -40,7 +43,7 @@ class Turmoil:
     topics: tuple[str, ...]
     away: dict[int, Way] = field(default_factory=dict)
 
-    def leave(self, rng: random.Random) -> dict[TopicPartition, PartitionState]:
+    def leave(self, rng: random.Random) -> States:
         """All brokers but one leave, each in a random way, one after the other. Returns what is left of the partitions.
 
         The controller learns of them one by one, so that the last of each partition is another one than of its
@@ -54,7 +57,7 @@ class Turmoil:
             time.sleep(_BETWEEN_LEAVES_S)
         return self.states()
 
-    def come_back(self, broker: int) -> dict[TopicPartition, PartitionState]:
+    def come_back(self, broker: int) -> States:
         """Returns the partitions once the controller has done all that it does about the broker's return."""
         node = self.cluster.brokers[broker]
         if self.away.pop(broker) is Way.FROZEN:
@@ -63,15 +66,21 @@ class Turmoil:
             node.start()
         return self.states()
 
-    def states(self) -> dict[TopicPartition, PartitionState]:
-        """Every partition, once all live brokers say the same of all, know who is away, and go on saying so."""
-        seen: dict[TopicPartition, PartitionState] = {}
+    def states(self, orders: Mapping[TopicPartition, tuple[int, ...]] | None = None) -> States:
+        """Every partition, once all live brokers say the same of all, know who is away, and go on saying so.
+
+        And have these ``orders``: what was asked for last is seen last.
+        """
+        seen: States = {}
         since = time.monotonic()
+
+        def is_ordered(states: States) -> bool:
+            return all(states[each].replicas == order for each, order in (orders or {}).items())
 
         def steady() -> bool:
             nonlocal seen, since
             views = [self._view(each.node_id) for each in self.cluster.live_brokers]
-            if any(each != seen for each in views) or not self._knows_who_is_away(seen):
+            if any(each != seen for each in views) or not self._knows_who_is_away(seen) or not is_ordered(seen):
                 seen, since = views[0], time.monotonic()
                 return False
             return time.monotonic() - since >= _STEADY_S
@@ -87,11 +96,11 @@ class Turmoil:
         node = self.cluster.brokers[broker]
         return Address(node.host, node.ports[settings.INTERNAL])
 
-    def _view(self, broker: int) -> dict[TopicPartition, PartitionState]:
+    def _view(self, broker: int) -> States:
         with Wire(self.connection(broker)) as wire:
             return {each.topic_partition: each for each in describe_partitions(wire, self.topics).partitions}
 
-    def _knows_who_is_away(self, states: dict[TopicPartition, PartitionState]) -> bool:
+    def _knows_who_is_away(self, states: States) -> bool:
         return bool(states) and all(
             set(each.offline_replicas) == set(each.replicas) & self.away.keys() for each in states.values()
         )
