@@ -139,7 +139,7 @@ def test_a_removed_voter_that_adds_itself_again(dynamic: Quorum) -> None:
             _planned(dynamic, Membership.ABSENT, Voter(node_id, None), controllers=True)
     # So that some look finds it removed, whenever its own timer makes it add itself.
     late = dynamic.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
-    with ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire, late:
+    with late, ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire:
         watching = executor.submit(dynamic.look, window_ms=10_000)
         time.sleep(2.0)  # its first look is over
         (broker,) = parse_addresses(dynamic.cluster.bootstrap())
