@@ -6,10 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, among, put_back
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import (
+    Order,
+    among,
+    put_back,
+    with_set_of,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
 
@@ -43,18 +49,19 @@ def base_of(state: PartitionState, remembered: RememberedOrder | None) -> Base:
     if remembered.topic_id != state.topic_id:
         found = f"the topic was made again (id {state.topic_id}): its order is its own"
         return Base(state.replicas, Drift.RECREATED, found)
-    if state.replicas == remembered.original or state.replicas in remembered.ours:
+    # To put back an order of another set would move data, so none is taken for ours, whoever remembered it.
+    ours = with_set_of(remembered.original, remembered.ours)
+    if state.replicas in (remembered.original, *ours):
         return Base(remembered.original, Drift.NONE, "")
-    return _of_drifted(state.replicas, remembered)
+    return _of_drifted(state.replicas, remembered.original, ours)
 
 
-def _of_drifted(current: Order, remembered: RememberedOrder) -> Base:
-    original = remembered.original
+def _of_drifted(current: Order, original: Order, all_of_ours: Sequence[Order]) -> Base:
     if set(current) == set(original):
         found = f"somebody set the order {list(current)}: it stays; the original was {list(original)}"
         return Base(current, Drift.REORDERED, found)
     still_there = among(current, original)
-    for ours in reversed(remembered.ours):
+    for ours in reversed(all_of_ours):
         # Where those that stayed are in our order, whoever reassigned started from it and meant the set.
         if still_there == among(ours, current):
             order = put_back(current, original, ours)

@@ -11,7 +11,7 @@ a broker that is last in every order is what KIP-491 wants a listed broker to be
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 Order = tuple[int, ...]
 
@@ -54,3 +54,8 @@ def put_back(current: Order, original: Order, ours: Order) -> Order:
 def among(order: Order, brokers: Collection[int]) -> Order:
     """The order of those brokers only."""
     return tuple(each for each in order if each in brokers)
+
+
+def with_set_of(order: Order, others: Iterable[Order]) -> tuple[Order, ...]:
+    """Those of the others that have the same replica set."""
+    return tuple(each for each in others if sorted(each) == sorted(order))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_set_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 
 _MOST_KEPT = 4
@@ -34,7 +34,10 @@ class RememberedOrder:
 
 
 def orders_of_ours(earlier: RememberedOrder | None, current: Order, next_order: Order) -> tuple[Order, ...]:
-    """What ``ours`` has to be before a partition is brought from ``current`` to ``next_order``."""
-    known = [*(earlier.ours if earlier else ()), current, next_order]
+    """What ``ours`` has to be before a partition is brought from ``current`` to ``next_order``.
+
+    An order of another set is not kept: whoever brings the partition back to that set means it.
+    """
+    known = [*with_set_of(next_order, earlier.ours if earlier else ()), current, next_order]
     newest_last = [*dict.fromkeys(reversed(known))][::-1]
     return tuple(newest_last[-_MOST_KEPT:])

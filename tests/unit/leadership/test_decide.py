@@ -81,6 +81,23 @@ def test_an_order_of_somebodys_with_the_listed_broker_first() -> None:
     assert decision.remember.original == (1, 3, 2)
 
 
+def test_an_order_of_an_earlier_set_is_somebodys() -> None:
+    """They replaced broker 3 by 4 while 1 was listed, a run followed, and then they took 3 back."""
+    reassigned = decide(a_state((2, 4, 1)), _remembered(), {1}).remember
+    assert reassigned == _remembered((1, 2, 4), (2, 4, 1))
+    decision = decide(a_state(OURS), reassigned, {1})
+    assert decision.outcome.drift is Drift.REASSIGNED
+    assert (decision.outcome.original, decision.outcome.replicas_after) == (ORIGINAL, OURS)
+    assert decision.remember == _remembered(ORIGINAL, OURS)
+
+
+@pytest.mark.parametrize(("current", "back"), [(OURS, ORIGINAL), ((1, 2, 5), (1, 2, 5))])
+def test_a_memory_of_several_sets_brings_back_none_of_them(current: Order, back: Order) -> None:
+    """Whoever wrote it."""
+    decision = decide(a_state(current), _remembered((1, 2, 4), ORIGINAL, OURS, (2, 4, 1)), set())
+    assert (decision.outcome.drift, decision.outcome.replicas_after) == (Drift.REASSIGNED, back)
+
+
 @pytest.mark.parametrize(
     ("current", "restored", "still_listed"),
     [
@@ -145,13 +162,15 @@ def test_any_history_of_lists_and_crashes_ends_in_the_original_order(
     assert (current, memory) == (original, None)
 
 
-@given(ORDERS, LISTED, ORDERS, LISTED)
+@given(ORDERS, LISTED, ORDERS, LISTED, st.data())
 def test_no_decision_changes_a_set_or_settles_only_at_the_second_try(
-    original: Order, before: frozenset[int], current: Order, listed: frozenset[int]
+    original: Order, before: frozenset[int], elsewhere: Order, listed: frozenset[int], data: st.DataObject
 ) -> None:
-    """Whatever somebody made of the partition in between."""
-    ours = with_last(original, before)
-    memory = RememberedOrder("orders", 0, TOPIC_ID, original, (original, ours)) if ours != original else None
+    """Whatever somebody made of the partition in between, and whatever sets are remembered as ours."""
+    foreign = data.draw(st.lists(ORDERS, max_size=3), label="orders of any set")
+    ours = data.draw(st.permutations([original, with_last(original, before), *foreign]).map(tuple), label="ours")
+    memory = data.draw(st.none() | st.just(RememberedOrder("orders", 0, TOPIC_ID, original, ours)), label="memory")
+    current = data.draw(st.sampled_from([elsewhere, *ours]), label="current")
     decision = decide(a_state(current), memory, listed)
     after = decision.outcome.replicas_after
     assert after is not None
