@@ -61,7 +61,7 @@ class Decision:
 
 def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Collection[int]) -> Decision:
     """What to do to a partition that exists. A partition without a leader is left alone."""
-    base = base_of(state, remembered)
+    base = base_of(state.topic_id, state.replicas, remembered)
     wanted = with_last(base.order, listed)
     decision = Decision(
         _outcome(state, base, wanted, listed), remembered, _to_remember(state, remembered, base.order, wanted)

@@ -17,7 +17,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.order
     with_set_of,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
 
 
 class Drift(StrEnum):
@@ -42,18 +41,18 @@ class Base:
     """What was found, for a person; empty where nothing drifted."""
 
 
-def base_of(state: PartitionState, remembered: RememberedOrder | None) -> Base:
+def base_of(topic_id: str, current: Order, remembered: RememberedOrder | None) -> Base:
     """The order to start from: the one remembered, as far as it still means something, or else the current one."""
     if remembered is None:
-        return Base(state.replicas, Drift.NONE, "")
-    if remembered.topic_id != state.topic_id:
-        found = f"the topic was made again (id {state.topic_id}): its order is its own"
-        return Base(state.replicas, Drift.RECREATED, found)
+        return Base(current, Drift.NONE, "")
+    if remembered.topic_id != topic_id:
+        found = f"the topic was made again (id {topic_id}): its order is its own"
+        return Base(current, Drift.RECREATED, found)
     # To put back an order of another set would move data, so none is taken for ours, whoever remembered it.
     ours = with_set_of(remembered.original, remembered.ours)
-    if state.replicas in (remembered.original, *ours):
+    if current in (remembered.original, *ours):
         return Base(remembered.original, Drift.NONE, "")
-    return _of_drifted(state.replicas, remembered.original, ours)
+    return _of_drifted(current, remembered.original, ours)
 
 
 def _of_drifted(current: Order, original: Order, all_of_ours: Sequence[Order]) -> Base:

@@ -12,18 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import order_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+    RequestRefusedError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import base_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import Move
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import (
     RememberedOrder,
     orders_of_ours,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import OpenMemory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
+    Writer,
+    read_states,
+    set_orders,
+)
 
 _REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
 
@@ -34,38 +44,64 @@ class Detours:
 
     writer: Writer
     held: OpenMemory
+    left: dict[TopicPartition, RememberedOrder] = field(default_factory=dict)
+    """Remembered by this run, and not put back."""
 
     @contextmanager
     def taken(self, moves: Sequence[Move]) -> Iterator[dict[TopicPartition, str]]:
         """Each move's target is first within this context; why not, for those where it is not. Their set never changes.
 
-        Raises JournalError before anything was changed. An order that is not seen back stays remembered.
+        An order that is not seen back, or that is not ours to put back any more, stays remembered.
+
+        Raises JournalError before anything was changed. NoBrokerAnswersError or RequestRefusedError: no broker could be
+        read from before it.
         """
         running = running_reassignments(self.writer.wire, [each.topic_partition for each in moves])
         going = [each for each in moves if each.topic_partition not in running]
-        self.held.store.write(order_changes(self._remembered(each) for each in going))
+        remembered = {each.topic_partition: self._remembered(each) for each in going}
+        self.held.store.write(order_changes(remembered.values()))
         faults = set_orders(self.writer, {each.topic_partition: _target_first(each) for each in going})
         try:
             yield faults | dict.fromkeys(running, _REASSIGNING)
         finally:
-            stuck = set_orders(self.writer, {each.topic_partition: each.replicas for each in going})
-            self.held.store.write(
-                order_changes(
-                    forgotten=[
-                        each.topic_partition
-                        for each in going
-                        if each.topic_partition not in self.held.memory.orders and each.topic_partition not in stuck
-                    ]
-                )
-            )
+            back = self._put_back(going)
+            self.held.store.write(order_changes(forgotten=[each for each in back if self._known(each) is None]))
+            self.left.update({each: order for each, order in remembered.items() if each not in back})
+
+    def _put_back(self, moves: Sequence[Move]) -> list[TopicPartition]:
+        """The partitions whose order is seen back. What somebody else changed meanwhile is theirs."""
+        partitions = [each.topic_partition for each in moves]
+        try:
+            states = read_states(self.writer.wire, partitions)
+            running = running_reassignments(self.writer.wire, partitions)
+        except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError):
+            # To put back unseen could undo what somebody else did. What is remembered, a later run puts back.
+            return []
+        ours = {
+            each.topic_partition: each.replicas
+            for each in moves
+            if each.topic_partition not in running and _is_as_left(each, states.get(each.topic_partition))
+        }
+        stuck = set_orders(self.writer, ours)
+        return [each for each in ours if each not in stuck]
+
+    def _known(self, partition: TopicPartition) -> RememberedOrder | None:
+        return self.left.get(partition) or self.held.memory.orders.get(partition)
 
     def _remembered(self, move: Move) -> RememberedOrder:
-        earlier = self.held.memory.orders.get(move.topic_partition)
+        earlier = self._known(move.topic_partition)
+        original = base_of(move.topic_id, move.replicas, earlier).order
         if earlier is not None and earlier.topic_id != move.topic_id:
             earlier = None
-        original = earlier.original if earlier else move.replicas
         ours = orders_of_ours(earlier, _target_first(move), move.replicas)
         return RememberedOrder(move.topic, move.partition, move.topic_id, original, ours)
+
+
+def _is_as_left(move: Move, state: PartitionState | None) -> bool:
+    """Whether it is the same topic still, and in an order of ours."""
+    return (
+        state is not None and state.topic_id == move.topic_id and state.replicas in (move.replicas, _target_first(move))
+    )
 
 
 def _target_first(move: Move) -> tuple[int, ...]:

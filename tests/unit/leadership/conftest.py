@@ -1,0 +1,31 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A well cluster with a memory of replica orders, for every test that asks for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import replica_orders
+from unit.fake_clock import FakeClock
+from unit.leadership.well_cluster import Bastion, WellCluster
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """The clock by which orders and leaders are watched."""
+    clock = FakeClock()
+    monkeypatch.setattr(replica_orders, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def bastion(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock) -> Bastion:
+    """A host to work on the cluster from, which takes the place of the Kafka room."""
+    cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4}, str(tmp_path / "journal"))
+    cluster.replace_rooms(monkeypatch)
+    return Bastion(cluster)
