@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderStatus
 from lab import Cluster
@@ -22,8 +20,6 @@ from lab.leadership import (
     wait_orders,
 )
 from lab.waiting import wait_until
-
-pytestmark = pytest.mark.on_any_version
 
 
 def test_reassigned_reordered_and_grown_partitions(cluster: Cluster, operator: Operator) -> None:

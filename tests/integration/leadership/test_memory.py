@@ -35,8 +35,6 @@ from lab.faults import After, Before, Fault, Rewrite
 from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_any_version
-
 _PRODUCE, _INIT_PRODUCER_ID, _END_TXN = 0, 22, 26
 _INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}

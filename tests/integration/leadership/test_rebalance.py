@@ -15,8 +15,6 @@ from lab import Cluster
 from lab.leadership import Operator, leaders
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_any_version
-
 _REBALANCE = {
     "auto.leader.rebalance.enable": "true",
     "leader.imbalance.check.interval.seconds": 1,
