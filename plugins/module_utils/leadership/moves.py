@@ -13,6 +13,8 @@ from enum import StrEnum
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_last
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 
+LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offline_partitions)"
+
 
 class MoveStatus(StrEnum):
     """How one partition ended that is led by a broker that shall lead nothing, or not by the one that shall lead."""
@@ -102,7 +104,7 @@ def move_to(state: PartitionState, brokers: Collection[int]) -> Move | None:
     if target not in brokers or state.leader_id == target:
         return None
     if state.is_offline:
-        return _move(state, target, MoveStatus.LEADERLESS, "it has no leader: recover it first")
+        return _move(state, target, MoveStatus.LEADERLESS, LEADERLESS)
     if target not in state.isr:
         found = (
             f"broker {state.leader_id} leads, and the preferred replica on broker {target} is not in sync "

@@ -25,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import matches
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import (
+    LEADERLESS,
     Move,
     MoveStatus,
     move_away,
@@ -121,17 +122,17 @@ class _Batch:
         faults: dict[TopicPartition, str] = {}
         for attempt in range(self.writer.attempts):
             left = [each for each in moves if each not in ended]
-            again = _moves(self.options, read_states(self.writer.wire, left).values())
-            # Another leader than the one to be moved away from, and no other one wanted: somebody else was faster.
-            ended |= {each: _seen(moves[each], None) for each in left if each not in again}
+            states = read_states(self.writer.wire, left)
+            again = _moves(self.options, states.values())
+            ended |= {each: _settled(moves[each], states.get(each)) for each in left if each not in again}
             ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
             waiting = {each: again[each] for each in _wanted(again)}
             if not waiting:
                 break
-            faults, states = self._attempt(waiting, attempt)
-            for partition, state in states.items():
+            faults, seen = self._attempt(waiting, attempt)
+            for partition, state in seen.items():
                 if state.leader_id == waiting[partition].target:
-                    ended[partition] = _seen(waiting[partition], state)
+                    ended[partition] = _settled(waiting[partition], state)
             if self.stop.is_set():
                 break
         return ended | {
@@ -203,9 +204,10 @@ def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
 
 
-def _seen(move: Move, state: PartitionState | None) -> Move:
-    return replace(
-        move,
-        status=MoveStatus.MOVED,
-        leader_after=state.leader_id if state else None,
-    )
+def _settled(move: Move, state: PartitionState | None) -> Move:
+    """How a move ended of which nothing is left to be done, by our election or because somebody else was faster."""
+    if state is None:
+        return replace(move, status=MoveStatus.FAILED, reason="it is not in the metadata any more: was it deleted?")
+    if state.is_offline:
+        return replace(move, status=MoveStatus.LEADERLESS, reason=LEADERLESS, leader_after=state.leader_id)
+    return replace(move, status=MoveStatus.MOVED, leader_after=state.leader_id)
