@@ -20,6 +20,8 @@ description:
   - Where the first replica of a partition is not in sync, and another one is that may lead, that one is put first for
     the time of the election. The order is remembered before, and put back after it.
   - Partitions where no other broker can lead are named, and keep their leader.
+  - After the elections all leaders are looked at again. What a broker that lags behind the controller did not show at
+    first is moved as well, in up to O(attempts) rounds.
   - The task fails when one of O(from_brokers) leads a partition that it need not lead, after all others were done.
 author:
   - the kafkaops.recovery authors (@kafkaops)

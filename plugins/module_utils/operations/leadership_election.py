@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -42,6 +43,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.repli
     watch,
 )
 
+_PAUSE_S = 0.5
+"""Before leaders are looked at again. Brokers lag behind the controller by less, as a rule."""
+_UNSETTLED = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 STOPPED = "the run was asked to stop before this election; run it again"
 
 
@@ -89,23 +93,56 @@ def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: thr
     progress.step("looking at the leaders")
     cluster = describe_cluster(wire)
     moves = _moves(options, describe_partitions(wire).partitions)
-    wanted = _wanted(moves)
-    if wanted and not options.check_mode:
+    if not options.check_mode and _unsettled(moves):
         living = _living(wire, cluster)
         writer = Writer(wire, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
         with ExitStack() as stack:
             detours = None
-            if any(moves[each].is_detour for each in wanted):
+            if any(moves[each].is_detour for each in _wanted(moves)):
                 file = memory_path(options.journal_dir, cluster.cluster_id)
                 homes = Homes(wire, living, options.memory, options.memory_topic, file)
                 detours = Detours(writer, stack.enter_context(homes.open()))
-            for number, batch in enumerate(in_batches(wanted, options.max_moves)):
-                progress.step("moving leaders", number * options.max_moves, len(wanted))
-                if stop.is_set():
-                    moves |= {each: replace(moves[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
-                else:
-                    moves |= _Batch(writer, options, detours, stop).move({each: moves[each] for each in batch})
+            moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
     return MoveReport(cluster.cluster_id, moves)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    batch: _Batch
+    progress: Progress
+
+    def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """How all ended. After each round all leaders are looked at again: the look before may have lagged."""
+        for _round in range(self.batch.writer.attempts):
+            moves = moves | self._in_batches({each: moves[each] for each in _wanted(moves)})
+            if self.batch.stop.is_set():
+                return moves
+            time.sleep(_PAUSE_S)
+            moves |= self._look_again(moves)
+            if not _unsettled(moves):
+                return moves
+        return moves | {each: _left(moves[each]) for each in _wanted(moves)}
+
+    def _in_batches(self, wanted: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        ended: dict[TopicPartition, Move] = {}
+        for batch in in_batches([*wanted], self.batch.options.max_moves):
+            self.progress.step("moving leaders", len(ended), len(wanted))
+            if self.batch.stop.is_set():
+                ended |= {each: replace(wanted[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
+            else:
+                ended |= self.batch.move({each: wanted[each] for each in batch})
+        return ended
+
+    def _look_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """What is found otherwise than told so far. A partition that failed was tried often enough."""
+        self.progress.step("looking at the leaders again")
+        states = {each.topic_partition: each for each in describe_partitions(self.batch.writer.wire).partitions}
+        found = _moves(self.batch.options, states.values())
+        failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
+        settled = {each for each in _unsettled(moves) if each not in found}
+        return {each: move for each, move in found.items() if each not in failed} | {
+            each: _settled(moves[each], states.get(each)) for each in settled
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +239,16 @@ def _moves(options: MoveOptions, states: Iterable[PartitionState]) -> dict[Topic
 
 def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
+
+
+def _unsettled(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+    """What is to be moved, and what is in an order that is not what it should be, or was not when it was looked at."""
+    return [partition for partition, move in moves.items() if move.status in _UNSETTLED]
+
+
+def _left(move: Move) -> Move:
+    reason = f"broker {move.leader_before} leads it at the last look, after every attempt: run again"
+    return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
 
 
 def _settled(move: Move, state: PartitionState | None) -> Move:

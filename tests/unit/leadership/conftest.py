@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import replica_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import leadership_election, replica_orders
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import Bastion, WellCluster
 
@@ -19,7 +19,8 @@ from unit.leadership.well_cluster import Bastion, WellCluster
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """The clock by which orders and leaders are watched."""
     clock = FakeClock()
-    monkeypatch.setattr(replica_orders, "time", clock)
+    for room in (leadership_election, replica_orders):
+        monkeypatch.setattr(room, "time", clock)
     return clock
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MoveStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
-from unit.leadership.well_cluster import Bastion, WellCluster
+from unit.fake_clock import FakeClock
+from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
 from unit.operations.fake_cluster import Fate
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -64,3 +65,59 @@ def test_what_became_of_a_partition_between_two_attempts_is_told(
     assert (moves[FIRST].status, moves[FIRST].leader_after) == ended
     assert reason in moves[FIRST].reason
     assert (moves[SECOND].status, moves[SECOND].leader_after) == (MoveStatus.MOVED, 2)
+
+
+def test_what_a_lagging_first_look_missed_is_moved_as_well(bastion: Bastion, cluster: WellCluster) -> None:
+    cluster.change(SECOND, leader_id=2)
+    cluster.lag_behind(1)
+    cluster.change(SECOND, leader_id=1)
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert {(each.status, each.leader_after) for each in moves.values()} == {(MoveStatus.MOVED, 2)}
+    assert [each.partitions for each in cluster.writes] == [(FIRST,), (SECOND,)]
+
+
+def test_an_order_that_only_a_lagging_broker_shows_is_not_held_against_the_partition(
+    bastion: Bastion, cluster: WellCluster
+) -> None:
+    """The list has just changed it, and the broker that is asked first does not know yet."""
+    cluster.change(FIRST, replicas=(1, 2, 3))
+    cluster.change(SECOND, replicas=(1, 2, 3))
+    cluster.lag_behind(1)
+    cluster.change(FIRST, replicas=(2, 3, 1))
+    cluster.change(SECOND, replicas=(2, 3, 1), leader_id=2)
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert {(each.status, each.leader_after) for each in moves.values()} == {(MoveStatus.MOVED, 2)}
+    assert [each.partitions for each in cluster.writes] == [(FIRST,)]
+
+
+def test_what_cannot_be_moved_is_told_and_tried_so_often_only(bastion: Bastion, cluster: WellCluster) -> None:
+    cluster.change(FIRST, replicas=(1, 2, 3))
+    cluster.fates["elect"] = [Fate(errors={SECOND: PREFERRED_LEADER_NOT_AVAILABLE})] * 9
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert {each: move.status for each, move in moves.items()} == {
+        FIRST: MoveStatus.STILL_PREFERRED,
+        SECOND: MoveStatus.FAILED,
+    }
+    assert cluster.kinds() == ["elect"] * 3
+
+
+def test_a_leader_that_comes_back_every_time_is_told(
+    bastion: Bastion, cluster: WellCluster, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody works against us."""
+    del cluster.states[SECOND]
+    monkeypatch.setattr(clock, "sleep", lambda _seconds: cluster.change(FIRST, leader_id=1))
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.FAILED, 1)
+    assert cluster.kinds() == ["elect"] * 3
+
+
+def test_nothing_to_do_is_one_look_and_no_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
+    assert bastion.move_leaders(away_from=[4]).moves == {}
+    assert (clock.slept, cluster.writes) == ([], [])
+
+
+def test_check_mode_looks_once(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
+    moves = bastion.move_leaders(away_from=[1], check_mode=True).moves
+    assert {each.status for each in moves.values()} == {MoveStatus.WOULD_MOVE}
+    assert (clock.slept, cluster.writes) == ([], [])
