@@ -44,6 +44,15 @@ class Decision:
         return self.outcome.replicas_after != self.outcome.replicas
 
     @property
+    def asks_for_order(self) -> bool:
+        """True when its order is asked for: also one that only seems to be back, before what is remembered is dropped.
+
+        A broker that lags behind the controller tells the order from before ours.
+        """
+        seems_back = self.is_forgetting and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
+        return self.is_reorder or seems_back
+
+    @property
     def is_forgetting(self) -> bool:
         """True when what is remembered is to be dropped, once the partition is in order."""
         return self.remembered is not None and self.remember is None
@@ -66,7 +75,7 @@ def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Co
     decision = Decision(
         _outcome(state, base, wanted, listed), remembered, _to_remember(state, remembered, base.order, wanted)
     )
-    return decision.left_alone(LEADERLESS) if state.is_offline and decision.is_reorder else decision
+    return decision.left_alone(LEADERLESS) if state.is_offline and decision.asks_for_order else decision
 
 
 def gone(remembered: RememberedOrder) -> Decision:

@@ -77,7 +77,9 @@ class OrderRun:
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.wire, view, states, batch)
         gone = {each: _vanished(view.decisions[each]) for each in batch if each not in decisions}
         self.store.write(order_changes(_new_memories(decisions.values())))
-        wanted = {partition: each.outcome.replicas_after for partition, each in decisions.items() if each.is_reorder}
+        wanted = {
+            partition: each.outcome.replicas_after for partition, each in decisions.items() if each.asks_for_order
+        }
         faults = set_orders(self.writer, {partition: order for partition, order in wanted.items() if order is not None})
         settled += [
             partition for partition, each in decisions.items() if each.is_forgetting and partition not in faults

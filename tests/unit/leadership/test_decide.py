@@ -64,6 +64,7 @@ def test_the_original_order_is_back_already() -> None:
     """A run died between the restore and its end, or a person put it back."""
     decision = decide(a_state(ORIGINAL), _remembered(), set())
     assert (decision.is_reorder, decision.is_forgetting) == (False, True)
+    assert decision.asks_for_order  # a broker that lags shows it, too
 
 
 @pytest.mark.parametrize("listed", [set(), {1}])
@@ -120,7 +121,7 @@ def test_a_reassigned_partition_keeps_its_set(current: Order, restored: Order, s
 def test_a_topic_that_was_made_again() -> None:
     decision = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), set())
     assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
-    assert decision.is_forgetting
+    assert (decision.is_forgetting, decision.asks_for_order) == (True, False)
     listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
     assert listed.remember is not None
     assert listed.remember.topic_id == OTHER_TOPIC_ID
@@ -128,7 +129,7 @@ def test_a_topic_that_was_made_again() -> None:
 
 
 def test_deleted_is_forgotten_and_hidden_is_not() -> None:
-    assert gone(_remembered()).is_forgetting
+    assert (gone(_remembered()).is_forgetting, gone(_remembered()).asks_for_order) == (True, False)
     assert not hidden(_remembered(), "not authorised").is_work
 
 
@@ -137,6 +138,8 @@ def test_leaderless_is_left_alone() -> None:
     assert (decision.outcome.status, decision.is_work) == (OrderStatus.LEFT_ALONE, False)
     restore = decide(a_state(OURS, leader=-1), _remembered(), set())
     assert (restore.outcome.status, restore.remember) == (OrderStatus.LEFT_ALONE, _remembered())
+    back = decide(a_state(ORIGINAL, leader=-1), _remembered(), set())
+    assert (back.outcome.status, back.is_work) == (OrderStatus.LEFT_ALONE, False)
 
 
 @given(ORDERS, st.lists(LISTED, min_size=1, max_size=6), st.data())

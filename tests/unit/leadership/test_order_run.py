@@ -1,0 +1,70 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Orders that are carried out, and what is forgotten then."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import order_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.decide import decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_orders import OrderRun
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Config, View
+from unit.leadership.well_cluster import Bastion
+from unit.leadership.worlds import TOPIC_ID
+from unit.operations.fake_cluster import Fate
+
+ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
+FIRST = TopicPartition("orders", 0)
+REMEMBERED = RememberedOrder("orders", 0, TOPIC_ID, ORIGINAL, (ORIGINAL, OURS))
+UNKNOWN_SERVER_ERROR = -1
+
+
+@pytest.fixture
+def drained(bastion: Bastion) -> Bastion:
+    """Broker 1 was put last in the order of one partition, which is remembered."""
+    bastion.cluster.add(0, OURS, leader=2)
+    with bastion.homes().open() as held:
+        held.store.write(order_changes([REMEMBERED]))
+    return bastion
+
+
+def _restore(bastion: Bastion) -> OrderOutcome:
+    """Carries out the empty list, by what the broker that is asked first shows."""
+    with bastion.homes().open() as held:
+        (state,) = bastion.cluster.describe_partitions(None).partitions
+        decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
+        view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
+        return OrderRun(bastion.writer(), held.store, NullProgress(), bastion.stop).carry_out(view)[FIRST]
+
+
+def test_an_order_is_put_back_and_forgotten(drained: Bastion) -> None:
+    assert _restore(drained).status is OrderStatus.RESTORED
+    assert drained.cluster.states[FIRST].replicas == ORIGINAL
+    assert drained.cluster.memory().orders == {}
+
+
+def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_the_same(drained: Bastion) -> None:
+    """Not forgotten by a look at the world before our change, which then comes true for good."""
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.lag_behind(2)
+    drained.cluster.change(FIRST, replicas=OURS)
+    assert _restore(drained).status is OrderStatus.IN_ORDER
+    assert drained.cluster.states[FIRST].replicas == ORIGINAL
+    assert drained.cluster.memory().orders == {}
+
+
+def test_what_seems_to_be_back_and_is_refused_stays_remembered(drained: Bastion) -> None:
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.lag_behind(2)
+    drained.cluster.change(FIRST, replicas=OURS)
+    drained.cluster.fates["reorder"] = [Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 3
+    assert _restore(drained).status is OrderStatus.FAILED
+    assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
