@@ -87,6 +87,17 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     assert shift.report["leaders"]
 
 
+def test_leaders_move_back_after_a_restore_that_died_before_its_elections(cluster: Cluster, shift: Shift) -> None:
+    cluster.client.create_topic("half-restored", {0: (1, 2, 3)})
+    drain = shift.run(_DRAIN, leadership_drain_brokers=[1])
+    assert drain.returncode == 0, drain.output
+    shift.operator.take_off(1)
+    assert (orders(cluster, "half-restored"), leaders(cluster, "half-restored")) == ({0: (1, 2, 3)}, {0: 2})
+    restore = shift.run(_RESTORE, leadership_drain_brokers=["1"])
+    assert restore.returncode == 0, restore.output
+    assert leaders(cluster, "half-restored") == {0: 1}
+
+
 def test_a_broker_is_drained_while_another_one_is_down(cluster: Cluster, shift: Shift) -> None:
     """Broker 4 is the next in order: where 3 is in sync it takes over, and where nobody is, 1 goes on and is named."""
     original = {"alone": (1, 4), "around": (1, 4, 3)}

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""To whom the role gives leaders back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+_VARIABLES = Path(__file__).resolve().parents[3] / "roles" / "leadership_drain" / "vars" / "main.yml"
+
+
+def _a_list(brokers: list[int], *by_topic: int) -> dict[str, object]:
+    return {"brokers": brokers, "by_topic": [{"pattern": "eu-*", "brokers": [*by_topic]}] if by_topic else []}
+
+
+@pytest.mark.parametrize(
+    ("state", "named", "before", "after", "taken_off"),
+    [
+        ("absent", [], _a_list([1, 2], 3), _a_list([]), [1, 2, 3]),
+        ("absent", [1], _a_list([1, 2]), _a_list([2]), [1]),
+        ("absent", ["1"], _a_list([]), _a_list([]), [1]),  # a run died after it was taken off
+        ("absent", [1], _a_list([1], 1), _a_list([], 1), []),
+        ("exact", [2], _a_list([1]), _a_list([2]), [1]),
+        ("present", [1], _a_list([]), _a_list([1]), []),
+    ],
+)
+def test_leaders_go_back_to_who_is_on_no_list_any_more(
+    state: str, named: list[object], before: object, after: object, *, taken_off: list[int]
+) -> None:
+    loader = DataLoader()
+    given = {
+        "leadership_drain_state": state,
+        "leadership_drain_brokers": named,
+        "__leadership_drain_orders": {"before": before, "after": after},
+    }
+    templar = Templar(loader, loader.load_from_file(str(_VARIABLES), trusted_as_template=True) | given)
+    found = templar.template(templar.available_variables["__leadership_drain_taken_off"])
+    assert found == taken_off
