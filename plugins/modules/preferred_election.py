@@ -40,6 +40,8 @@ attributes:
     details:
       - Tells the elections that would be asked for. The brokers of O(from_brokers) are taken to be last in every order
         already, as M(kafkaops.recovery.preferred_leader_blacklist) would have put them.
+      - The brokers of O(to_brokers) are taken to be off the list already, and what is remembered is read to tell the
+        orders that this would leave.
   diff_mode:
     support: full
     details:

@@ -98,9 +98,12 @@ def move_away(state: PartitionState, brokers: Collection[int], *, assume_reorder
     return _move(state, target, MoveStatus.WOULD_MOVE, f"broker {target} is preferred, and in sync")
 
 
-def move_to(state: PartitionState, brokers: Collection[int]) -> Move | None:
-    """What to do to a partition, so that its preferred replica leads it; None where it does, or is another broker's."""
-    target = state.replicas[0]
+def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Move | None:
+    """What to do to a partition, so that its preferred replica leads it; None where it does, or is another broker's.
+
+    ``order`` is the one to go by: in check mode it is not its own yet.
+    """
+    target = order[0]
     if target not in brokers or state.leader_id == target:
         return None
     if state.is_offline:

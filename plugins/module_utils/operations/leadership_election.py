@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Memory
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import memory_path
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
@@ -25,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import matches
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import base_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import (
     LEADERLESS,
     Move,
@@ -32,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves
     move_away,
     move_to,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_last
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
@@ -46,6 +49,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.repli
 _PAUSE_S = 0.5
 """Before leaders are looked at again. Brokers lag behind the controller by less, as a rule."""
 _UNSETTLED = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
+_NOTHING = Memory()
 STOPPED = "the run was asked to stop before this election; run it again"
 
 
@@ -68,12 +72,17 @@ class MoveOptions:
     verify_timeout_ms: int
     check_mode: bool
 
-    def judge(self, state: PartitionState) -> Move | None:
-        """What is to be done to a partition; None: nothing."""
+    def judge(self, state: PartitionState, undone: Memory) -> Move | None:
+        """What is to be done to a partition; None: nothing. ``undone`` is remembered, and taken for put back."""
         if self.patterns and not matches(state.topic, self.patterns):
             return None
         away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
-        return away or move_to(state, self.to_brokers)
+        return away or move_to(state, self.to_brokers, self._order_without(state, undone))
+
+    def _order_without(self, state: PartitionState, memory: Memory) -> Order:
+        """The order that is left once ``to_brokers`` are taken off the list. With nothing remembered, its own."""
+        base = base_of(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
+        return with_last(base.order, memory.blacklist.listed_for(state.topic) - self.to_brokers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +94,24 @@ class MoveReport:
 
 
 def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
-    """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already.
+    """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already:
+    ``from_brokers`` for put on the list, ``to_brokers`` for taken off it.
 
     Raises JournalError, before anything was changed. NoBrokerAnswersError, RequestRefusedError or BrokerCallError: no
     broker could be read from.
     """
     progress.step("looking at the leaders")
     cluster = describe_cluster(wire)
-    moves = _moves(options, describe_partitions(wire).partitions)
+    foresees_restore = options.check_mode and options.to_brokers
+    undone = _homes(wire, cluster, options, _living(wire, cluster)).read() if foresees_restore else _NOTHING
+    moves = _moves(options, describe_partitions(wire).partitions, undone)
     if not options.check_mode and _unsettled(moves):
         living = _living(wire, cluster)
         writer = Writer(wire, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
         with ExitStack() as stack:
             detours = None
             if any(moves[each].is_detour for each in _wanted(moves)):
-                file = memory_path(options.journal_dir, cluster.cluster_id)
-                homes = Homes(wire, living, options.memory, options.memory_topic, file)
+                homes = _homes(wire, cluster, options, living)
                 detours = Detours(writer, stack.enter_context(homes.open()))
             moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
     return MoveReport(cluster.cluster_id, moves)
@@ -222,6 +233,11 @@ class _Batch:
         return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
 
 
+def _homes(wire: Wire, cluster: Cluster, options: MoveOptions, living: Mapping[int, Address]) -> Homes:
+    file = memory_path(options.journal_dir, cluster.cluster_id)
+    return Homes(wire, living, options.memory, options.memory_topic, file)
+
+
 def _living(wire: Wire, cluster: Cluster) -> dict[int, Address]:
     """The brokers to write to: not one that is hung, which would carry a write out when it thaws, after all others."""
     online = {each.broker_id for each in look_at_brokers(wire, cluster) if each.state is BrokerState.ONLINE}
@@ -232,8 +248,10 @@ def _living(wire: Wire, cluster: Cluster) -> dict[int, Address]:
     }
 
 
-def _moves(options: MoveOptions, states: Iterable[PartitionState]) -> dict[TopicPartition, Move]:
-    judged = {state.topic_partition: options.judge(state) for state in states}
+def _moves(
+    options: MoveOptions, states: Iterable[PartitionState], undone: Memory = _NOTHING
+) -> dict[TopicPartition, Move]:
+    judged = {state.topic_partition: options.judge(state, undone) for state in states}
     return {partition: move for partition, move in sorted(judged.items()) if move is not None}
 
 

@@ -79,6 +79,12 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     assert (again.returncode, again.counts["changed"]) == (0, 0), again.output
     assert cluster.proxy.write_requests() == []
 
+    check = shift.run(_RESTORE, "--check")
+    assert check.returncode == 0, check.output
+    assert cluster.proxy.write_requests() == []
+    assert "drained-0: leader would move: 2 → 1" in check.output
+    assert shift.statuses("leaders", "drained") == ["would_move", "would_move"]
+
     restore = shift.run(_RESTORE)
     assert restore.returncode == 0, restore.output
     assert "preferred_leader_blacklist 1 → (empty)" in restore.output

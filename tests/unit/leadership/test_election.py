@@ -10,10 +10,19 @@ from collections.abc import Callable
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import (
+    Memory,
+    list_changes,
+    order_changes,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_last
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
+from unit.leadership.worlds import TOPIC_ID
 from unit.operations.fake_cluster import Fate
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -121,3 +130,29 @@ def test_check_mode_looks_once(bastion: Bastion, cluster: WellCluster, clock: Fa
     moves = bastion.move_leaders(away_from=[1], check_mode=True).moves
     assert {each.status for each in moves.values()} == {MoveStatus.WOULD_MOVE}
     assert (clock.slept, cluster.writes) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("listed", "second", "targets"), [((1,), (4, 1, 2), {FIRST: 1}), ((1, 4), (1, 2, 4), {FIRST: 1, SECOND: 1})]
+)
+def test_check_mode_foresees_the_leaders_of_the_orders_that_a_restore_would_leave(
+    bastion: Bastion, cluster: WellCluster, listed: Order, second: Order, targets: dict[TopicPartition, int]
+) -> None:
+    """Broker 1 is taken off the list. Broker 4, where it is on the list, stays there."""
+    originals = {FIRST: (1, 2, 3), SECOND: (4, 1, 2)}
+    orders = [
+        RememberedOrder("orders", each.partition, TOPIC_ID, original, (with_last(original, listed),))
+        for each, original in originals.items()
+    ]
+    with bastion.homes().open() as held:
+        held.store.write({**list_changes(Memory(Blacklist(listed))), **order_changes(orders)})
+    for each, original in originals.items():
+        cluster.change(each, leader_id=2, replicas=with_last(original, listed), isr=original)
+    foreseen = bastion.move_leaders(back_to=[1], check_mode=True).moves
+    assert {each: move.target for each, move in foreseen.items()} == targets
+    assert {each.status for each in foreseen.values()} == {MoveStatus.WOULD_MOVE}
+    assert cluster.writes == []
+
+    cluster.change(FIRST, replicas=originals[FIRST])
+    cluster.change(SECOND, replicas=second)
+    assert {each: move.leader_after for each, move in bastion.move_leaders(back_to=[1]).moves.items()} == targets

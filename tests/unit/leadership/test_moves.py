@@ -58,7 +58,7 @@ def test_a_partition_without_a_leader_is_led_by_nobody() -> None:
     ],
 )
 def test_back_to_a_broker(leader: int, isr: Order, brokers: set[int], status: MoveStatus | None) -> None:
-    move = move_to(replace(a_state((1, 2, 3), leader=leader), isr=isr), brokers)
+    move = move_to(replace(a_state((1, 2, 3), leader=leader), isr=isr), brokers, (1, 2, 3))
     assert (move.status if move else None) is status
 
 
