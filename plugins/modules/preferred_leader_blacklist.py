@@ -60,7 +60,8 @@ options:
     description:
       - V(present) adds the brokers to the list.
       - V(absent) takes them off it.
-      - V(exact) makes them the whole list. With an empty O(brokers), the list is empty then.
+      - V(exact) makes them the whole list. With an empty O(brokers), the list is empty then. Without O(topics), so are
+        the lists of all patterns, and every order is put back.
     type: str
     choices: [present, absent, exact]
     default: present

@@ -89,9 +89,6 @@ class Operator:
 
     def restore(self) -> LeadershipResult:
         """Empty every list."""
-        patterns = self.run(Change.PRESENT, check_mode=True).before.by_topic
-        if patterns:
-            self.run(Change.EXACT, topics=[*patterns])
         return self.run(Change.EXACT)
 
     def take_off(self, *brokers: int) -> LeadershipResult:

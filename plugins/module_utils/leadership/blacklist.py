@@ -59,7 +59,12 @@ class Blacklist:
         return frozenset(self.brokers).union(*matching)
 
     def changed(self, change: Change, brokers: Collection[int], patterns: Collection[str] = ()) -> Blacklist:
-        """The list after a change: of the list for every topic, or, where patterns are given, of each one's list."""
+        """The list after a change: of the list for every topic, or, where patterns are given, of each one's list.
+
+        Exactly nobody, and no patterns, empties every list: it puts everything back.
+        """
+        if change is Change.EXACT and not brokers and not patterns:
+            return Blacklist()
         if not patterns:
             return Blacklist(_changed(self.brokers, change, brokers), self.by_topic)
         return reduce(lambda earlier, pattern: earlier._with(pattern, change, brokers), patterns, self)

@@ -117,6 +117,11 @@ def test_topics_by_pattern(cluster: Cluster, operator: Operator) -> None:
     assert orders(cluster, "us-orders") == {0: (1, 3, 2)}
     operator.run(Change.ABSENT, 1, topics=["eu-*"])
     assert orders(cluster, "eu-orders") == {0: (1, 3, 2)}
+    operator.list(3, topics=["us-*"])
+    emptied = operator.restore()
+    assert not emptied.after
+    for topic in ("eu-orders", "eu-audit", "us-orders"):
+        assert orders(cluster, topic) == {0: (1, 2, 3)}
 
 
 def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster, operator: Operator) -> None:

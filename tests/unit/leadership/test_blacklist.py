@@ -45,6 +45,13 @@ def test_topics_by_pattern_come_on_top() -> None:
     fewer = blacklist.changed(Change.ABSENT, [2, 3], ["audit"])
     assert fewer.by_topic == {"orders-*": (2, 3)}
     assert fewer.brokers == (1,)
+    assert fewer.changed(Change.EXACT, [], ["orders-*"]) == Blacklist((1,))
+    assert fewer.changed(Change.EXACT, [4]) == Blacklist((4,), {"orders-*": (2, 3)})
+    assert fewer.changed(Change.ABSENT, [1]) == Blacklist((), {"orders-*": (2, 3)})
+
+
+def test_everything_put_back_is_put_back_by_pattern_too() -> None:
+    assert Blacklist((1,), {"orders-*": (2, 3)}).changed(Change.EXACT, []) == Blacklist()
 
 
 def test_every_fault_is_named() -> None:
