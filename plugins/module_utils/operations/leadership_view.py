@@ -120,8 +120,8 @@ def look(wire: Wire, config: Config, memory: Memory, wish: Wish, unfinished: fro
     Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     before = _list_before(config, memory)
-    warnings = [*_surprises(config, memory, wish)]
     after = before.changed(wish.change, wish.brokers, wish.patterns)
+    warnings = [*_surprises(config, memory, wish, after)]
     view = View(memory, config, before, after, {}, tuple(warnings))
     description = describe_partitions(wire)
     states = {
@@ -151,7 +151,7 @@ def _list_before(config: Config, memory: Memory) -> Blacklist:
     return memory.blacklist
 
 
-def _surprises(config: Config, memory: Memory, wish: Wish) -> Iterator[str]:
+def _surprises(config: Config, memory: Memory, wish: Wish, after: Blacklist) -> Iterator[str]:
     """What a person should know of the config. Raises BlacklistError where an unreadable list is in the way."""
     if config.is_native:
         return
@@ -166,7 +166,12 @@ def _surprises(config: Config, memory: Memory, wish: Wish) -> Iterator[str]:
                 "whole list with state: exact"
             )
         yield f"{found}: it is replaced"
-    if config.entry is None and memory.written_value is not None:
+    elif config.entry is not None and memory.written_value is None:
+        yield (
+            f"{CONFIG_NAME} is set, and the last that is remembered is that it was not: a run of ours that was killed "
+            f"set it, or somebody else did; it is {'replaced' if after.config_value else 'deleted'}"
+        )
+    elif config.entry is None and memory.written_value is not None:
         yield f"{CONFIG_NAME} was {memory.written_value}, and somebody has deleted it: it is written as the list is now"
 
 

@@ -150,6 +150,20 @@ def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, opera
     assert _is_set(operator)
 
 
+def test_a_config_that_somebody_set_after_the_list_was_emptied_is_told_and_deleted(
+    cluster: Cluster, operator: Operator
+) -> None:
+    operator.list(3)
+    operator.restore()
+    with Wire(operator.settings) as wire:
+        write_cluster_default(wire, operator.settings.bootstrap_servers[0], CONFIG_NAME, "2")
+    brokers = operator.settings.bootstrap_servers
+    wait_until(lambda: all(_is_set(operator, each) for each in brokers), what="every broker knows that it is set")
+    result = operator.restore()
+    assert result.warnings[0].endswith("or somebody else did; it is deleted")
+    assert not _is_set(operator)
+
+
 def test_brokers_that_know_the_config_need_no_order(cluster: Cluster, operator: Operator) -> None:
     """No released broker does, so that the answers are made to say it."""
     cluster.client.create_topic("native", {0: (1, 2, 3)})

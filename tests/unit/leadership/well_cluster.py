@@ -62,6 +62,7 @@ class WellCluster(FakeCluster):
         monkeypatch.setattr(leadership_election, "_living", lambda _wire, _cluster: self._addresses())
         for room in (leadership_detours, leadership_view):
             monkeypatch.setattr(room, "running_reassignments", self.running_reassignments)
+        monkeypatch.setattr(leadership_view, "describe_partitions", self.describe_partitions)
         monkeypatch.setattr(leadership_memory, "read_topic", lambda *_arguments: None)
 
     def add(self, number: int, replicas: Order, *, leader: int, isr: Order | None = None) -> TopicPartition:

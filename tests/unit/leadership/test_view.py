@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a look at the config tells besides what is to be done."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Memory
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import ConfigEntry
+from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist, Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Config, Wish, look
+from unit.leadership.well_cluster import Bastion
+
+_SET = ConfigEntry(None, is_sensitive=True)
+_LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4), Memory(Blacklist((1,)), None, 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "memory", "wish", "warnings"),
+    [
+        (_SET, _LISTED, Wish(Change.PRESENT, (2,), ()), []),
+        (None, _EMPTIED, Wish(Change.PRESENT, (2,), ()), []),
+        (None, _LISTED, Wish(Change.PRESENT, (2,), ()), ["somebody has deleted it"]),
+        (_SET, _EMPTIED, Wish(Change.PRESENT, (2,), ()), ["or somebody else did; it is replaced"]),
+        (_SET, _EMPTIED, Wish(Change.EXACT, (), ()), ["or somebody else did; it is deleted"]),
+        (_SET, _WRITING, Wish(Change.PRESENT, (), ()), ["a run of ours that was killed set it"]),
+        (_SET, Memory(), Wish(Change.EXACT, (), ()), ["is not remembered here: it is replaced"]),
+    ],
+)
+def test_a_config_that_is_not_as_remembered_is_told(
+    bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wish: Wish, warnings: list[str]
+) -> None:
+    view = look(bastion.wire, Config(entry, False, ()), memory, wish, frozenset())
+    for found, expected in zip(view.warnings, warnings, strict=True):
+        assert expected in found
