@@ -22,8 +22,9 @@ options:
   memory_topic:
     description:
       - Name of our topic. It is made where there is none, with one partition and up to three replicas.
-      - Our principal needs CREATE, DESCRIBE, READ and WRITE on it, and WRITE and DESCRIBE on the transactional id
-        C(kafkaops.recovery.<memory_topic>).
+      - One that is there already and has more partitions, or another C(cleanup.policy) than V(compact), is refused.
+      - Our principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it, and WRITE and DESCRIBE on the
+        transactional id C(kafkaops.recovery.<memory_topic>).
     type: str
     default: _kafkaops_leadership
 requirements:

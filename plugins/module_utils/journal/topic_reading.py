@@ -13,12 +13,14 @@ from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Records
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.committed_records import (
     CommittedRecords,
     committed_records,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.own_configs import TOPIC, read_own
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
@@ -28,12 +30,13 @@ _SETTLE_S = 1.0
 _READ_S = 10.0
 """Leaders move, most of all while leaderships are drained."""
 _LOOK_EVERY_S = 0.1
+_POLICY = "cleanup.policy"
 
 
 def read_topic(wire: Wire, addresses: Mapping[int, Address], topic: str) -> Records | None:
     """The newest value of each key; None when there is no such topic. ``addresses`` are the brokers', by id.
 
-    Raises JournalError when it exists and cannot be read; NoBrokerAnswersError.
+    Raises JournalError when it exists and cannot be read, or has several partitions; NoBrokerAnswersError.
     """
     deadline = time.monotonic() + _READ_S
     while True:
@@ -54,6 +57,29 @@ def read_topic(wire: Wire, addresses: Mapping[int, Address], topic: str) -> Reco
         time.sleep(_LOOK_EVERY_S)
 
 
+def require_compacted(wire: Wire, topic: str) -> None:
+    """Raises JournalError when the topic exists and does not keep what is remembered, or does not tell whether it does.
+
+    Where somebody made it before us, it has the settings that they gave it. Raises NoBrokerAnswersError, too.
+    """
+    try:
+        found = read_own(wire, None, TOPIC, topic, [_POLICY]).get(_POLICY)
+    except RequestRefusedError as refusal:
+        if refusal.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+            return
+        raise JournalError(
+            f"whether topic {topic} keeps what is remembered in it is not known: {refusal}; our principal needs "
+            "DESCRIBE_CONFIGS on it"
+        ) from None
+    policy = found.value if found else "not told"
+    if policy != "compact":
+        raise JournalError(
+            f"{_POLICY} of topic {topic} is {policy}: the original orders in it could expire, and nothing is changed "
+            f"before it is compact (kafka-configs.sh --alter --entity-type topics --entity-name {topic} "
+            f"--add-config {_POLICY}=compact), or another topic is named (memory_topic)"
+        )
+
+
 def _leader(wire: Wire, topic: str) -> int | None:
     """The broker id of the topic's leader, -1 when it has none; None when there is no such topic."""
     description = describe_partitions(wire, [topic])
@@ -61,11 +87,15 @@ def _leader(wire: Wire, topic: str) -> int | None:
         if refusal.is_unknown:
             return None
         raise JournalError(
-            f"topic {topic} cannot be looked at: {refusal}; our principal needs DESCRIBE, READ and WRITE on it; "
-            "where it never had them, memory: file does without"
+            f"topic {topic} cannot be looked at: {refusal}; our principal needs DESCRIBE, DESCRIBE_CONFIGS, READ and "
+            "WRITE on it; where it never had them, memory: file does without"
         )
-    (state,) = description.partitions
-    return state.leader_id
+    if len(description.partitions) != 1:
+        raise JournalError(
+            f"topic {topic} has {len(description.partitions)} partitions, and is to have one for what is remembered: "
+            "name another topic (memory_topic), or delete this one if nobody needs it, and the next run makes it again"
+        )
+    return description.partitions[0].leader_id
 
 
 def _settled(read: Callable[[], CommittedRecords]) -> CommittedRecords:

@@ -27,7 +27,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadersh
     memory_of,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import read_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import (
+    read_topic,
+    require_compacted,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_configs import librdkafka_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
@@ -64,12 +67,14 @@ class UnwritableTopicError(JournalError):
 def open_topic(wire: Wire, addresses: Mapping[int, Address], topic: str) -> Iterator[TopicStore]:
     """Makes the topic where there is none, takes the lock, and reads it. ``addresses`` are the living brokers', by id.
 
-    Raises HeldError; UnwritableTopicError; JournalError when it cannot be read; NoBrokerAnswersError.
+    Raises HeldError; UnwritableTopicError; JournalError when it cannot be read or would not keep what is written;
+    NoBrokerAnswersError.
     """
 
     def read() -> Records | None:
         return read_topic(wire, addresses, topic)
 
+    require_compacted(wire, topic)
     found = read()
     if found is None:
         _create(wire.settings, topic, len(addresses))

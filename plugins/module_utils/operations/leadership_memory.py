@@ -24,7 +24,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_f
     read_memory_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import read_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import (
+    read_topic,
+    require_compacted,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 
@@ -67,10 +70,12 @@ class Homes:
     def read(self) -> Memory:
         """All that is remembered. Changes nothing, and takes no lock.
 
-        Raises JournalError when a home cannot be read, or when the file is wanted and the topic remembers something.
+        Raises JournalError when a home cannot be read or does not keep what it is given, or when the file is wanted and
+        the topic remembers something.
         """
         file = read_memory_file(self.file)
         if self.wanted is Home.TOPIC:
+            require_compacted(self.wire, self.topic)
             return merged(self._read_topic(), file)
         try:
             topic = self._read_topic()

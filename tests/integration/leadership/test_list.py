@@ -26,6 +26,7 @@ from lab.leadership import Operator, add_partitions, leaders, orders, outcome
 from lab.waiting import wait_until
 
 _DESCRIBE_CONFIGS = 32
+_BROKER = 4
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 4, 1), 3: (4, 3, 2)}
 _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1), 2: (3, 4, 1), 3: (4, 3, 2)}
 
@@ -171,7 +172,8 @@ def test_brokers_that_know_the_config_need_no_order(cluster: Cluster, operator: 
 
     def known(response: Any) -> None:
         for result in response.results:
-            result.configs = [_config(response, value="1", is_sensitive=False)]
+            if result.resource_type == _BROKER:
+                result.configs = [_config(response, value="1", is_sensitive=False)]
 
     with cluster.proxy.inject(Rewrite(known), api_key=_DESCRIBE_CONFIGS):
         result = operator.list()

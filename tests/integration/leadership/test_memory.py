@@ -120,6 +120,28 @@ def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
         operator.run(Change.PRESENT, 2, memory=Home.FILE)
 
 
+@pytest.mark.parametrize(
+    ("name", "partitions", "policy", "fault"),
+    [
+        ("_expiring", 1, "delete", "is delete: the original orders in it could expire"),
+        ("_expiring-too", 1, "compact,delete", "is compact,delete: the original orders in it could expire"),
+        ("_spread", 2, "compact", "has 2 partitions"),
+    ],
+)
+@pytest.mark.parametrize("check_mode", [True, False], ids=["check", "apply"])
+def test_a_topic_that_somebody_made_and_that_would_not_keep_it_is_refused(
+    cluster: Cluster, operator: Operator, *, name: str, partitions: int, policy: str, fault: str, check_mode: bool
+) -> None:
+    """Also no file takes its place: the topic is there, and a person has to say what it is for."""
+    name = f"{name}-{check_mode}"
+    cluster.client.create_topic(name, dict.fromkeys(range(partitions), (1, 2, 3)), {"cleanup.policy": policy})
+    cluster.proxy.clear_once_idle()
+    with pytest.raises(JournalError, match=fault):
+        operator.run(Change.PRESENT, 1, memory_topic=name, check_mode=check_mode)
+    assert cluster.proxy.write_requests() == []
+    assert not memory_path(str(operator.journal_dir), cluster.cluster_id).exists()
+
+
 @dataclass(frozen=True)
 class Step:
     """Where a run dies: at the ``number``-th request of a kind, before the broker gets it or after it answered."""
