@@ -9,8 +9,9 @@ The requests alone look at nothing, remember nothing and verify nothing. Every o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
@@ -30,23 +31,37 @@ from lab.waiting import wait_until
 _TOPICS = 10
 _PARTITIONS = 1000
 """Of each topic."""
-_ORIGINAL, _DRAINED = (1, 2), (2, 1)
-_BROKER = 1
+_BROKER, _OTHERS = 1, (2, 3)
 _STEPS = ("broker last in every order", "leaders moved away", "every order put back", "leaders moved back")
+
+
+Orders = Mapping[TopicPartition, tuple[int, ...]]
+
+
+def _originals() -> Orders:
+    """The broker first, the others in an order that follows no rule, so that no other partition's order will do."""
+    shuffled = Random(0)
+    partitions = [TopicPartition(topic, partition) for topic in _topics() for partition in range(_PARTITIONS)]
+    return {each: (_BROKER, *shuffled.sample(_OTHERS, len(_OTHERS))) for each in partitions}
 
 
 def run(options: Options) -> Iterator[Row]:
     """A broker drained and restored, by the requests alone and then by the collection, each step timed once."""
-    with Cluster(brokers=2, heap="2g") as cluster, TemporaryDirectory() as directory:
+    originals = _originals()
+    drained = {each: (*order[1:], _BROKER) for each, order in originals.items()}
+    with Cluster(brokers=3, heap="2g") as cluster, TemporaryDirectory() as directory:
         for topic in _topics():
-            cluster.client.create_topic(topic, dict.fromkeys(range(_PARTITIONS), _ORIGINAL))
+            cluster.client.create_topic(topic, _of(topic, originals))
         operator = Operator(cluster, Path(directory), request_timeout_ms=10_000)
         # The first transaction of a cluster makes Kafka's own topic for them.
         operator.list(_BROKER, topics=["none"])
         operator.restore()
-        requests, collection = _Requests(operator), _Collection(operator)
-        baseline = _cycle(cluster, requests.drain, requests.elect, requests.restore, requests.elect)
-        measured = _cycle(cluster, collection.drain, collection.move_away, collection.restore, collection.move_back)
+        requests, collection = _Requests(operator, originals, drained), _Collection(operator)
+        states = (originals, drained)
+        baseline = _cycle(cluster, states, requests.drain, requests.elect, requests.restore, requests.elect)
+        measured = _cycle(
+            cluster, states, collection.drain, collection.move_away, collection.restore, collection.move_back
+        )
     for step, alone, ours in zip(_STEPS, baseline, measured, strict=True):
         yield Row(
             Timing(f"requests alone, {_TOPICS * _PARTITIONS} partitions: {step}", [alone]),
@@ -54,62 +69,69 @@ def run(options: Options) -> Iterator[Row]:
         )
 
 
-def _cycle(cluster: Cluster, *steps: Callable[[], None]) -> list[Run]:
+def _cycle(cluster: Cluster, states: tuple[Orders, Orders], *steps: Callable[[], None]) -> list[Run]:
     """Times each step. Raises CannotMeasureError when not every order and leader is as it has to be after it."""
-    order, leader = _ORIGINAL, _ORIGINAL[0]
+    originals, drained = states
     runs = []
-    for number, step in enumerate(steps):
+    for step, name, wanted, led_by in zip(
+        steps,
+        _STEPS,
+        (drained, drained, originals, originals),
+        (originals, drained, drained, originals),
+        strict=True,
+    ):
         runs.append(timed(step))
-        if number % 2:
-            leader = order[0]
-        else:
-            order = _DRAINED if order == _ORIGINAL else _ORIGINAL
-        _check(cluster, order, leader, _STEPS[number])
+        _check(cluster, wanted, led_by, name)
     return runs
 
 
-def _check(cluster: Cluster, order: tuple[int, ...], leader: int, step: str) -> None:
+def _check(cluster: Cluster, wanted: Orders, led_by: Orders, step: str) -> None:
+    """Every partition has the wanted order, and the leader that the other order prefers."""
+
     def reached() -> bool:
         return all(
-            {*orders(cluster, topic).values()} == {order} and {*leaders(cluster, topic).values()} == {leader}
+            orders(cluster, topic) == _of(topic, wanted)
+            and leaders(cluster, topic) == {number: order[0] for number, order in _of(topic, led_by).items()}
             for topic in _topics()
         )
 
     try:
-        wait_until(reached, 30, what=f"{step}: every partition has the order {order} and the leader {leader}")
+        wait_until(reached, 30, what=f"{step}: every partition has its order and its leader")
     except TimeoutError as error:
         raise CannotMeasureError(str(error)) from None
+
+
+def _of(topic: str, all_orders: Orders) -> dict[int, tuple[int, ...]]:
+    return {each.partition: order for each, order in all_orders.items() if each.topic == topic}
 
 
 def _topics() -> list[str]:
     return [f"drained-{number}" for number in range(_TOPICS)]
 
 
-def _partitions() -> list[TopicPartition]:
-    return [TopicPartition(topic, partition) for topic in _topics() for partition in range(_PARTITIONS)]
-
-
 class _Requests:
     """The fewest requests there are, each for at most 1,000 partitions."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Operator, originals: Orders, drained: Orders) -> None:
         self._operator = operator
+        self._originals = originals
+        self._drained = drained
 
     def drain(self) -> None:
-        self._reorder(_DRAINED)
+        self._reorder(self._drained)
 
     def restore(self) -> None:
-        self._reorder(_ORIGINAL)
+        self._reorder(self._originals)
 
     def elect(self) -> None:
         with Wire(self._operator.settings) as wire:
-            for batch in in_batches(_partitions()):
+            for batch in in_batches([*self._originals]):
                 elect(wire, self._operator.settings.bootstrap_servers[0], PREFERRED, batch)
 
-    def _reorder(self, order: tuple[int, ...]) -> None:
+    def _reorder(self, wanted: Orders) -> None:
         with Wire(self._operator.settings) as wire:
-            for batch in in_batches(_partitions()):
-                reorder(wire, self._operator.settings.bootstrap_servers[0], dict.fromkeys(batch, order))
+            for batch in in_batches([*wanted]):
+                reorder(wire, self._operator.settings.bootstrap_servers[0], {each: wanted[each] for each in batch})
 
 
 class _Collection:
