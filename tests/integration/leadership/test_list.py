@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import (
@@ -51,6 +52,8 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     assert cluster.proxy.write_requests() == []
 
     done = operator.list(1)
+    assert leaders(cluster, "plain") == led
+    assert ApiKey.ElectLeaders not in {each.api_key for each in cluster.proxy.write_requests()}
     assert orders(cluster, "plain") == _WITHOUT_1
     assert _is_set(operator)
     assert outcome(done, "plain").status is OrderStatus.REORDERED
