@@ -114,7 +114,7 @@ def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: thr
                 homes = _homes(wire, cluster, options, living)
                 detours = Detours(writer, stack.enter_context(homes.open()))
             moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
-    return MoveReport(cluster.cluster_id, moves)
+    return MoveReport(cluster.cluster_id, dict(sorted(moves.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Rounds:
         states = {each.topic_partition: each for each in describe_partitions(self.batch.writer.wire).partitions}
         found = _moves(self.batch.options, states.values())
         failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
-        settled = {each for each in _unsettled(moves) if each not in found}
+        settled = [each for each in _unsettled(moves) if each not in found]
         return {each: move for each, move in found.items() if each not in failed} | {
             each: _settled(moves[each], states.get(each)) for each in settled
         }

@@ -77,12 +77,13 @@ def test_what_became_of_a_partition_between_two_attempts_is_told(
 
 
 def test_what_a_lagging_first_look_missed_is_moved_as_well(bastion: Bastion, cluster: WellCluster) -> None:
-    cluster.change(SECOND, leader_id=2)
+    cluster.change(FIRST, leader_id=2)
     cluster.lag_behind(1)
-    cluster.change(SECOND, leader_id=1)
+    cluster.change(FIRST, leader_id=1)
     moves = bastion.move_leaders(away_from=[1]).moves
     assert {(each.status, each.leader_after) for each in moves.values()} == {(MoveStatus.MOVED, 2)}
-    assert [each.partitions for each in cluster.writes] == [(FIRST,), (SECOND,)]
+    assert [each.partitions for each in cluster.writes] == [(SECOND,), (FIRST,)]
+    assert [*moves] == [FIRST, SECOND]
 
 
 def test_an_order_that_only_a_lagging_broker_shows_is_not_held_against_the_partition(
