@@ -114,6 +114,7 @@ def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: thr
                 homes = _homes(wire, cluster, options, living)
                 detours = Detours(writer, stack.enter_context(homes.open()))
             moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
+            moves |= {each: _not_put_back(moves[each]) for each in (detours.left if detours else ())}
     return MoveReport(cluster.cluster_id, dict(sorted(moves.items())))
 
 
@@ -257,6 +258,14 @@ def _moves(
 
 def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
+
+
+def _not_put_back(move: Move) -> Move:
+    reason = (
+        f"{move.reason}; the order that it was given for the election was not put back, and what it was is remembered: "
+        "run preferred_leader_blacklist again"
+    )
+    return replace(move, reason=reason)
 
 
 def _unsettled(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:

@@ -122,6 +122,20 @@ def test_a_leader_that_comes_back_every_time_is_told(
     assert cluster.kinds() == ["elect"] * 3
 
 
+def test_an_order_that_is_not_put_back_after_the_election_is_told(bastion: Bastion, cluster: WellCluster) -> None:
+    cluster.change(FIRST, isr=(1, 3))
+
+    def reassign() -> None:
+        cluster.reassigning = frozenset({FIRST})
+
+    cluster.fates["elect"] = [Fate(after=reassign)]
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.MOVED, 3)
+    assert "was not put back, and what it was is remembered" in moves[FIRST].reason
+    assert "put back" not in moves[SECOND].reason
+    assert cluster.memory().orders[FIRST].original == (2, 3, 1)
+
+
 def test_nothing_to_do_is_one_look_and_no_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
     assert bastion.move_leaders(away_from=[4]).moves == {}
     assert (clock.slept, cluster.writes) == ([], [])
