@@ -13,7 +13,8 @@ member of the ISR or ELR, is PREFERRED and leaves the order as it is.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import (
@@ -27,10 +28,21 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections 
     ElectionAnswer,
     elect,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError, RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+    RequestRefusedError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_elections import elect_designated
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import (
+    NOT_OURS,
+    Leftover,
+    Undoing,
+    put_back,
+    strike_out,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
     Writer,
     set_orders,
@@ -105,10 +117,7 @@ class ElectionBatch:
             self._elect(writer, [each for each in going if each not in self.outcomes], progress, stop)
         finally:
             progress.step("putting replica orders back", 0, len(changes))
-            faults = set_orders(writer, {each.topic_partition: each.original for each in changes})
-            self._strike_out(journal, [each.topic_partition for each in changes if each.topic_partition not in faults])
-            for partition, fault in faults.items():
-                self._order_stays_changed(partition, fault)
+            self._put_back(writer, journal, changes)
         self._look_at_the_end(writer, going)
 
     def _judge(self) -> list[TopicPartition]:
@@ -193,11 +202,15 @@ class ElectionBatch:
         return watch(writer, waiting, lambda state: not state.is_offline or state.topic_partition in asked.faults)
 
     def _settle(self, states: Mapping[TopicPartition, PartitionState]) -> None:
-        """Ends every partition that has a leader: the designated one, or another."""
+        """Ends every partition that has a leader, the designated one or another, or that is of another topic now."""
         for partition, state in states.items():
-            if state.is_offline or partition in self.outcomes:
+            if partition in self.outcomes:
                 continue
-            if self._is_wanted(partition, state.leader_id):
+            if not self._is_same_topic(partition, state):
+                self._end(partition, Status.REFUSED, f"the topic was recreated: its id is {state.topic_id}", state)
+            elif state.is_offline:
+                continue
+            elif self._is_wanted(partition, state.leader_id):
                 self._end(partition, Status.RECOVERED, self._why(partition), state)
             else:
                 self.is_disturbed = True
@@ -213,6 +226,8 @@ class ElectionBatch:
         """Sees the end state of all that was touched: a leader that died at once, and the order after the restore."""
         states = watch(writer, going, lambda _state: True)
         for partition, state in states.items():
+            if not self._is_same_topic(partition, state):
+                continue
             outcome = self.outcomes[partition]
             if outcome.status is Status.RECOVERED and state.is_offline:
                 outcome = replace(
@@ -227,15 +242,40 @@ class ElectionBatch:
                 replicas_after=state.replicas,
             )
 
-    def _strike_out(self, journal: Journal, partitions: list[TopicPartition]) -> None:
+    def _put_back(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
+        ended = self._undone(writer, changes)
+        not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in NOT_OURS}
+        for partition in self.outcomes.keys() & not_ours.keys():
+            self._add(partition, f"its replica order is not put back: {not_ours[partition]}")
         try:
-            journal.end(partitions, "restored")
+            strike_out(journal, ended)
         except JournalError as fault:
             # The next run finds them as they were, and strikes them out. What was done here must be told all the same.
-            for partition in self.outcomes.keys() & partitions:
-                outcome = self.outcomes[partition]
-                reason = f"{outcome.reason}; its replica order is back, but the journal does not know it: {fault}"
-                self.outcomes[partition] = replace(outcome, reason=reason)
+            settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
+            for partition in self.outcomes.keys() & settled:
+                found = "that is so" if partition in not_ours else "its replica order is back"
+                self._add(partition, f"{found}, but the journal does not know it: {fault}")
+        for each in ended:
+            if each.undoing is Undoing.FAILED:
+                self._order_stays_changed(each.change.topic_partition, each.reason)
+
+    def _undone(self, writer: Writer, changes: Sequence[OrderChange]) -> tuple[Leftover, ...]:
+        """Puts back what is still ours. Meanwhile somebody else may have reassigned it, or recreated its topic."""
+        reason = ""
+        for attempt in range(writer.attempts):
+            if attempt:
+                time.sleep(_PAUSE_S)
+            try:
+                return put_back(writer, changes)
+            except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
+                reason = f"it cannot be told whether it is still ours: {fault}"
+        # Not written blindly: an order that stays changed harms nobody and is in the journal, while a reassignment that
+        # somebody began is lost without a trace once it is overwritten.
+        return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
+
+    def _add(self, partition: TopicPartition, what: str) -> None:
+        outcome = self.outcomes[partition]
+        self.outcomes[partition] = replace(outcome, reason=f"{outcome.reason}; {what}")
 
     def _order_stays_changed(self, partition: TopicPartition, fault: str) -> None:
         outcome = self.outcomes.get(partition)
@@ -270,6 +310,9 @@ class ElectionBatch:
 
     def _leader(self, partition: TopicPartition) -> int:
         return self.elections[partition].designated_leader
+
+    def _is_same_topic(self, partition: TopicPartition, state: PartitionState) -> bool:
+        return state.topic_id == self.elections[partition].topic_id
 
     def _is_wanted(self, partition: TopicPartition, leader_id: int) -> bool:
         election = self.elections[partition]

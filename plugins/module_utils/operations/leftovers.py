@@ -2,18 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Puts back the replica orders that an earlier, killed run left changed."""
+"""Puts back the replica orders that this run, or an earlier, killed one, changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import Journal, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
 
 
@@ -31,12 +32,15 @@ class Undoing(StrEnum):
     """Still in the journal: the next run tries again."""
 
 
+NOT_OURS = frozenset({Undoing.CONFLICT, Undoing.GONE})
+"""Nobody puts these back any more."""
+
 _ASKED_FOR = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """One left-over order change, and how it ended."""
+    """One order change that is to be undone, and how that ended."""
 
     change: OrderChange
     undoing: Undoing
@@ -46,16 +50,19 @@ class Leftover:
 def look_at_leftovers(wire: Wire, changes: Sequence[OrderChange]) -> tuple[Leftover, ...]:
     """Says what undoing would do to each change. Writes nothing.
 
-    Raises NoBrokerAnswersError or BrokerCallError.
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    description = describe_partitions(wire, {each.topic for each in changes})
+    partitions = [each.topic_partition for each in changes]
+    span = (min(partitions), max(partitions)) if partitions else None
+    description = describe_partitions(wire, {each.topic for each in changes}, span)
+    reassigning = running_reassignments(wire, partitions)
     states = {each.topic_partition: each for each in description.partitions}
     # Only a topic that is known not to exist is gone: any other refusal tells nothing of its partitions.
     hidden = {each.topic: each for each in description.refused if not each.is_unknown}
     return tuple(
         Leftover(each, Undoing.FAILED, f"topic {each.topic} cannot be looked at: {hidden[each.topic]}")
         if each.topic in hidden
-        else _compare(each, states.get(each.topic_partition))
+        else _compare(each, states.get(each.topic_partition), is_reassigning=each.topic_partition in reassigning)
         for each in changes
     )
 
@@ -63,38 +70,63 @@ def look_at_leftovers(wire: Wire, changes: Sequence[OrderChange]) -> tuple[Lefto
 def undo_leftovers(writer: Writer, journal: Journal) -> tuple[Leftover, ...]:
     """Puts back every order that is still the one we set, and strikes out what is settled.
 
-    An order that seems to be back is asked for as well: a broker that lags behind the controller tells the one from
-    before our change.
-
-    Raises NoBrokerAnswersError, BrokerCallError or JournalError.
+    Raises NoBrokerAnswersError, RequestRefusedError, BrokerCallError or JournalError.
     """
-    found = look_at_leftovers(writer.wire, journal.unfinished)
-    ours = {each.change.topic_partition: each for each in found if each.undoing in _ASKED_FOR}
-    faults = set_orders(writer, {partition: each.change.original for partition, each in ours.items()})
-    ended = tuple(_ended(each, faults.get(each.change.topic_partition)) for each in found)
-    for undoing in Undoing:
-        if undoing is not Undoing.FAILED:
-            journal.end([each.change.topic_partition for each in ended if each.undoing is undoing], undoing.value)
+    ended = put_back(writer, journal.unfinished)
+    strike_out(journal, ended)
     return ended
 
 
-def _compare(change: OrderChange, state: PartitionState | None) -> Leftover:
+def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Leftover, ...]:
+    """Puts back every order that is still the one we set.
+
+    An order that seems to be back is asked for as well: a broker that lags behind the controller tells the one from
+    before our change.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before anything was written.
+    """
+    found = look_at_leftovers(writer.wire, changes)
+    ours = {each.change.topic_partition: each for each in found if each.undoing in _ASKED_FOR}
+    faults = set_orders(writer, {partition: each.change.original for partition, each in ours.items()})
+    return tuple(_ended(each, faults.get(each.change.topic_partition)) for each in found)
+
+
+def strike_out(journal: Journal, ended: Iterable[Leftover]) -> None:
+    """Ends in the journal what is settled, and leaves what failed to the next run.
+
+    Raises JournalError.
+    """
+    settled: dict[Undoing, list[TopicPartition]] = {}
+    for each in ended:
+        settled.setdefault(each.undoing, []).append(each.change.topic_partition)
+    settled.pop(Undoing.FAILED, None)
+    for undoing, partitions in settled.items():
+        journal.end(partitions, undoing.value)
+
+
+def _compare(change: OrderChange, state: PartitionState | None, *, is_reassigning: bool) -> Leftover:
     if state is None:
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:
         return Leftover(change, Undoing.GONE, f"the topic was recreated (id {state.topic_id})")
-    if state.replicas == change.original:
-        return Leftover(change, Undoing.ALREADY_BACK, "its order is the original one")
-    if state.replicas == change.changed:
+    if state.replicas not in (change.original, change.changed):
         return Leftover(
             change,
-            Undoing.WOULD_RESTORE,
-            f"an earlier run left {list(change.changed)}: back to {list(change.original)}",
+            Undoing.CONFLICT,
+            f"its replicas are {list(state.replicas)}, which we did not set; the original was {list(change.original)}",
         )
+    if is_reassigning:
+        return Leftover(
+            change,
+            Undoing.CONFLICT,
+            f"a reassignment of it is running, which we did not ask for; the original was {list(change.original)}",
+        )
+    if state.replicas == change.original:
+        return Leftover(change, Undoing.ALREADY_BACK, "its order is the original one")
     return Leftover(
         change,
-        Undoing.CONFLICT,
-        f"its replicas are {list(state.replicas)}, which we did not set; the original was {list(change.original)}",
+        Undoing.WOULD_RESTORE,
+        f"an earlier run left {list(change.changed)}: back to {list(change.original)}",
     )
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,7 +23,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.desig
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
 from unit.operations.fake_cluster import Fate
-from unit.operations.wreck import BEHIND, BEST, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
+from unit.operations.wreck import (
+    BEHIND,
+    BEST,
+    CHANGED,
+    ORIGINAL,
+    TOPIC_ID,
+    MakeWreck,
+    Wreck,
+    an_order_change,
+    partitions,
+)
 
 NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
 FIRST, SECOND, THIRD = partitions(3)
@@ -213,6 +224,67 @@ def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> 
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
     assert "its replicas are [2, 3, 1] again: somebody else changes them" in report.outcomes[1].reason
+    assert "which we did not set; the original was [1, 2, 3]" in report.outcomes[1].reason
+    assert wreck.cluster.states[SECOND].replicas == (2, 3, 1)
+    assert wreck.unfinished() == ()
+
+
+RECREATED = "B" * 22
+MEDDLING = [
+    ({"replicas": (2, 3, 1)}, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
+    ({"replicas": (3, 1, 4)}, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
+    ({"topic_id": RECREATED}, f"the topic was recreated (id {RECREATED})"),
+]
+
+
+@pytest.mark.parametrize(("values", "reason"), MEDDLING)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_somebody_else_set_meanwhile_is_theirs_and_stays(
+    wreck: Wreck, when: str, values: dict[str, Any], reason: str
+) -> None:
+    def meddle() -> None:
+        wreck.cluster.change(SECOND, **values)
+
+    is_elected = when == "after"
+    wreck.cluster.fates["elect"] = [Fate(after=meddle) if is_elected else Fate(lost_request=True, before=meddle)]
+    report = wreck.run()
+    ending = Status.RECOVERED if is_elected and "replicas" in values else Status.REFUSED
+    assert statuses(report) == [Status.RECOVERED, ending, Status.RECOVERED]
+    assert report.outcomes[1].reason.endswith(f"; its replica order is not put back: {reason}")
+    found = wreck.cluster.states[SECOND]
+    assert (found.replicas, found.topic_id) == (values.get("replicas", CHANGED), values.get("topic_id", TOPIC_ID))
+    assert [each.replicas for each in wreck.cluster.states.values() if each is not found] == [ORIGINAL, ORIGINAL]
+    assert SECOND not in wreck.cluster.writes[-1].partitions
+    assert wreck.unfinished() == ()
+
+
+def test_a_reassignment_that_began_meanwhile_is_not_overwritten(wreck: Wreck) -> None:
+    def reassign() -> None:
+        wreck.cluster.reassigning = frozenset({SECOND})
+
+    wreck.cluster.fates["elect"] = [Fate(after=reassign)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED] * 3
+    assert "not put back: a reassignment of it is running, which we did not ask for" in report.outcomes[1].reason
+    assert wreck.cluster.writes[-1].partitions == (FIRST, THIRD)
+    assert wreck.unfinished() == ()
+
+
+def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_puts_them_back(wreck: Wreck) -> None:
+    def fall_silent_after_the_election_is_seen() -> None:
+        wreck.cluster.reads_until_silent = 1
+
+    plan = wreck.plan()
+    wreck.cluster.fates["elect"] = [Fate(after=fall_silent_after_the_election_is_seen)]
+    report = wreck.run(plan)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert all("it cannot be told whether it is still ours: no broker answered" in each for each in reasons(report))
+    assert wreck.cluster.kinds() == ["reorder", "elect"]
+    assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
+
+    wreck.cluster.reads_until_silent = None
+    assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE] * 3
+    assert_all_is_put_back(wreck)
 
 
 def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:

@@ -43,6 +43,10 @@ def another_set(wreck: Wreck) -> None:
     wreck.cluster.change(FIRST, replicas=(3, 1, 4))
 
 
+def being_reassigned(wreck: Wreck) -> None:
+    wreck.cluster.reassigning = frozenset({FIRST})
+
+
 def deleted(wreck: Wreck) -> None:
     del wreck.cluster.states[FIRST]
 
@@ -68,6 +72,11 @@ EVENTS = [
     (original_order, Undoing.ALREADY_BACK, "its order is the original one"),
     (another_order, Undoing.CONFLICT, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
     (another_set, Undoing.CONFLICT, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
+    (
+        being_reassigned,
+        Undoing.CONFLICT,
+        "a reassignment of it is running, which we did not ask for; the original was [1, 2, 3]",
+    ),
     (deleted, Undoing.GONE, "the partition does not exist any more"),
     (topic_deleted, Undoing.GONE, "the partition does not exist any more"),
     (recreated, Undoing.GONE, f"the topic was recreated (id {'B' * 22})"),
