@@ -18,7 +18,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors imp
     RequestRefusedError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import reorder
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import (
+    reorder,
+    running_reassignments,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 
@@ -84,7 +87,8 @@ def watch(
 def set_orders(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
     """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
 
-    A request whose outcome is unknown is followed by a look before any further attempt.
+    A request whose outcome is unknown is followed by a look before any further attempt. What somebody else reassigns
+    meanwhile is not asked for again.
     """
     faults: dict[TopicPartition, str] = {}
     for batch in in_batches(sorted(orders)):
@@ -95,9 +99,20 @@ def set_orders(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
 def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
     waiting = dict(orders)
     faults: dict[TopicPartition, str] = {}
+    theirs: dict[TopicPartition, str] = {}
+    seen: States = {}
     for attempt in range(writer.attempts):
         if attempt:
             time.sleep(_PAUSE_S)
+            try:
+                theirs |= _reassigned(writer.wire, waiting, seen)
+            except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
+                doubt = f"not asked for again, since it cannot be told whether somebody else reassigns it: {fault}"
+                faults = dict.fromkeys(waiting, doubt)
+                continue
+            waiting = {each: order for each, order in waiting.items() if each not in theirs}
+            if not waiting:
+                break
         try:
             answers = reorder(writer.wire, writer.address(attempt), waiting)
         except (RequestRefusedError, BrokerCallError) as fault:
@@ -116,7 +131,26 @@ def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
         faults = {each: asked[each] or _not_seen(seen.get(each), order) for each, order in waiting.items()}
         if not waiting:
             break
-    return faults
+    return faults | theirs
+
+
+def _reassigned(
+    wire: Wire, orders: Mapping[TopicPartition, tuple[int, ...]], seen: States
+) -> dict[TopicPartition, str]:
+    """Those that somebody else has reassigned, or is reassigning, since they were asked for, and what was found.
+
+    The controller does not refuse an order of the replicas from before: it would take the other's change back.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    found = dict.fromkeys(
+        running_reassignments(wire, orders), "a reassignment of it is running, which we did not ask for"
+    )
+    for partition, order in orders.items():
+        state = seen.get(partition)
+        if state and {*state.replicas} != {*order}:
+            found[partition] = f"its replicas are {list(state.replicas)}, another set than we asked for"
+    return found
 
 
 def _not_seen(state: PartitionState | None, order: Sequence[int]) -> str:

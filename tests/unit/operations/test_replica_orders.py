@@ -9,7 +9,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import open_journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import replica_orders
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
     read_states,
     set_orders,
@@ -83,6 +85,34 @@ def test_an_order_that_is_not_set_has_a_reason(wreck: Wreck, fate: Fate, attempt
     assert all(each.startswith(reason) for each in faults.values())
     assert len(wreck.cluster.writes) == attempts
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+
+
+def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_again(wreck: Wreck) -> None:
+    def meddle() -> None:
+        wreck.cluster.change(FIRST, replicas=(1, 2, 4))
+        wreck.cluster.reassigning = frozenset({SECOND})
+
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True, before=meddle)]
+    assert set_all(wreck) == {
+        FIRST: "its replicas are [1, 2, 4], another set than we asked for",
+        SECOND: "a reassignment of it is running, which we did not ask for",
+    }
+    assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (THIRD,)]
+    assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
+
+
+def test_an_order_is_not_asked_for_again_while_nobody_tells_what_is_reassigned(
+    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_wire: object, _partitions: object) -> frozenset[TopicPartition]:
+        raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
+
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True)]
+    monkeypatch.setattr(replica_orders, "running_reassignments", refuse)
+    faults = set_all(wreck)
+    assert faults.keys() == {FIRST, SECOND, THIRD}
+    assert all("not asked for again" in each and "NOT_CONTROLLER" in each for each in faults.values())
+    assert len(wreck.cluster.writes) == 1
 
 
 def test_an_order_that_cannot_be_read_back_is_a_fault(wreck: Wreck) -> None:
