@@ -14,8 +14,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_ch
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+    NO_LEADER,
+    PartitionState,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.controller_model import predict
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.preconditions import acceptable_replicas
 
 
 class Undoing(StrEnum):
@@ -120,6 +126,15 @@ def _compare(change: OrderChange, state: PartitionState | None, *, is_reassignin
             change,
             Undoing.CONFLICT,
             f"a reassignment of it is running, which we did not ask for; the original was {list(change.original)}",
+        )
+    leader = predict(state, change.original, acceptable_replicas(state), unclean=False).leader_id
+    if state.is_offline and leader != NO_LEADER:
+        # Such a replica may have come back with an empty disk, and nobody has looked: see docs/strategies.md.
+        return Leftover(
+            change,
+            Undoing.FAILED,
+            f"to put {list(change.original)} back would make the controller elect broker {leader}, whatever it holds: "
+            f"elect it yourself, or stop broker {leader}; the next run puts the order back",
         )
     if state.replicas == change.original:
         return Leftover(change, Undoing.ALREADY_BACK, "its order is the original one")

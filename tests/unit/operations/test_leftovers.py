@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.lefto
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, Status
 from unit.operations.fake_cluster import CLUSTER_ID, Fate
-from unit.operations.wreck import BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
+from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
 TOPIC_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR, CLUSTER_AUTHORIZATION_FAILED = 29, -1, 31
@@ -45,6 +45,11 @@ def another_set(wreck: Wreck) -> None:
 
 def being_reassigned(wreck: Wreck) -> None:
     wreck.cluster.reassigning = frozenset({FIRST})
+
+
+def a_member_of_the_isr_is_back(wreck: Wreck) -> None:
+    """And the controller has not noticed, as on 3.9.2. Its disk may be empty."""
+    wreck.cluster.change(FIRST, isr=(BEHIND,))
 
 
 def deleted(wreck: Wreck) -> None:
@@ -76,6 +81,12 @@ EVENTS = [
         being_reassigned,
         Undoing.CONFLICT,
         "a reassignment of it is running, which we did not ask for; the original was [1, 2, 3]",
+    ),
+    (
+        a_member_of_the_isr_is_back,
+        Undoing.FAILED,
+        "to put [1, 2, 3] back would make the controller elect broker 2, whatever it holds: elect it yourself, or stop "
+        "broker 2; the next run puts the order back",
     ),
     (deleted, Undoing.GONE, "the partition does not exist any more"),
     (topic_deleted, Undoing.GONE, "the partition does not exist any more"),
