@@ -300,6 +300,11 @@ leftovers:
     reason:
       description: Why, for a person.
       type: str
+report_fault:
+  description: Why O(report_file) could not be written, after the elections. The task fails then, with all results.
+  returned: when that is so
+  type: str
+  sample: 'the report is not written: report.json is refused: 1 fault'
 """
 
 from typing import Any
@@ -351,11 +356,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.electing import elect
 
     done = elect(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in election_results.warnings(done.report.leftovers):
+    for warning in [*election_results.warnings(done.report.leftovers), *filter(None, [done.report_fault])]:
         module.warn(warning)
     outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
     shown = most_telling(outcomes, max_rows, DONE_OR_FORESEEN)
-    failure = election_results.failure_message(done.report, check_mode=module.check_mode)
+    failure = done.failure_message(check_mode=module.check_mode)
     return {
         "changed": done.report.is_changed,
         "cluster_id": done.cluster_id,
@@ -366,6 +371,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "leftovers": plain(done.report.leftovers),
         "aftermath": plain(done.aftermath[:max_rows]),
         "diff": election_results.diff_of(done.report, max_rows),
+        **({"report_fault": done.report_fault} if done.report_fault else {}),
         **({"msg": failure} if failure else {}),
     }
 

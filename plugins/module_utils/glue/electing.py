@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.election_results import failure_message
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import journal_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import require_quorum
@@ -42,10 +44,17 @@ class Elected:
     brokers: tuple[Broker, ...]
     report: ElectionReport
     aftermath: tuple[Finding, ...]
+    report_fault: str = ""
+    """Why there is no report file, although one was asked for."""
+
+    def failure_message(self, *, check_mode: bool) -> str | None:
+        """What was not done and why, for a person; None when everything was, or, in check mode, would be."""
+        undone = failure_message(self.report, check_mode=check_mode)
+        return "\n".join(filter(None, [undone, self.report_fault])) or None
 
 
 def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Elected:
-    """Carries out what the parameters name, and writes the report that was asked for.
+    """Carries out what the parameters name, and writes the report that was asked for, or tells why it could not.
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
@@ -73,5 +82,9 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
             refuse_a_race(wire, [each.topic_partition for each in plan.elections], brokers)
         report = run_elections(wire, plan, options, progress, stop, brokers)
         aftermath = look_at_aftermath(wire, report.outcomes) if params["report_aftermath"] else ()
-    report_file.write(cluster.cluster_id, brokers, report.outcomes, aftermath)
+    try:
+        report_file.write(cluster.cluster_id, brokers, report.outcomes, aftermath)
+    except DocumentError as fault:
+        # The leaders are elected: what became of each partition must be told all the same.
+        return Elected(cluster.cluster_id, brokers, report, aftermath, f"the report is not written: {fault}")
     return Elected(cluster.cluster_id, brokers, report, aftermath)
