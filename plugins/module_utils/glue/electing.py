@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress im
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import require_quorum
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import read_unfinished
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster, look_at_brokers
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
@@ -76,7 +77,8 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
         plan = given if isinstance(given, Plan) else plan_of_designations(wire, given)
         mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
         brokers = look_at_brokers(wire, cluster, mentioned)
-        if plan.elections:
+        # Orders that an earlier run left are put back even where nothing is planned: that is a write as well.
+        if plan.elections or read_unfinished(options.journal_dir, cluster.cluster_id):
             require_quorum(wire, params)
         if not params["acknowledge_unclean_leader_election"]:
             refuse_a_race(wire, [each.topic_partition for each in plan.elections], brokers)

@@ -97,3 +97,15 @@ def test_without_a_quorum_nothing_is_elected(params: dict[str, Any], monkeypatch
     monkeypatch.setattr(electing, "require_quorum", refuse)
     with pytest.raises(NoQuorumError):
         elect(params)
+
+
+def test_without_a_quorum_no_order_is_put_back_either(
+    wreck: Wreck, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(electing, "given_designations", lambda _params: NOTHING_PLANNED)
+    monkeypatch.setattr(electing, "require_quorum", refuse)
+    assert elect(params).report == REPORT, "nothing planned and nothing left is nothing to ask the quorum for"
+    Path(params["report_file"]).unlink()
+    wreck.left_by_a_killed_run()
+    with pytest.raises(NoQuorumError):
+        elect(params)
