@@ -16,7 +16,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
@@ -30,8 +29,6 @@ from integration.strategies.on_call import OnCall
 from integration.strategies.outages import wait_isr
 from lab import Cluster, jars, versions, wait_until
 from lab.client import PartitionState
-
-pytestmark = pytest.mark.on_any_version
 
 _TOPIC = "moved"
 _LAST_LEADER, _DEAD, _BEHIND, _WITNESS = 1, 2, 3, 4
