@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.collector import collector_paused
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.election_batch import STOPPED, ElectionBatch
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import (
@@ -34,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.lefto
     undo_leftovers,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.observation import observe
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, read_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import (
@@ -127,6 +127,7 @@ def run_elections(  # noqa: PLR0917
         options.attempts,
         options.verify_timeout_ms / 1000,
     )
+    alone = _seen_again(wire, plan.left_alone)
     with ExitStack() as stack:
         if options.check_mode:
             journal = None
@@ -136,10 +137,7 @@ def run_elections(  # noqa: PLR0917
             leftovers = undo_leftovers(writer, journal)
         run = _Run(writer, cluster, journal, progress, stop)
         with collector_paused():
-            outcomes = {
-                **{each.topic_partition: left_alone(each) for each in plan.left_alone},
-                **run.elect(_rebased(plan.elections, leftovers), leftovers),
-            }
+            outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
     return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers)
 
 
@@ -259,6 +257,31 @@ def _as_put_back(
         else world
         for partition, world in worlds.items()
     }
+
+
+def _seen_again(wire: Wire, partitions: Iterable[LeftAlone]) -> dict[TopicPartition, Outcome]:
+    """How partitions end that the plan leaves alone, by the leaders that they have now: it may be hours old.
+
+    Raises NoBrokerAnswersError or BrokerCallError.
+    """
+    outcomes = {each.topic_partition: left_alone(each) for each in partitions}
+    states = read_states(wire, outcomes)
+    return {each: _as_seen(outcome, states.get(each)) for each, outcome in outcomes.items()}
+
+
+def _as_seen(outcome: Outcome, state: PartitionState | None) -> Outcome:
+    was_online = outcome.status is Status.ALREADY_ONLINE
+    if state is None:
+        seen = replace(outcome, leader_after=None, leader_epoch_after=None)
+        why = "it is not in the metadata any more, or hidden from our principal: look at the topic"
+        return replace(seen, status=Status.UNKNOWN, reason=why) if was_online else seen
+    seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
+    if was_online and state.is_offline:
+        why = "it has lost its leader since the plan was made: make a new plan"
+        return replace(seen, status=Status.REFUSED, reason=why)
+    if was_online and state.leader_id != outcome.leader_before:
+        return replace(seen, reason=f"broker {state.leader_id} leads it")
+    return seen
 
 
 def _untouched(election: PlannedElection, status: Status, reason: str) -> Outcome:

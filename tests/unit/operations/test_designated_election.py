@@ -124,13 +124,53 @@ def test_brokers_that_lag_behind_the_controller_are_waited_for(wreck: Wreck) -> 
     assert wreck.cluster.kinds() == ["reorder", "elect", "reorder"]
 
 
-def test_what_the_plan_leaves_alone_is_reported_as_it_was(wreck: Wreck) -> None:
+def test_what_the_plan_leaves_alone_is_reported_with_the_leader_that_it_has_now(wreck: Wreck) -> None:
     gone = LeftAlone("accounts", 4, Status.UNRECOVERABLE, "no replica is left", leader_id=NO_LEADER, replicas=(8, 9))
     plan = replace(wreck.plan(), left_alone=(gone,))
     report = wreck.run(plan)
     assert statuses(report.outcomes) == [Status.UNRECOVERABLE, *[Status.RECOVERED] * 3]
     assert report.outcomes[0].topic_partition == TopicPartition("accounts", 4)
     assert report.outcomes[0].replicas == (8, 9)
+    assert (report.outcomes[0].leader_before, report.outcomes[0].leader_after) == (NO_LEADER, None)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    ("now", "ending"),
+    [
+        ((BEHIND, 9), (Status.ALREADY_ONLINE, "broker 2 leads it")),
+        ((BEST, 9), (Status.ALREADY_ONLINE, "broker 3 leads it")),
+        (
+            (NO_LEADER, 9),
+            (Status.REFUSED, "it has lost its leader since the plan was made: make a new plan"),
+        ),
+        (
+            None,
+            (
+                Status.UNKNOWN,
+                "it is not in the metadata any more, or hidden from our principal: look at the topic",
+            ),
+        ),
+    ],
+)
+def test_what_was_online_in_the_plan_is_looked_at_again(
+    wreck: Wreck, now: tuple[int, int] | None, ending: tuple[Status, str], check_mode: bool
+) -> None:
+    other = TopicPartition("accounts", 4)
+    online = LeftAlone(
+        "accounts", 4, Status.ALREADY_ONLINE, "broker 2 leads it", TOPIC_ID, BEHIND, leader_epoch=7, replicas=ORIGINAL
+    )
+    plan = replace(wreck.plan(), left_alone=(online,))
+    if now:
+        leader_id, leader_epoch = now
+        wreck.cluster.states[other] = replace(
+            wreck.cluster.states[FIRST], topic="accounts", partition=4, leader_id=leader_id, leader_epoch=leader_epoch
+        )
+    found = wreck.run(plan, check_mode=check_mode).outcomes[0]
+    assert (found.status, found.reason) == ending
+    assert (found.leader_before, found.leader_epoch_before) == (BEHIND, 7)
+    assert (found.leader_after, found.leader_epoch_after) == (now or (None, None))
+    assert not [each for write in wreck.cluster.writes for each in write.partitions if each == other]
 
 
 def test_nothing_planned_is_nothing_done(wreck: Wreck) -> None:
