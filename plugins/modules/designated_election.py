@@ -63,6 +63,7 @@ options:
   partitions:
     description:
       - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.
+      - Those of Kafka's internal topics need O(include_internal_topics).
     type: list
     elements: dict
     suboptions:
@@ -81,6 +82,14 @@ options:
           - Id of the broker that is to lead. It must hold a replica.
         type: int
         required: true
+  include_internal_topics:
+    description:
+      - Whether O(partitions) may name offline partitions of Kafka's internal topics, such as C(__consumer_offsets).
+        They are refused otherwise. A plan holds them only where whoever made it has opted in.
+      - They hold the state of consumer groups and transactions. To lose records of these can make consumers and
+        producers fail or read again.
+    type: bool
+    default: false
   recovery_election_attempts:
     description:
       - How often to try a request that fails in a way that may pass. A request whose outcome is unknown is looked up
@@ -336,6 +345,7 @@ ARGUMENTS = (
     + PROGRESS
     + Arguments(
         argument_spec={
+            "include_internal_topics": {"type": "bool", "default": False},
             "recovery_election_attempts": {"type": "int", "default": 3},
             "verify_timeout_ms": {"type": "int", "default": 30000},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},

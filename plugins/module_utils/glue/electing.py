@@ -13,7 +13,10 @@ from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import (
+    Designations,
+    given_designations,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.election_results import failure_message
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import journal_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
@@ -74,7 +77,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
     with Wire(settings) as wire:
         progress.step("looking at the brokers")
         cluster = describe_cluster(wire)
-        plan = given if isinstance(given, Plan) else plan_of_designations(wire, given)
+        plan = given if isinstance(given, Plan) else _plan_of(wire, given, params)
         mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
         brokers = look_at_brokers(wire, cluster, mentioned)
         # Orders that an earlier run left are put back even where nothing is planned: that is a write as well.
@@ -90,3 +93,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
         # The leaders are elected: what became of each partition must be told all the same.
         return Elected(cluster.cluster_id, brokers, report, aftermath, f"the report is not written: {fault}")
     return Elected(cluster.cluster_id, brokers, report, aftermath)
+
+
+def _plan_of(wire: Wire, given: Designations, params: Mapping[str, Any]) -> Plan:
+    return plan_of_designations(wire, given, include_internal=params["include_internal_topics"])

@@ -35,6 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.lefto
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.observation import observe
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, read_states
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import internal
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import (
@@ -141,20 +142,26 @@ def run_elections(  # noqa: PLR0917
     return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers)
 
 
-def plan_of_designations(wire: Wire, designations: Mapping[TopicPartition, int]) -> Plan:
+def plan_of_designations(
+    wire: Wire, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
+) -> Plan:
     """A plan out of bare (partition, leader) pairs, with the world as it is now and no candidate looked at.
+
+    Offline partitions of Kafka's internal topics are left alone unless ``include_internal``.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     cluster = describe_cluster(wire)
     description = describe_partitions(wire, {each.topic for each in designations})
     states = {each.topic_partition: each for each in description.partitions}
-    elections, absent = [], []
+    elections, alone = [], []
     for partition, leader in sorted(designations.items()):
         state = states.get(partition)
         if state is None:
             reason = "no such partition, or it is hidden from our principal"
-            absent.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
+            alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
+        elif state.is_offline and state.is_internal and not include_internal:
+            alone.append(internal(state))
         else:
             elections.append(
                 PlannedElection(
@@ -172,7 +179,7 @@ def plan_of_designations(wire: Wire, designations: Mapping[TopicPartition, int])
                     silent=(),
                 )
             )
-    return Plan(cluster.cluster_id, "", tuple(elections), tuple(absent))
+    return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))
 
 
 @dataclass(frozen=True, slots=True)

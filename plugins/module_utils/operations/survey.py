@@ -47,7 +47,7 @@ def survey(wire: Wire, wanted: Collection[TopicPartition] | None = None, *, incl
     brokers = look_at_brokers(wire, cluster, mentioned)
     chosen, left_alone = _choose(description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
-    left_alone += [_internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
+    left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
     return Survey(
         cluster.cluster_id,
         brokers,
@@ -94,7 +94,8 @@ def _already_online(state: PartitionState) -> LeftAlone:
     )
 
 
-def _internal(state: PartitionState) -> LeftAlone:
+def internal(state: PartitionState) -> LeftAlone:
+    """A partition of an internal topic, which nobody has opted in to recover."""
     return LeftAlone(
         state.topic,
         state.partition,

@@ -228,6 +228,17 @@ def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wrec
     assert report.outcomes[2].reason == "no such partition, or it is hidden from our principal"
 
 
+def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, is_internal=True)
+    wreck.cluster.change(SECOND, is_internal=True, leader_id=BEHIND, isr=(BEHIND,))
+    wished = dict.fromkeys(partitions(3), BEST)
+    report = wreck.run(plan_of_designations(wreck.wire, wished))
+    assert statuses(report.outcomes) == [Status.REFUSED, Status.ALREADY_ONLINE, Status.RECOVERED]
+    assert "opt in with include_internal_topics" in report.outcomes[0].reason
+    report = wreck.run(plan_of_designations(wreck.wire, wished, include_internal=True))
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.ALREADY_ONLINE, Status.ALREADY_ONLINE]
+
+
 @pytest.mark.parametrize(
     ("leader", "reason"), [(DEAD, "cannot be elected"), (9, "is not in its replica set [1, 2, 3]")]
 )
