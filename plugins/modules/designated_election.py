@@ -260,7 +260,9 @@ summary:
     unrecoverable: 0
     unknown: 0
 aftermath:
-  description: What the elections left behind, up to O(max_rows). The report file has all of it.
+  description:
+    - What the elections left behind, most urgent first, and what of it could not be found out. The report file has all.
+    - When there is more than O(max_rows), a last one tells how many more.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -333,6 +335,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import first_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
 
 ARGUMENTS = (
@@ -379,7 +382,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "truncated": len(shown) < len(outcomes),
         "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(done.report.leftovers),
-        "aftermath": plain(done.aftermath[:max_rows]),
+        "aftermath": plain(first_of(done.aftermath, max_rows)),
         "diff": election_results.diff_of(done.report, max_rows),
         **({"report_fault": done.report_fault} if done.report_fault else {}),
         **({"msg": failure} if failure else {}),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
@@ -24,6 +26,16 @@ _GROUPS_PER_REQUEST = 100
 _LOOK_EVERY_S = 0.2
 _SEVERAL_GROUPS = 8
 _BY_TOPIC_NAME = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What one group tells of its commits."""
+
+    offsets: dict[TopicPartition, int]
+    """Without the partitions that it committed nothing for."""
+    error: str = ""
+    """Why it does not tell of all partitions; empty when it does."""
 
 
 def coordinated_groups(wire: Wire, address: Address) -> list[str]:
@@ -46,12 +58,12 @@ def coordinated_groups(wire: Wire, address: Address) -> list[str]:
 
 def committed_offsets(
     wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
-) -> dict[str, dict[TopicPartition, int]]:
-    """What each group committed for these partitions; nothing where it committed nothing, or does not tell.
+) -> dict[str, Committed]:
+    """What each group committed for these partitions.
 
     Raises BrokerCallError.
     """
-    found: dict[str, dict[TopicPartition, int]] = {}
+    found = {group: Committed({}, "it is not in the answer") for group in groups}
     message = OffsetFetchRequest
     group_message = message.OffsetFetchRequestGroup
     for some in in_batches(groups, _GROUPS_PER_REQUEST):
@@ -71,10 +83,20 @@ def committed_offsets(
             max_version=_BY_TOPIC_NAME,
         )
         for group in wire.call(coordinator, request).groups:
-            found[group.group_id] = {
-                TopicPartition(topic.name, partition.partition_index): partition.committed_offset
-                for topic in group.topics
-                for partition in topic.partitions
-                if not partition.error_code and partition.committed_offset >= 0
-            }
+            found[group.group_id] = _committed(group)
     return found
+
+
+def _committed(group: Any) -> Committed:
+    told = [
+        (TopicPartition(topic.name, each.partition_index), each) for topic in group.topics for each in topic.partitions
+    ]
+    code = next((code for code in (group.error_code, *(each.error_code for _partition, each in told)) if code), 0)
+    return Committed(
+        {
+            partition: each.committed_offset
+            for partition, each in told
+            if not each.error_code and each.committed_offset >= 0
+        },
+        error_codes.described(code) if code else "",
+    )

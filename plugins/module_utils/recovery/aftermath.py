@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,6 +36,34 @@ class Finding:
     topic: str | None = None
     """None where it is not about one partition."""
     partition: int | None = None
+
+
+_MOST_URGENT = (Kind.COMMITTED_BEYOND_END, Kind.OPEN_TRANSACTION, Kind.NOT_KNOWN, Kind.WILL_TRUNCATE)
+_MOST_NAMED = 3
+
+
+def most_urgent_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What applications suffer from already comes first: a replica that truncates is told for every partition."""
+    return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
+
+
+def first_of(findings: Sequence[Finding], most: int) -> tuple[Finding, ...]:
+    """At most so many, and where there are more, one that tells how many."""
+    rest = findings[most:]
+    if not rest:
+        return tuple(findings)
+    return (*findings[:most], Finding(rest[0].kind, f"and {len(rest)} more: the report file has all of them"))
+
+
+def not_known(what: str, why: object) -> Finding:
+    return Finding(Kind.NOT_KNOWN, f"{what}: not known: {why}")
+
+
+def some_of(names: Sequence[object], what: str) -> str:
+    """How many there are of ``what``, in the singular, and the first of them."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    plural = "" if len(names) == 1 else "s"
+    return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
 
 
 def will_truncate(outcome: Outcome) -> Iterator[Finding]:

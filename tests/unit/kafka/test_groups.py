@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A coordinator that is still loading is waited for, and one that goes on loading is told."""
+"""A coordinator that loads is waited for, one that goes on loading is told, and so is a group that tells nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 from kafka.protocol.admin import ListGroupsResponse
+from kafka.protocol.consumer import OffsetFetchResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import groups
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_wire import ADDRESS, FakeWire
 
-_LOADING = 14
+_LOADING, _TOPIC_AUTHORIZATION_FAILED, _GROUP_AUTHORIZATION_FAILED = 14, 29, 30
 
 
 def a_coordinator(*codes: int) -> FakeWire:
@@ -56,3 +58,35 @@ def test_one_that_goes_on_loading_is_told_within_a_requests_limit(clock: FakeClo
     with pytest.raises(RequestRefusedError, match="COORDINATOR_LOAD_IN_PROGRESS"):
         listed(fake)
     assert clock.now == pytest.approx(fake.settings.request_timeout_ms / 1000, abs=0.2)
+
+
+def a_group(name: str, code: int = 0, **partitions: tuple[int, int]) -> Any:
+    """A group's answer: an error code and an offset for each partition of the topic ``orders``, p0 being the first."""
+    message = OffsetFetchResponse.OffsetFetchResponseGroup
+    topic, partition = (
+        message.OffsetFetchResponseTopics,
+        message.OffsetFetchResponseTopics.OffsetFetchResponsePartitions,
+    )
+    told = [
+        partition(partition_index=int(key[1:]), error_code=error, committed_offset=offset)
+        for key, (error, offset) in partitions.items()
+    ]
+    return message(group_id=name, error_code=code, topics=[topic(name="orders", partitions=told)])
+
+
+def test_a_group_that_does_not_tell_is_not_one_that_committed_nothing() -> None:
+    answer = OffsetFetchResponse(
+        groups=[
+            a_group("all", p0=(0, 7), p1=(0, -1)),
+            a_group("some", p0=(0, 7), p1=(_TOPIC_AUTHORIZATION_FAILED, -1)),
+            a_group("hidden", _GROUP_AUTHORIZATION_FAILED),
+        ]
+    )
+    stand_in: Any = FakeWire(lambda _request: answer)
+    first, second = TopicPartition("orders", 0), TopicPartition("orders", 1)
+    assert groups.committed_offsets(stand_in, ADDRESS, ["all", "some", "hidden", "absent"], [first, second]) == {
+        "all": groups.Committed({first: 7}),
+        "some": groups.Committed({first: 7}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
+        "hidden": groups.Committed({}, "GROUP_AUTHORIZATION_FAILED (error 30)"),
+        "absent": groups.Committed({}, "it is not in the answer"),
+    }
