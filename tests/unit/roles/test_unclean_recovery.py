@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from unit.roles.role import ROLES, options
+import pytest
+from jinja2 import Template
+
+from unit.roles.role import ROLES, loaded, options
 
 ROLE = "unclean_recovery"
 CONTRACT = {
@@ -35,3 +38,17 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     """``default(omit, true)`` would take 0 for "not given"."""
     tasks = (ROLES / ROLE / "tasks/recover.yml").read_text("utf-8")
     assert "unclean_recovery_max_lost_records | default(omit) }}" in tasks
+
+
+@pytest.mark.parametrize(
+    ("variables", "holds"),
+    [
+        ({"__unclean_recovery_plan_file": "plan.json"}, True),
+        ({"__unclean_recovery_plan_file": "", "unclean_recovery_max_lost_records": 0}, True),
+        ({"__unclean_recovery_plan_file": "plan.json", "unclean_recovery_max_lost_records": 0}, False),
+    ],
+)
+def test_a_limit_is_refused_where_nobody_would_judge_it(variables: dict[str, object], holds: bool) -> None:
+    rules = loaded(ROLE, "vars/main.yml")["__unclean_recovery_rules"]
+    (rule,) = (each for each in rules if each["refusal"].startswith("unclean_recovery_max_lost_records"))
+    assert Template(rule["holds"]).render(variables) == str(holds)
