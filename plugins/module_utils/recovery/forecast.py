@@ -147,6 +147,7 @@ def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]
 def _only_source(state: PartitionState, candidates: Sequence[Candidate]) -> int | None:
     """The last leader, where it answered, nobody else ever led, and its log is whole, from the very first record on.
 
+    Whole is one that holds all that any candidate holds: what followers have, its only leader had before them.
     Leader epochs count from 0, and the loss of the leader began epoch 1. Its place in the ELR tells that it stopped
     cleanly or not at all: after an unclean stop, when its disk may lack what others have copied, it is taken out. The
     ISR of clusters without ELR tells no such thing.
@@ -154,8 +155,12 @@ def _only_source(state: PartitionState, candidates: Sequence[Candidate]) -> int 
     leader = last_leader(state)
     if state.leader_epoch != 1 or leader not in (state.elr or ()):
         return None
-    whole = (each.broker_id for each in candidates if not each.log_start_offset and stretches_of(each) is not None)
-    return next((each for each in whole if each == leader), None)
+    logs = [stretches_of(each) for each in candidates]
+    source = next((log for log, each in zip(logs, candidates, strict=True) if each.broker_id == leader), None)
+    starts_late = any(each.broker_id == leader and each.log_start_offset for each in candidates)
+    if source is None or starts_late or any(log is None or without(log, source) for log in logs):
+        return None
+    return leader
 
 
 def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:

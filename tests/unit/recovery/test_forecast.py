@@ -83,6 +83,15 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
     assert [each.at_most for each in forecasts(later, silent=(3,))] == [None]
 
 
+def test_an_only_leader_that_lacks_what_a_follower_holds_vouches_for_nobody() -> None:
+    """Its log was emptied, or is another one: then it tells nothing of what the silent hold."""
+    for lacking in (a_candidate(1), a_candidate(1, (0, 5))):
+        found = forecasts(a_candidate(3, (0, 10)), lacking, silent=(2,))
+        assert [(each.at_least, each.at_most) for each in found] == [(0, None), (10 - lacking.log_end_offset, None)]
+    unlike = forecasts(a_candidate(1, (0, 10)), a_candidate(3, log_end_offset=10), silent=(2,))
+    assert [each.at_most for each in unlike] == [None, None]
+
+
 def test_the_same_offsets_in_another_epoch_are_other_records() -> None:
     newer, older = forecasts(a_candidate(3, (0, 10), (2, 15)), a_candidate(2, (0, 10), (1, 30)))
     assert newer.lost == (EpochRange(1, 10, 30),)
