@@ -73,6 +73,9 @@ class _Case:
         return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
 
     def ordinary_election(self, policy: Policy, reason: str) -> PlannedElection | LeftAlone:
+        """Of a member of the ELR. A silent one has no forecast, and passes any limit: KIP-966 keeps a broker in the ELR
+        only while it holds every committed record.
+        """
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
         obstacles = [*self.warnings(), *self._above_limit(policy, leader)]
         if obstacles:

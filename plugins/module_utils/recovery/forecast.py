@@ -131,11 +131,17 @@ def refusal_above(limit: int, forecast: Forecast) -> str | None:
     """Why the election is refused by unclean_recovery_max_lost_records; None when it is not.
 
     What is known to be lost is compared. What silent replicas hold beyond that can hold no election back: of the dead
-    it is never known.
+    it is never known. But of one that answered it could be, and where it is not, nobody can say that the limit is kept.
     """
-    if forecast.at_least <= limit:
-        return None
-    return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
+    if forecast.at_least > limit:
+        return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
+    unlike = [str(each.broker_id) for each in forecast.against if each.answered and each.lost is None]
+    if unlike:
+        return (
+            f"what electing {forecast.broker_id} loses of what replica {', '.join(unlike)} holds is unknown, since "
+            f"records without a leader epoch cannot be compared, and the limit is {limit}"
+        )
+    return None
 
 
 def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:

@@ -71,6 +71,14 @@ def test_a_live_member_of_the_elr_gets_an_ordinary_election() -> None:
     assert (election.election_type, election.designated_leader) == (ElectionType.PREFERRED, 3)
 
 
+def test_a_silent_member_of_the_elr_passes_any_limit() -> None:
+    hung = SilentReplica(3, Cause.HUNG, "no answer")
+    state = an_offline_partition(elr=[3], offline=[1])
+    election = decide(state, [SECOND], [DEAD, hung], Policy(Strategy.BALANCED, 0))
+    assert isinstance(election, PlannedElection)
+    assert (election.election_type, election.designated_leader) == (ElectionType.PREFERRED, 3)
+
+
 def test_a_live_member_of_the_elr_with_a_new_disk_gets_none() -> None:
     left = decide(an_offline_partition(elr=[2], offline=[1]), [BEST, SECOND], [DEAD], BALANCED)
     assert isinstance(left, LeftAlone)

@@ -174,6 +174,15 @@ def test_the_limit_holds_against_what_is_known() -> None:
     assert refusal_above(49, shorter) == "electing 2 loses 50 records or more, and the limit is 49"
 
 
+def test_a_loss_that_is_unknown_is_not_below_the_limit() -> None:
+    logs = a_candidate(3, (0, 10)), a_candidate(2, log_end_offset=40)
+    for each, other in zip(forecasts(*logs, silent=(1,)), (2, 3), strict=True):
+        assert refusal_above(1000, each) == (
+            f"what electing {each.broker_id} loses of what replica {other} holds is unknown, since records without a "
+            "leader epoch cannot be compared, and the limit is 1000"
+        )
+
+
 def test_offsets_in_words() -> None:
     assert offsets((EpochRange(3, 7, 8),)) == "7 (1 record)"
     assert offsets((EpochRange(1, 0, 5), EpochRange(2, 5, 9))) == "0..8 (9 records)"
