@@ -110,13 +110,13 @@ class CheckedFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.entries, length = read_entries(path)
+        self.entries, self._length = read_entries(path)
         """What was in it when it was opened."""
         try:
             is_new = not path.exists()
             # The lock is held, so a torn last line is nobody's work in progress and can go.
             with open(path, "ab", opener=_private) as file:
-                file.truncate(length)
+                file.truncate(self._length)
                 os.fsync(file.fileno())
             if is_new:
                 _sync_directory(path.parent)
@@ -129,9 +129,13 @@ class CheckedFile:
             return
         try:
             with open(self.path, "ab", opener=_private) as file:
+                if file.tell() > self._length:
+                    # What an append to a full disk left would be damage in the middle once a line follows it.
+                    file.truncate(self._length)
                 file.write(b"".join(_line(entry) for entry in entries))
                 file.flush()
                 os.fsync(file.fileno())
+                self._length = os.fstat(file.fileno()).st_size
         except OSError as fault:
             raise _unwritable(self.path, fault) from None
 
@@ -139,6 +143,7 @@ class CheckedFile:
         """Removes the file, for good. Raises JournalError."""
         try:
             self.path.unlink()
+            self._length = 0
             _sync_directory(self.path.parent)
         except OSError as fault:
             raise _unwritable(self.path, fault) from None

@@ -283,6 +283,25 @@ def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path, monke
         assert journal.unfinished == (A0,)
 
 
+def test_a_line_that_a_full_disk_tore_is_no_damage_once_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tear(descriptor: int) -> None:
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - 3)
+        no_space()
+
+    with open_journal(str(tmp_path), CLUSTER) as journal:
+        journal.begin([A0])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", tear)
+            with pytest.raises(JournalError, match="No space left on device"):
+                journal.begin([A1])
+        assert not journal_file(tmp_path).read_bytes().endswith(b"\n"), "a torn line is there"
+        journal.begin([B0])
+        journal.end([A0.topic_partition], "restored")
+    assert read_unfinished(str(tmp_path), CLUSTER) == (B0,)
+
+
 def test_the_default_directory_is_the_users_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
     assert default_directory() == "/var/state/kafkaops-recovery"
