@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
 
 with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
@@ -50,7 +51,7 @@ _STAMP = b"kafkaops.recovery"
 _FORMAT = 1
 
 
-class EvidenceError(Exception):
+class EvidenceError(KafkaOpsError):
     """Evidence that cannot be written, or cannot be trusted."""
 
 

@@ -13,6 +13,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+
 MINIMUM_VERSION = 17
 """What Spark 4 needs."""
 
@@ -22,7 +24,7 @@ _REMEDY = (
 )
 
 
-class SparkUnavailableError(Exception):
+class SparkUnavailableError(KafkaOpsError):
     """Spark cannot be started here. The message says why, and what to do."""
 
 

@@ -6,16 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import libraries
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.glue.fake_module import EndedError, FakeModule
+
+_MODULE_UTILS = Path(libraries.__file__).parents[1]
+_PACKAGE = "ansible_collections.kafkaops.recovery.plugins.module_utils"
+_SIGNALS = {
+    "kafka.bulk.UnusualAnswerError",  # never leaves its room: kafka-python reads such an answer instead
+    "kafka.oauth._RefusedError",  # never leaves its room: it is told as kafka-python's own authentication failure
+}
 
 
 def refuse(text: str) -> None:
@@ -61,6 +73,31 @@ def test_a_missing_library_is_named_as_its_registry_names_it_before_anything_is_
 def test_a_defect_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
         run(FakeModule(), lambda _module: fails(ZeroDivisionError())())
+
+
+def error_classes() -> Iterator[tuple[str, type[BaseException]]]:
+    """Every exception class of module_utils, by room, file and name."""
+    for file in sorted(_MODULE_UTILS.rglob("*.py")):
+        room = ".".join(file.relative_to(_MODULE_UTILS).with_suffix("").parts)
+        for name, each in vars(import_module(f"{_PACKAGE}.{room}")).items():
+            if isinstance(each, type) and issubclass(each, BaseException) and each.__module__ == f"{_PACKAGE}.{room}":
+                yield f"{room}.{name}", each
+
+
+def test_every_error_of_ours_is_one_that_ends_a_module_in_words() -> None:
+    classes = dict(error_classes())
+    assert "pipeline.java.SparkUnavailableError" in classes
+    assert {name for name, each in classes.items() if not issubclass(each, KafkaOpsError)} == _SIGNALS
+
+
+def test_a_mistyped_evidence_path_fails_the_module_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = {"evidence": str(tmp_path / "evidnce"), "_ansible_remote_tmp": str(tmp_path)}
+    with patch_module_args(arguments), pytest.raises(SystemExit):
+        leader_candidate_info.main()
+    results = json.loads(capsys.readouterr().out)
+    assert results["failed"]
+    assert results["msg"].startswith(f"{tmp_path}/evidnce/replica_logs.parquet is missing: this is no evidence")
+    assert "exception" not in results
 
 
 def test_all_refusals_are_told_at_once() -> None:
