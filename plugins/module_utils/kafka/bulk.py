@@ -18,6 +18,8 @@ from typing import Any, Generic, TypeVar
 
 _LENGTH = struct.Struct(">i")
 _ONE_BYTE = 0x80
+_MOST_SHIFTED = 28
+"""Bits: a size has 32 at most, seven to a byte."""
 
 Value = TypeVar("Value")
 
@@ -142,15 +144,24 @@ def packed_size(size: int) -> bytes:
 
 
 def read_varint(view: memoryview, place: int) -> tuple[int, int]:
-    """An unsigned varint and the place after it."""
+    """An unsigned varint and the place after it. Raises UnusualAnswerError for one of more than 32 bits."""
     value = shift = 0
-    while True:
+    while shift <= _MOST_SHIFTED:
         byte = view[place]
         place += 1
         value |= (byte & 0x7F) << shift
         if byte < _ONE_BYTE:
             return value, place
         shift += 7
+    raise UnusualAnswerError
+
+
+def _read_size(view: memoryview, place: int) -> tuple[int, int]:
+    """What ``packed_size`` wrote. Raises UnusualAnswerError for null: minus one would lead back to what was read."""
+    value, place = read_varint(view, place)
+    if value < 1:
+        raise UnusualAnswerError
+    return value - 1, place
 
 
 ReadPartitions = Callable[[memoryview, int, int, str], int]
@@ -159,12 +170,12 @@ ReadPartitions = Callable[[memoryview, int, int, str], int]
 
 def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -> None:
     """Topics in the flexible encoding: name, partitions, no tags; then no tags of the answer, and its end."""
-    topics, place = read_varint(view, place)
-    for _topic in range(topics - 1):
-        size, place = read_varint(view, place)
-        name = str(view[place : place + size - 1], "utf-8")
-        partitions, place = read_varint(view, place + size - 1)
-        place = read_partitions(view, place, partitions - 1, name)
+    topics, place = _read_size(view, place)
+    for _topic in range(topics):
+        size, place = _read_size(view, place)
+        name = str(view[place : place + size], "utf-8")
+        partitions, place = _read_size(view, place + size)
+        place = read_partitions(view, place, partitions, name)
         if view[place]:
             raise UnusualAnswerError
         place += 1

@@ -162,3 +162,30 @@ def test_a_cut_answer_is_no_answer(cut: int) -> None:
 def test_sizes_are_read_as_written(size: int) -> None:
     packed = packed_size(size)
     assert read_varint(memoryview(packed), 0) == (size + 1, len(packed))
+
+
+FOUR_BILLION = b"\xff\xff\xff\xff\x0f"
+ONE_TOPIC = b"\2a\1\0"
+"""Named a, without partitions."""
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        # One less than no partitions are 28 bytes back: where this topic begins.
+        pytest.param(FOUR_BILLION + ONE_TOPIC + b"\x1a" + b"a" * 25 + b"\0", id="a topic that ends where it begins"),
+        pytest.param(FOUR_BILLION + b"\0" * 40, id="topics without a name"),
+        pytest.param(b"\0\0", id="no list of topics"),
+        pytest.param(b"\xff" * 200_000, id="a size without end"),
+    ],
+)
+def test_sizes_that_lead_back_or_nowhere_are_unusual(topics: bytes) -> None:
+    with pytest.raises(UnusualAnswerError):
+        list_offsets._read(memoryview(bytes(4) + topics))
+    with pytest.raises(Exception, match=r".*"):  # kafka-python's own, whatever it is
+        asked(list_offsets.log_end_offsets, []).decode(bytes(4) + topics)
+
+
+def test_more_topics_than_there_are_bytes_end_with_the_bytes() -> None:
+    with pytest.raises(IndexError):
+        list_offsets._read(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))
