@@ -9,7 +9,7 @@ It is asked for only under a key that the operator names: see native_source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -54,12 +54,13 @@ def replica_log_ends(
     topic_ids: Mapping[str, str],
     partitions: Sequence[TopicPartition],
     *,
-    timeout_ms: int | None = None,
+    limit_ms: Callable[[], int | None] = lambda: None,
 ) -> NativeAnswer:
     """Log end offset and current leader epoch of at most PARTITIONS_PER_REQUEST replicas, and the broker's epoch.
 
     ``topic_ids`` are in Kafka's text form. Partitions beyond what the broker serves at once are asked for in further
-    requests, ``timeout_ms`` each; all of them must come from the same broker epoch.
+    requests; all of them must come from the same broker epoch. ``limit_ms`` is asked before each request how long it
+    may take.
 
     Raises NotOfferedError, or BrokerCallError; with Cause.RESTARTED where the broker epoch changes in between.
     """
@@ -73,18 +74,20 @@ def replica_log_ends(
             hint="check replica_log_api_key, or set replica_log_source to public",
         )
     names = {topic_ids[each.topic]: each.topic for each in partitions}
-    first = answer = _ask(connection, request_class, topic_ids, partitions, names, timeout_ms)
+    first = answer = _ask(connection, request_class, topic_ids, partitions, names, limit_ms())
     logs = dict(first.logs)
+    asked = partitions
     while answer.has_more_data:
-        left = [each for each in partitions if each not in logs]
-        if not left or not answer.logs:
+        left = [each for each in asked if each not in answer.logs]
+        if len(left) in (0, len(asked)):
             raise BrokerCallError(
                 str(connection.address),
                 Cause.BAD_ANSWER,
                 f"it says that it has more to tell, and {len(left)} partitions are left",
                 request=_NAME,
             )
-        answer = _ask(connection, request_class, topic_ids, left, names, timeout_ms)
+        answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
+        asked = left
         check_same_life(connection, first.broker_epoch, answer.broker_epoch)
         logs |= answer.logs
     return NativeAnswer(first.broker_epoch, False, logs)

@@ -151,9 +151,7 @@ class _Probe:
     def _native_log_ends(
         self, native: NativeQuestion, partitions: Sequence[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
-        answer = replica_log_ends(
-            self.connection, native.source, native.topic_ids, partitions, timeout_ms=self._limit_ms()
-        )
+        answer = replica_log_ends(self.connection, native.source, native.topic_ids, partitions, limit_ms=self._limit_ms)
         if self.broker_epoch is not None:
             check_same_life(self.connection, self.broker_epoch, answer.broker_epoch)
         self.broker_epoch = answer.broker_epoch
@@ -186,9 +184,9 @@ class _Probe:
             if not questions:
                 break
             answers = epoch_ends(self.connection, questions, timeout_ms=self._limit_ms())
-            for each in questions:
+            for each, question in questions.items():
                 answer = answers.get(each, [])
-                fault = _epoch_fault(answer)
+                fault = _epoch_fault(answer, question)
                 if fault:
                     told[each].fault, told[each].search = fault, None
                     del searches[each]
@@ -275,13 +273,16 @@ def _offset_fault(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause,
     return None
 
 
-def _epoch_fault(answers: Sequence[EpochAnswer]) -> tuple[Cause, str] | None:
+def _epoch_fault(answers: Sequence[EpochAnswer], question: int) -> tuple[Cause, str] | None:
     fault = _count_fault(answers, "Fetch (epoch probe)")
     if fault:
         return fault
-    code = answers[0].error_code
+    code, end = answers[0].error_code, answers[0].epoch_end
     if code in (error_codes.NONE, error_codes.OFFSET_OUT_OF_RANGE):
-        if code == error_codes.NONE and answers[0].epoch_end is None:
+        if code == error_codes.NONE and end is None:
             return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
+        if end is not None and (end.epoch > question or end.end_offset < 0):
+            told = f"asked about epoch {question}, the broker told the end of epoch {end.epoch} as {end.end_offset}"
+            return Cause.BAD_ANSWER, f"Fetch (epoch probe): {told}"
         return None
     return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.described(code)}"

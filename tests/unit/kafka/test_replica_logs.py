@@ -255,6 +255,20 @@ def test_a_log_that_starts_beyond_its_end_is_a_bad_answer(probe: Probe) -> None:
     assert rows[0].log_start_offset is None
 
 
+@pytest.mark.parametrize(("epoch", "end_offset"), [(10, 100), (2, -1)], ids=["above the question", "before the log"])
+def test_an_epoch_that_no_log_can_have_is_a_bad_answer(probe: Probe, epoch: int, end_offset: int) -> None:
+    def lie(response: Any) -> None:
+        for each in response.responses[0].partitions:
+            if each.partition_index == FIRST.partition:
+                each.error_code = 0
+                each.diverging_epoch = each.EpochEndOffset(epoch=epoch, end_offset=end_offset)
+
+    rows, _wire = probe(FakeBroker(TWO_REPLICAS, {FetchRequest: lie}).answer)
+    assert causes(rows) == [Cause.BAD_ANSWER, None]
+    assert rows[0].error.endswith(f"the broker told the end of epoch {epoch} as {end_offset}")
+    assert rows[0].lineage == ()
+
+
 def test_a_future_replica_is_flagged_and_its_size_left_out(probe: Probe) -> None:
     rows, _wire = probe(FakeBroker({**TWO_REPLICAS, FIRST: a_replica((2, 0), has_future=True)}).answer)
     assert [(row.is_future, row.size_bytes) for row in rows] == [(True, 1000), (False, 1000)]

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brokers that say they have more to tell: asked for what is left, within the limit, and not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import (
+    messages,
+    replica_log_ends,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from unit.kafka.fake_connection import FakeConnection
+
+KEY = 1020
+TOPIC_ID = "4L6g3nShT-eMCtK--X86sw"
+PARTITIONS = [TopicPartition("orders", number) for number in range(3)]
+_MOST_REQUESTS = 10
+
+
+class Broker(FakeConnection):
+    """Tells, in each answer, of the next list of partitions, and ends with the last list for ever."""
+
+    def __init__(self, *told: Sequence[int]) -> None:
+        super().__init__(self._next)
+        self._told = list(told)
+        self.limits: list[int | None] = []
+
+    def supports(self, _request_class: Any, _version: int) -> bool:
+        return True
+
+    def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
+        self.limits.append(timeout_ms)
+        assert len(self.limits) <= _MOST_REQUESTS, "asked for ever"
+        return super().call(request, timeout_ms=timeout_ms)
+
+    def _next(self, request: Any) -> Any:
+        _request_class, response = messages(KEY)
+        topic = response.TopicPartitionLogInfo
+        told = self._told.pop(0) if len(self._told) > 1 else self._told[0]
+        return response(
+            throttle_time_ms=0,
+            broker_epoch=7,
+            has_more_data=2 not in told,
+            topic_partition_log_info_list=[
+                topic(
+                    topic_id=request.topic_partitions[0].topic_id,
+                    partition_log_info=[
+                        topic.PartitionLogInfo(
+                            partition=number, partition_leader_epoch=5, log_end_offset=100 + number, error_code=0
+                        )
+                        for number in told
+                    ],
+                )
+            ],
+        )
+
+
+def asked(broker: Broker) -> list[list[int]]:
+    return [list(each.topic_partitions[0].partitions) for each in broker.requests]
+
+
+def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -> None:
+    broker = Broker([0], [1], [2])
+    limits = iter([300, 200, 100])
+    answer = replica_log_ends(
+        broker, NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS, limit_ms=lambda: next(limits)
+    )
+    assert asked(broker) == [[0, 1, 2], [1, 2], [2]]
+    assert broker.limits == [300, 200, 100]
+    assert {each: [told.offset for told in logs] for each, logs in answer.logs.items()} == {
+        each: [100 + each.partition] for each in PARTITIONS
+    }
+
+
+@pytest.mark.parametrize("told", [[[0], [0]], [[0], [99]], [[0], []], [[]]], ids=["again", "unasked", "none", "never"])
+def test_more_data_that_does_not_come_nearer_is_a_bad_answer(told: list[list[int]]) -> None:
+    with pytest.raises(BrokerCallError, match="it has more to tell, and") as refusal:
+        replica_log_ends(Broker(*told), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
+    assert refusal.value.cause is Cause.BAD_ANSWER
