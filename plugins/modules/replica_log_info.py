@@ -134,7 +134,7 @@ rows:
       description: The broker's log directory that holds the replica.
       type: str
     is_future:
-      description: Whether a move to another log directory is running.
+      description: Whether a move to another log directory is running, null when the broker told no log directory.
       type: bool
     cause:
       description: Why nothing was told, null when everything was.

@@ -59,7 +59,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
             _field("lineage", LINEAGE, "every epoch of the log, oldest first; Fetch v12 epoch probes"),
             _field("size_bytes", LongType(), "bytes on disk; DescribeLogDirs"),
             _field("log_dir", StringType(), "the log directory that holds it; DescribeLogDirs"),
-            _field("is_future", BooleanType(), "a future replica exists too; DescribeLogDirs"),
+            _field("is_future", BooleanType(), "a future replica exists too, null if untold; DescribeLogDirs"),
             _field("cause", StringType(), "why nothing was told, one of model.replica_log.Cause; null when all was"),
             _field("error", StringType(), "what was found, for a person; empty when nothing went wrong"),
         ]
@@ -96,7 +96,8 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "lineage": _lineages(logs),
         "size_bytes": [log.size_bytes for log in logs],
         "log_dir": [log.log_dir for log in logs],
-        "is_future": [log.is_future for log in logs],
+        # A broker that does not tell its log dirs, told nothing of a future replica either.
+        "is_future": [log.is_future or (None if log.log_dir is None else False) for log in logs],
         "cause": [None if log.cause is None else str(log.cause) for log in logs],
         "error": [log.error for log in logs],
     }

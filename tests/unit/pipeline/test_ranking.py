@@ -90,6 +90,13 @@ def test_a_fenced_broker_and_a_moving_log_keep_their_rank_and_are_flagged(spark:
     assert found == {1: (1, ["fenced"]), 2: (2, ["future_replica"])}
 
 
+def test_a_future_replica_that_was_not_told_of_is_unknown_and_not_absent() -> None:
+    told = replace(a_log("t", 0, 1, (7, 10)), log_dir="/data")
+    refused = replace(told, log_dir=None)
+    logs = [told, refused, replace(refused, is_future=True), ReplicaLog("t", 0, 1, cause=Cause.HUNG)]
+    assert to_record_batch(logs, [0] * 4, False)["is_future"].to_pylist() == [False, None, True, None]
+
+
 def test_a_leader_of_an_epoch_without_records_has_not_diverged(spark: SparkSession) -> None:
     """A leader notes its epoch before the first record of it: (6, 100) after (5, 100) is a stretch of no records."""
     found = rank(spark, a_log("t", 0, 1, (5, 100), (6, 100)), a_log("t", 0, 2, (5, 100), (7, 200)))
