@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.collector import collector_paused
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ask import AskBroker
@@ -114,6 +115,8 @@ def _logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -
         return answer.result(timeout=max(deadline - time.monotonic(), 0) + GRACE_SECONDS)
     except FutureTimeoutError:
         return _all_silent(item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline")
+    except KafkaOpsError as error:
+        return _all_silent(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
     except Exception as error:  # noqa: BLE001 - one broker's fault, ours included, must not cost the others' answers
         return _all_silent(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")
 

@@ -12,14 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import ask as asking
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.deadline import Deadline
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.probe_source import (
+    BrokersToAsk,
+    Gather,
+    ReplicaLogReader,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import (
     REPLICA_LOG_ARROW_SCHEMA,
     REPLICA_LOG_SCHEMA,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.work import work_by_broker
 from unit.pipeline.fake_brokers import FakeBrokers, a_broker, a_partition
 
 REFERENCE = "/nonexistent/settings.json"
@@ -98,6 +107,19 @@ def test_one_broken_answer_costs_the_others_nothing(spark: SparkSession) -> None
     assert rows["orders", 0, 2]["cause"] == "bad_answer"
     assert rows["orders", 1, 2]["cause"] is None
     assert rows["orders", 0, 3]["cause"] is None
+
+
+@pytest.mark.parametrize("question", [asking.ask_broker, asking.AskNatively(1020, {})], ids=["public", "native"])
+def test_an_executor_without_kafka_python_says_so_in_words(
+    monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
+) -> None:
+    monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
+    work = tuple(work_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))]))
+    reader = ReplicaLogReader(Gather(REFERENCE, work, 1, Deadline.after_ms(10_000), 1.0, question))
+    [[row]] = [batch.to_pylist() for batch in reader.read(BrokersToAsk(work))]
+    assert row["cause"] == "error"
+    assert row["error"].startswith("broker 1 was not asked: ")
+    assert "lacks kafka-python: install it there" in row["error"]
 
 
 def test_hung_brokers_are_named_by_the_deadline_and_a_tenth_however_many(spark: SparkSession) -> None:
