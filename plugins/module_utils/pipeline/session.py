@@ -12,6 +12,7 @@ and no Hive.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_
 
 with suppress(ImportError):  # a missing library is told by name before anything is done (glue/failures.py)
     import pyspark
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.find_spark_home import _find_spark_home
@@ -40,6 +41,7 @@ with suppress(ImportError):  # a missing library is told by name before anything
     from pyspark.sql import SparkSession
 
     _LOST = (Py4JError, ConnectionError)
+    """What py4j raises when the JVM answers no more, or with an error that PySpark has no class for."""
 
 
 _JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
@@ -64,7 +66,8 @@ _LOWEST_PRIORITY = 19
 _LAST_BREATH_SECONDS = 2
 _LOG = "jvm.log"
 _LINES_SHOWN = 8
-"""What py4j raises when the JVM answers no more."""
+_GIVEN_UP = re.compile(r"Job (aborted|\d+ cancelled) .*|java\.lang\.OutOfMemoryError.*|.*stopped SparkContext.*")
+"""The line of a Java stack that tells why. What our own code raises in a task comes as a PythonException instead."""
 
 
 _HERE = SparkOptions()
@@ -80,7 +83,8 @@ def spark_session(options: SparkOptions = _HERE, *, wait_for_class_archive: bool
 
     ``options`` may place it on a cluster, or on a Spark Connect server.
 
-    Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block.
+    Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block or
+    gives a job up.
     """
     if options.remote is not None:
         from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.connect import connect_session  # noqa: PLC0415
@@ -101,11 +105,14 @@ def spark_session(options: SparkOptions = _HERE, *, wait_for_class_archive: bool
             yield spark
             leave_jvm = archive.is_recorded and _is_rehearsed(spark)
         except _LOST as error:
-            if not _is_dying(_jvm()):
+            if _is_dying(_jvm()):
+                raise SparkUnavailableError(
+                    f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
+                ) from error
+            given_up = _GIVEN_UP.search(str(error)) if isinstance(error, Py4JJavaError) else None
+            if given_up is None:
                 raise
-            raise SparkUnavailableError(
-                f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
-            ) from error
+            raise SparkUnavailableError(f"Spark gave the work up: {given_up[0]}") from error
         finally:
             jvm = _stop(context)
             # addPyFile put the code for the workers on our own path, and it goes with the directory.

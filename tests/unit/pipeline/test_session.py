@@ -83,6 +83,32 @@ except Exception as error:
     assert_all_end(environment)
 
 
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("os._exit(1)", "SparkUnavailableError Spark gave the work up: Job aborted due to stage failure: "),
+        ("raise ZeroDivisionError", "PythonException"),
+    ],
+    ids=["a worker dies", "our own defect"],
+)
+def test_a_job_that_is_given_up_is_told_from_a_defect_of_ours(
+    fault: str, told: str, environment: dict[str, str]
+) -> None:
+    program = f"""
+import os
+def work(batches):
+    {fault}
+try:
+    with spark_session() as spark:
+        spark.range(1).mapInArrow(work, "id long").toArrow()
+except Exception as error:
+    print(type(error).__name__, error if type(error).__name__ == "SparkUnavailableError" else "")
+"""
+    ran = run(program, environment)
+    assert ran.stdout.startswith(told)
+    assert_all_end(environment)
+
+
 def test_a_jvm_that_cannot_start_is_told_in_its_words(environment: dict[str, str]) -> None:
     program = """
 try:
