@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -152,6 +153,15 @@ class ConnectServer:
     ) -> None:
         process.terminate(self._process, 10)
         self._ports.release()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        process.kill(self._process)
+
+    def freeze(self) -> None:
+        """SIGSTOP. Its host goes on to accept connections for it."""
+        self._process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: process.is_stopped(self._process), 30, what="the Spark Connect server is frozen")
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -29,8 +29,16 @@ _PORT = 15002
 _SECONDS_TO_CONNECT = 10
 _RETRIES = 5
 """Of a call that finds no server, with waits from 0.05 to 12.8 s; Spark's own 15 add up to ten minutes."""
-_LOST = "SparkConnectGrpcException"
-"""Its class can be imported only where grpcio is."""
+_LOST = frozenset({"SparkConnectGrpcException", "UnknownException", "PySparkAssertionError"})
+"""No answer; what the server raises and PySpark has no class for (a session it does not know); another server's answer.
+
+By name and exactly: the classes can be imported only where grpcio is, and their subclasses are faults of a query.
+"""
+_GAVE_UP = "SparkException"
+"""A job that was aborted. What our own code raises in a task has another class."""
+_LOST_IN_AN_ANSWER = "RESPONSE_ALREADY_RECEIVED"
+_KEEPALIVE = {"grpc_keepalive_time_ms": 20_000, "grpc_keepalive_timeout_ms": 10_000}
+"""A server that freezes in the middle of a call is noticed after both. It allows a ping every 10 s."""
 _MOST_CHARACTERS = 500
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "16"}
 
@@ -47,10 +55,12 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
             spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
         yield spark
     except PySparkException as error:
-        if type(error).__name__ != _LOST:
+        ending = _ending(error)
+        if ending is None:
             raise
+        spark.client.set_retry_policies([])  # nor is it waited for to say goodbye
         raise SparkUnavailableError(
-            f"the Spark Connect server at {options.remote} was lost: {_in_short(error)}"
+            f"the Spark Connect server at {options.remote} {ending}: {_in_short(error)}"
         ) from error
     finally:
         with suppress(PySparkException, OSError):  # a server that is gone has forgotten us
@@ -58,9 +68,11 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
 
 
 def _open(options: SparkOptions) -> SparkSession:
-    _knock(options.remote or "")
+    remote = options.remote or ""
+    _knock(remote)
     try:
-        builder = SparkSession.builder.remote(options.remote or "").appName("kafkaops.recovery")
+        _await_greeting(remote)
+        builder = SparkSession.builder.remote(_kept_alive(remote)).appName("kafkaops.recovery")
         for name, value in {**_SETTINGS, **options.conf}.items():
             builder = builder.config(name, value)
         spark = builder.create()
@@ -85,6 +97,36 @@ def _knock(remote: str) -> None:
         socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS_TO_CONNECT).close()
     except (OSError, ValueError) as error:
         raise SparkUnavailableError(f"the Spark Connect server at {remote} cannot be reached: {error}") from error
+
+
+def _await_greeting(remote: str) -> None:
+    """A frozen server's host still accepts connections for it; Spark's client would try it for a quarter of an hour."""
+    import grpc  # type: ignore[import-untyped]  # noqa: PLC0415  # it ships no types
+    from pyspark.sql.connect.client.core import DefaultChannelBuilder  # noqa: PLC0415
+
+    with DefaultChannelBuilder(remote).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(_SECONDS_TO_CONNECT)
+        except grpc.FutureTimeoutError as error:
+            raise SparkUnavailableError(
+                f"the Spark Connect server at {remote} cannot be reached: it was connected to, and said nothing in "
+                f"{_SECONDS_TO_CONNECT} s. Is it frozen, no Spark Connect server, or does only one side speak TLS?"
+            ) from error
+
+
+def _kept_alive(remote: str) -> str:
+    """The URL, with pings that tell a frozen server from one that takes its time."""
+    parameters = "".join(f";{name}={value}" for name, value in _KEEPALIVE.items() if name not in remote)
+    address, _separator, given = remote.partition(";")
+    return f"{address.rstrip('/')}/" + (f";{given}" if given else "") + parameters
+
+
+def _ending(error: PySparkException) -> str | None:
+    """What became of the server, in words; None where it is well, and the fault is ours."""
+    name = type(error).__name__
+    if name == _GAVE_UP:
+        return "gave the work up"
+    return "was lost" if name in _LOST or error.getCondition() == _LOST_IN_AN_ANSWER else None
 
 
 def _give_up_sooner(spark: Any) -> None:

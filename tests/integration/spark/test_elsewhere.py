@@ -31,6 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.candi
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_logs import gather_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.evidence import Evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
@@ -237,3 +238,41 @@ def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gat
         assert type(spark).__module__.startswith("pyspark.sql.connect")
         assert plan_bytes(spark, gather(spark)) == embedded
     assert [each for each, content in contents(tmp_path).items() if _PASSWORD.encode() in content] == []
+
+
+@pytest.mark.parametrize("strike", [ConnectServer.kill, ConnectServer.freeze], ids=["dies", "freezes"])
+def test_a_spark_connect_server_that_is_lost_in_the_middle_is_named(
+    strike: Callable[[ConnectServer], None], gather: Gather, kafka: SimulatedCluster, tmp_path: Path
+) -> None:
+    with ConnectServer(tmp_path) as server:
+        struck = threading.Event()
+
+        def strike_once() -> None:
+            strike(server)
+            struck.set()
+
+        def gather_there() -> None:
+            with spark_session(SparkOptions(remote=server.remote)) as spark:
+                kafka.proxy.clear()
+                with kafka.proxy.inject(After(strike_once), api_key=ApiKey.ListOffsets, times=1):
+                    gather(spark)
+
+        began = time.monotonic()
+        with pytest.raises(SparkUnavailableError, match=f"the Spark Connect server at {server.remote} was lost: "):
+            gather_there()
+        assert struck.is_set()
+        # Spark's own client goes on for an hour.
+        assert time.monotonic() - began < 240
+    assert kafka.proxy.write_requests() == []
+
+
+def test_a_frozen_spark_connect_server_is_named_before_anything_is_sent(tmp_path: Path) -> None:
+    with ConnectServer(tmp_path) as server:
+        server.freeze()
+        began = time.monotonic()
+        with (
+            pytest.raises(SparkUnavailableError, match="it was connected to, and said nothing in 10 s"),
+            spark_session(SparkOptions(remote=server.remote)),
+        ):
+            pytest.fail("the server is frozen")
+        assert time.monotonic() - began < 60

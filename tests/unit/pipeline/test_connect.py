@@ -1,0 +1,64 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A Spark Connect server that is lost is told from a defect of ours, by what the installed PySpark raises."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkAssertionError, PySparkException, PySparkRuntimeError
+from pyspark.errors.exceptions.connect import (
+    AnalysisException,
+    PythonException,
+    SparkConnectGrpcException,
+    SparkException,
+    UnknownException,
+)
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import connect
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        pytest.param(SparkConnectGrpcException("UNAVAILABLE: connection refused"), "was lost", id="no answer"),
+        pytest.param(
+            UnknownException("[INVALID_HANDLE.SESSION_NOT_FOUND]", reason="java.sql.SQLException"),
+            "was lost",
+            id="it has restarted, and does not know the session",
+        ),
+        pytest.param(
+            PySparkRuntimeError(
+                errorClass="RESPONSE_ALREADY_RECEIVED", messageParameters={"error_type": "OPERATION_NOT_FOUND"}
+            ),
+            "was lost",
+            id="it has restarted in the middle of an answer",
+        ),
+        pytest.param(PySparkAssertionError("Received incorrect session identifier"), "was lost", id="another answers"),
+        pytest.param(SparkException("Job aborted due to stage failure"), "gave the work up", id="job aborted"),
+        pytest.param(AnalysisException("no such column"), None, id="a query of ours"),
+        pytest.param(PythonException("ValueError in a task"), None, id="a task of ours"),
+        pytest.param(
+            PySparkRuntimeError(errorClass="NO_ACTIVE_SESSION", messageParameters={}), None, id="a call of ours"
+        ),
+    ],
+)
+def test_what_became_of_the_server(error: PySparkException, ending: str | None) -> None:
+    assert connect._ending(error) == ending
+
+
+@pytest.mark.parametrize(
+    ("remote", "kept_alive"),
+    [
+        ("sc://a:1", "sc://a:1/;grpc_keepalive_time_ms=20000;grpc_keepalive_timeout_ms=10000"),
+        ("sc://a:1/", "sc://a:1/;grpc_keepalive_time_ms=20000;grpc_keepalive_timeout_ms=10000"),
+        ("sc://a/;use_ssl=true", "sc://a/;use_ssl=true;grpc_keepalive_time_ms=20000;grpc_keepalive_timeout_ms=10000"),
+        (
+            "sc://a/;grpc_keepalive_time_ms=60000",
+            "sc://a/;grpc_keepalive_time_ms=60000;grpc_keepalive_timeout_ms=10000",
+        ),
+    ],
+)
+def test_pings_are_asked_for_unless_the_url_says_otherwise(remote: str, kept_alive: str) -> None:
+    assert connect._kept_alive(remote) == kept_alive
