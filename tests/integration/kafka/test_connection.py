@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -61,6 +63,15 @@ def _sasl(cluster: Cluster, mechanism: str, protocol: str = "SASL_SSL") -> dict[
     return options | ({"ssl_cafile": str(cluster.certificates.ca)} if protocol == "SASL_SSL" else {})
 
 
+def _oauth(cluster: Cluster, *, seconds_left: float) -> dict[str, Any]:
+    """An unsecured token (RFC 7519 section 6), as the lab's listeners take them."""
+    claims = {"sub": "alice", "iat": time.time() - 600, "exp": time.time() + seconds_left}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in ({"alg": "none"}, claims))
+    token = ".".join([*(part.rstrip("=") for part in parts), ""])
+    options = _sasl(cluster, "OAUTHBEARER") | {"sasl_oauthbearer_token": token}
+    return {name: value for name, value in options.items() if name not in ("sasl_username", "sasl_password")}
+
+
 def _cluster_id(options: dict[str, Any]) -> str:
     with Wire(settings_from({"request_timeout_ms": _LIMIT_MS, **with_command_config(options)})) as wire:
         return describe_cluster(wire).cluster_id
@@ -84,6 +95,18 @@ def test_tls_with_a_client_certificate_and_an_encrypted_key(cluster: Cluster) ->
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_sasl(cluster: Cluster, mechanism: str, protocol: str) -> None:
     assert _cluster_id(_sasl(cluster, mechanism, protocol)) == cluster.cluster_id
+
+
+def test_a_token_of_the_operators(cluster: Cluster) -> None:
+    assert _cluster_id(_oauth(cluster, seconds_left=600)) == cluster.cluster_id
+
+
+def test_a_token_that_has_expired(cluster: Cluster) -> None:
+    options = _oauth(cluster, seconds_left=-300)
+    text = _refusal(options)
+    assert "not_authorised" in text
+    assert "check the credentials for OAUTHBEARER" in text
+    assert options["sasl_oauthbearer_token"] not in text
 
 
 def test_the_operators_own_client_properties(cluster: Cluster, tmp_path: Any) -> None:
