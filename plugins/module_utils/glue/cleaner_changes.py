@@ -53,6 +53,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations impor
     log_cleaner_restart,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import ReplicaMaker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import SettingWriter
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
 
@@ -200,7 +201,8 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
                     throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
                     verify_timeout_s=params["verify_timeout_ms"] / 1000,
                 )
-                repairer = log_cleaner_repair.Repairer(by_broker, source, pace)
+                safeguard = Safeguard(wire, terms.overrides)
+                repairer = log_cleaner_repair.Repairer(by_broker, source, pace, safeguard)
                 maker = run.maker(journal, params["repair_timeout_ms"] / 1000, stop)
                 outcomes += repairer.carry_out(repairs, maker, run.settings, journal)
     outcomes.sort(key=lambda each: (each.topic, each.partition, each.broker_id))

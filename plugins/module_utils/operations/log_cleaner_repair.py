@@ -16,9 +16,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
     CleanerJournal,
     SettingChange,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner, ReadMetrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair_plan import (
     Repair,
@@ -27,6 +27,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import (
     ReplicaMaker,
     StepError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import (
+    Safeguard,
+    UnsafeError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
     SettingError,
@@ -59,6 +63,7 @@ class Repairer:
     cleaners: Mapping[int, Cleaner]
     read_metrics: ReadMetrics | None
     pace: RepairPace
+    safeguard: Safeguard
 
     def carry_out(
         self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, journal: CleanerJournal
@@ -115,11 +120,13 @@ class Repairer:
         before = maker.size_if_told(change, change.broker_id)
         marked = self._marked(change.broker_id)
         try:
-            maker.make_anew(change, self._forgetting(change.broker_id, marked))
-        except JournalError as fault:
-            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
+            maker.make_anew(change, self.safeguard, self._forgetting(change.broker_id, marked))
+        except UnsafeError as fault:
+            return repair.outcome(RepairStatus.REFUSED, str(fault))
         except StepError as fault:
             return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
+        except KafkaOpsError as fault:
+            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
         after = maker.size_if_told(change, change.broker_id)
         told = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
         return self._verified(told, marked)

@@ -17,7 +17,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import ReplicaChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import topic_configs
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck, check_copy
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
@@ -27,9 +26,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import min_isrs_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
-
-_MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,7 @@ class RepairPlanner:
         """
         states = read_states(self.wire, [each.topic_partition for each in targets])
         running = running_reassignments(self.wire, states)
-        min_isrs = topic_configs(self.wire, sorted({each.topic for each in targets}), _MIN_ISR)
+        min_isrs = min_isrs_of(self.wire, {each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
         planned: set[TopicPartition] = set()
@@ -101,9 +99,8 @@ class RepairPlanner:
             if state is None:
                 outcomes.append(_not_repaired(target, RepairStatus.REFUSED, "the partition does not exist"))
                 continue
-            min_isr = min_isrs.get(target.topic)
             around = Surroundings(
-                min_insync_replicas=int(min_isr.value) if min_isr is not None and min_isr.value else None,
+                min_insync_replicas=min_isrs.get(target.topic),
                 is_reassigning=target.topic_partition in running,
                 living=self.living.keys(),
             )

@@ -32,6 +32,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_se
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import (
+    Safeguard,
+    UnsafeError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
     Writer,
@@ -59,17 +63,25 @@ class ReplicaMaker:
     stop: threading.Event
     progress: Progress
 
-    def make_anew(self, change: ReplicaChange, is_forgotten: Callable[[float], bool]) -> None:
+    def make_anew(self, change: ReplicaChange, safeguard: Safeguard, is_forgotten: Callable[[float], bool]) -> None:
         """Journal, leadership moved off, drop, wait until the mark is forgotten, re-create, order and leadership back.
 
         ``is_forgotten`` is asked, with the seconds since the drop, until the broker's cleaner has dropped the mark.
 
-        Raises StepError once everything was taken back that could be, and JournalError before anything was changed.
+        Raises UnsafeError when it must not be done any more, and all is as it was; NoBrokerAnswersError,
+        BrokerCallError, RequestRefusedError or JournalError before anything was changed; and StepError once everything
+        was taken back that could be.
         """
+        safeguard.require(change, [change.original])
         self.journal.begin(change)
-        try:
-            if change.leader != change.source:
+        if change.leader != change.source:
+            try:
                 self._lead_elsewhere(change)
+                # To move leadership takes its time, too.
+                safeguard.require(change, [change.original, change.source_first])
+            except KafkaOpsError as fault:
+                raise self._not_dropped(change, fault) from None
+        try:
             deadline = time.monotonic() + self.timeout_s
             self._drop(change, deadline, is_forgotten)
             self._assign(change, change.original)
@@ -123,6 +135,37 @@ class ReplicaMaker:
         return Undoing.CONFLICT, (
             f"its replicas are {list(state.replicas)}, which we did not set; they were {list(change.original)}"
         )
+
+    def _not_dropped(self, change: ReplicaChange, fault: KafkaOpsError) -> KafkaOpsError:
+        """The error to raise where the replica was not dropped, once the order is back."""
+        undoing, reason = self._order_back(change)
+        if undoing is not Undoing.FAILED:
+            self.journal.end(change, undoing.value)
+        told = f"{fault}; {undoing.value}: {reason}"
+        is_as_before = isinstance(fault, UnsafeError) and undoing in (Undoing.RESTORED, Undoing.GONE)
+        return UnsafeError(told) if is_as_before else StepError(told)
+
+    def _order_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+        """Puts back the order alone. A set that is not the original one, or is to change, is somebody else's."""
+        try:
+            state = self._state(change)
+            is_running = bool(running_reassignments(self.writer.wire, [change.topic_partition]))
+        except StepError as gone:
+            return Undoing.GONE, str(gone)
+        except _UNSEEN as unseen:
+            return Undoing.FAILED, str(unseen)
+        if state.topic_id != change.topic_id:
+            return Undoing.GONE, f"the topic was recreated (id {state.topic_id})"
+        if is_running or {*state.replicas} != {*change.original}:
+            return Undoing.CONFLICT, f"its replicas are {list(state.replicas)}, which we did not set, and stay so"
+        fault = set_orders(self.writer, {change.topic_partition: change.original}).get(change.topic_partition)
+        if fault:
+            return (
+                Undoing.FAILED,
+                f"its order {list(change.original)} is not back, and the journal remembers it: {fault}",
+            )
+        self._lead_as_before(change)
+        return Undoing.RESTORED, f"its replicas are {list(change.original)}, as they were"
 
     def _lead_elsewhere(self, change: ReplicaChange) -> None:
         self.progress.step(f"{change.topic_partition}: moving leadership to broker {change.source}")

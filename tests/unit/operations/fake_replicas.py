@@ -1,0 +1,143 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One partition whose replicas are dropped and made anew at once, unless a test says what goes on meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety import Overrides
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    CleanerJournal,
+    ReplicaChange,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
+    log_cleaner_repair_plan,
+    log_cleaner_replica,
+    log_cleaner_safeguard,
+    log_cleaner_states,
+    replica_orders,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import ReplicaMaker
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import Safeguard
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
+from unit.fake_clock import FakeClock
+
+CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+PARTITION = TopicPartition("t", 0)
+CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
+"""Broker 3 leads, and its replica is made from that of broker 1."""
+ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, log_cleaner_states, replica_orders)
+
+
+def nothing() -> None:
+    """What happens after an election unless a test says otherwise."""
+
+
+@dataclass
+class FakeReplicas:
+    """Stands in for the Kafka room where replicas are made anew."""
+
+    state: PartitionState = field(
+        default_factory=lambda: PartitionState("t", 0, "A" * 22, 3, 5, (3, 1, 2), (1, 2, 3), None, None, ())
+    )
+    min_isr: str = "2"
+    is_reassigning: bool = False
+    refused_with: int = 0
+    """The code that descriptions of the topic are refused with."""
+    after_elect: Callable[[], None] = nothing
+    writes: list[tuple[int, ...] | None] = field(default_factory=list)
+    """Replica lists that were asked for, oldest first; None is a cancellation."""
+
+    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+        """Puts this in the place of the Kafka room, and returns the clock by which steps are waited for."""
+        clock = FakeClock()
+        functions: dict[str, Any] = {
+            "assign": self.assign,
+            "cancel": self.cancel,
+            "describe_log_dirs": self.describe_log_dirs,
+            "describe_partitions": self.describe_partitions,
+            "elect": self.elect,
+            "reorder": self.reorder,
+            "running_reassignments": self.running_reassignments,
+            "topic_configs": self.topic_configs,
+        }
+        for room in ROOMS:
+            for name, function in functions.items():
+                if hasattr(room, name):
+                    monkeypatch.setattr(room, name, function)
+        for room in (log_cleaner_replica, replica_orders):
+            monkeypatch.setattr(room, "time", clock)
+        return clock
+
+    def maker(self, journal: CleanerJournal) -> ReplicaMaker:
+        wire = cast("Wire", self)
+        addresses = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+        writer = Writer(wire, [*addresses.values()], attempts=2, verify_timeout_s=5)
+        return ReplicaMaker(writer, addresses, journal, 60, threading.Event(), NullProgress())
+
+    def safeguard(self) -> Safeguard:
+        return Safeguard(cast("Wire", self), Overrides())
+
+    def change(self, **values: Any) -> None:
+        self.state = replace(self.state, **values)
+
+    def using(self, address: Address, work: Callable[[Address], Any]) -> Any:
+        return work(address)
+
+    # The Kafka room's functions, with its signatures.
+
+    def describe_partitions(self, _wire: object, topics: Collection[str], _span: object = None) -> Description:
+        assert {*topics} == {"t"}
+        if self.refused_with:
+            return Description((), (TopicError("t", self.refused_with),))
+        return Description((self.state,), ())
+
+    def running_reassignments(self, _wire: object, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+        return frozenset(partitions if self.is_reassigning else ())
+
+    def topic_configs(self, _wire: object, topics: Sequence[str], _name: str) -> dict[str, TopicConfig]:
+        return {each: TopicConfig(self.min_isr, False) for each in topics}
+
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
+        broker_id = int(address.host.removeprefix("broker-").removesuffix(".invalid"))
+        held = [ReplicaOnDisk("/d", 10, is_future=False)] if broker_id in self.state.replicas else []
+        return LogDirs(dict.fromkeys(partitions, tuple(held)), {}, "")
+
+    def reorder(
+        self, _wire: object, _address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        self.writes.append(tuple(orders[PARTITION]))
+        self.change(replicas=tuple(orders[PARTITION]))
+        return {PARTITION: None}
+
+    def elect(
+        self, _wire: object, _address: Address, _type: int, _partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, ElectionAnswer]:
+        self.change(leader_id=self.state.replicas[0])
+        self.after_elect()
+        return {PARTITION: ElectionAnswer(error_codes.NONE, None)}
+
+    def assign(self, _wire: object, _address: Address, _partition: TopicPartition, replicas: Sequence[int]) -> None:
+        self.writes.append(tuple(replicas))
+        self.change(replicas=tuple(replicas), isr=tuple(sorted(replicas)))
+
+    def cancel(self, _wire: object, _address: Address, _partition: TopicPartition) -> None:
+        self.writes.append(None)
+        self.is_reassigning = False

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A replica is touched only while all is as it was planned, and nothing of it is forgotten before it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    FileCleanerJournal,
+    open_cleaner_journal,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import StepError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import UnsafeError
+from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, FakeReplicas
+
+SOURCE_FIRST = (1, 3, 2)
+
+
+@pytest.fixture
+def replicas(monkeypatch: pytest.MonkeyPatch) -> FakeReplicas:
+    fake = FakeReplicas()
+    fake.replace_rooms(monkeypatch)
+    return fake
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
+    with open_cleaner_journal(str(tmp_path), CLUSTER_ID) as opened:
+        yield opened
+
+
+def _make_anew(replicas: FakeReplicas, journal: FileCleanerJournal) -> None:
+    replicas.maker(journal).make_anew(CHANGE, replicas.safeguard(), lambda _seconds: True)
+
+
+def isr_shrinks(replicas: FakeReplicas) -> None:
+    replicas.change(isr=(1, 3))
+
+
+def source_falls_behind(replicas: FakeReplicas) -> None:
+    replicas.change(isr=(2, 3))
+
+
+def min_isr_is_raised(replicas: FakeReplicas) -> None:
+    replicas.min_isr = "3"
+
+
+def recreated(replicas: FakeReplicas) -> None:
+    replicas.change(topic_id="B" * 22)
+
+
+def somebody_reassigns(replicas: FakeReplicas) -> None:
+    replicas.is_reassigning = True
+    replicas.change(replicas=(*replicas.state.replicas, 4))
+
+
+MEANWHILE = [
+    (isr_shrinks, "only 1 in-sync copies stay"),
+    (source_falls_behind, "broker 1, from whose copy it is to be made, is not in sync"),
+    (min_isr_is_raised, "fewer than its min.insync.replicas of 3"),
+    (recreated, "the topic was recreated"),
+    (somebody_reassigns, "a reassignment of it is running"),
+]
+
+
+def test_all_is_as_it_was_planned(replicas: FakeReplicas, journal: FileCleanerJournal) -> None:
+    _make_anew(replicas, journal)
+    assert replicas.writes == [SOURCE_FIRST, (1, 2), CHANGE.original, CHANGE.original]
+    assert (replicas.state.replicas, replicas.state.leader_id) == (CHANGE.original, CHANGE.leader)
+    assert journal.unfinished == ()
+
+
+@pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE)
+def test_nothing_is_written_once_it_is_not_as_it_was_planned(
+    replicas: FakeReplicas, journal: FileCleanerJournal, meanwhile: Callable[[FakeReplicas], None], said: str
+) -> None:
+    meanwhile(replicas)
+    with pytest.raises(UnsafeError, match=said):
+        _make_anew(replicas, journal)
+    assert replicas.writes == []
+    assert journal.unfinished == ()
+
+
+@pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE[:3])
+def test_no_replica_is_dropped_after_a_change_during_the_election(
+    replicas: FakeReplicas, journal: FileCleanerJournal, meanwhile: Callable[[FakeReplicas], None], said: str
+) -> None:
+    replicas.after_elect = lambda: meanwhile(replicas)
+    with pytest.raises(UnsafeError, match=f"{said}.*; restored"):
+        _make_anew(replicas, journal)
+    assert replicas.writes[:2] == [SOURCE_FIRST, CHANGE.original]
+    assert {*replicas.writes[2:]} <= {CHANGE.original}
+    assert journal.unfinished == ()
+
+
+def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
+    replicas: FakeReplicas, journal: FileCleanerJournal
+) -> None:
+    replicas.after_elect = lambda: somebody_reassigns(replicas)
+    with pytest.raises(StepError, match=r"a reassignment of it is running.*; conflict"):
+        _make_anew(replicas, journal)
+    assert replicas.writes == [SOURCE_FIRST]
+    assert replicas.is_reassigning
