@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress i
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import min_isrs_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,16 +88,21 @@ class RepairPlanner:
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        states = read_states(self.wire, [each.topic_partition for each in targets])
-        running = running_reassignments(self.wire, states)
+        sight = see(self.wire, [each.topic_partition for each in targets])
+        running = running_reassignments(self.wire, sight.states)
         min_isrs = min_isrs_of(self.wire, {each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
         planned: set[TopicPartition] = set()
         for target in targets:
-            state = states.get(target.topic_partition)
+            state = sight.states.get(target.topic_partition)
             if state is None:
-                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, "the partition does not exist"))
+                why = (
+                    f"topic {target.topic} cannot be looked at: {sight.hidden[target.topic]}"
+                    if target.topic in sight.hidden
+                    else "the partition does not exist"
+                )
+                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
                 continue
             around = Surroundings(
                 min_insync_replicas=min_isrs.get(target.topic),

@@ -37,11 +37,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
     UnsafeError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
-    Writer,
-    read_states,
-    set_orders,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see_one
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
 
 _LOOK_EVERY_S = 0.3
 _UNSEEN = (NoBrokerAnswersError, BrokerCallError, RequestRefusedError)
@@ -252,7 +249,8 @@ class ReplicaMaker:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {fault}")
 
     def _state(self, change: ReplicaChange) -> PartitionState:
-        state = read_states(self.writer.wire, [change.topic_partition]).get(change.topic_partition)
+        """Raises StepError when it is known not to exist, and what ``_UNSEEN`` lists where it is not seen."""
+        state = see_one(self.writer.wire, change.topic_partition)
         if state is None:
             raise StepError("the partition does not exist any more")
         return state

@@ -34,6 +34,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations impor
     log_cleaner_states,
     replica_orders,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair_plan import (
+    RepairPlanner,
+    RepairTerms,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import ReplicaMaker
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
@@ -43,6 +48,7 @@ CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is made from that of broker 1."""
+TARGET = Target("t", 0, 3)
 ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, log_cleaner_states, replica_orders)
 
 
@@ -94,6 +100,12 @@ class FakeReplicas:
 
     def safeguard(self) -> Safeguard:
         return Safeguard(cast("Wire", self), Overrides())
+
+    def planner(self, *, force: bool = False) -> RepairPlanner:
+        """Without metrics."""
+        terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
+        living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+        return RepairPlanner(cast("Wire", self), living, {}, terms, NullProgress())
 
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)

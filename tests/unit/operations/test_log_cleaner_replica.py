@@ -15,9 +15,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
     FileCleanerJournal,
     open_cleaner_journal,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.error_codes import (
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    error_name,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import StepError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import UnsafeError
-from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, FakeReplicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
+from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, TARGET, FakeReplicas
 
 SOURCE_FIRST = (1, 3, 2)
 
@@ -107,3 +114,30 @@ def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
         _make_anew(replicas, journal)
     assert replicas.writes == [SOURCE_FIRST]
     assert replicas.is_reassigning
+
+
+@pytest.mark.parametrize(
+    ("code", "undoing"), [(TOPIC_AUTHORIZATION_FAILED, Undoing.FAILED), (UNKNOWN_TOPIC_OR_PARTITION, Undoing.GONE)]
+)
+def test_only_what_is_known_not_to_exist_is_forgotten(
+    replicas: FakeReplicas, journal: FileCleanerJournal, code: int, undoing: Undoing
+) -> None:
+    journal.begin(CHANGE)
+    replicas.refused_with = code
+    found, reason = replicas.maker(journal).take_back(CHANGE)
+    assert found is undoing
+    assert (error_name(code) in reason) is (undoing is Undoing.FAILED)
+    assert (CHANGE in journal.unfinished) is (undoing is Undoing.FAILED)
+    assert replicas.writes == []
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(TOPIC_AUTHORIZATION_FAILED, "cannot be looked at: TOPIC_AUTHORIZATION_FAILED"), (3, "does not exist")],
+)
+def test_a_plan_says_hidden_of_what_is_hidden(replicas: FakeReplicas, code: int, said: str) -> None:
+    replicas.refused_with = code
+    repairs, outcomes = replicas.planner().plan([TARGET])
+    assert repairs == []
+    assert [each.status for each in outcomes] == [RepairStatus.REFUSED]
+    assert said in outcomes[0].reason
