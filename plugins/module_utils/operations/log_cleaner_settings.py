@@ -44,6 +44,10 @@ class SettingError(KafkaOpsError):
     """A setting was not seen to change as asked. The journal still holds what is to be put back."""
 
 
+class SettingRefusedError(SettingError):
+    """Every attempt was refused: nothing was changed."""
+
+
 class Undoing(StrEnum):
     """What became of a change that an earlier run left."""
 
@@ -83,7 +87,7 @@ class SettingWriter:
 
         Raises SettingError.
         """
-        fault = ""
+        fault, may_be_changed = "", False
         for attempt in range(self.attempts):
             if attempt:
                 time.sleep(_PAUSE_S)
@@ -92,18 +96,18 @@ class SettingWriter:
                 write_own(self.wire, address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
                 fault = str(refusal)
+                may_be_changed |= refusal.is_outcome_unknown
                 if not refusal.is_transient and not refusal.is_outcome_unknown:
                     break
             except BrokerCallError as unknown:
                 # It may have been carried out: looking tells.
-                fault = f"the outcome is unknown: {unknown}"
+                fault, may_be_changed = f"the outcome is unknown: {unknown}", True
             else:
-                fault = "it was accepted, and is not seen"
+                fault, may_be_changed = "it was accepted, and is not seen", True
             if self._is_seen(change, value):
                 return
-        raise SettingError(
-            f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
-        )
+        told = f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
+        raise SettingError(told) if may_be_changed else SettingRefusedError(told)
 
     def _address_for(self, change: SettingChange, attempt: int) -> Address:
         """A topic's settings go to any broker, another one at each attempt; a broker's own only to itself."""
@@ -142,14 +146,17 @@ def own_of(settings: Mapping[str, Setting], name: str) -> str | None:
 def put_back(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> tuple[Undoing, str]:
     """Puts a setting back to what it was, when it is still what we set, and strikes it out of the journal.
 
+    It is set even where it seems to be back: a read that lags behind the write tells what was before our change.
+
     Raises JournalError.
     """
     undoing, reason = look_at_setting(writer, change)
-    if undoing is Undoing.WOULD_RESTORE:
+    if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
         try:
             writer.write(change, change.original)
         except SettingError as fault:
             return Undoing.FAILED, str(fault)
+    if undoing is Undoing.WOULD_RESTORE:
         undoing, reason = Undoing.RESTORED, f"back to {_shown(change.original)}"
     if undoing is not Undoing.FAILED:
         journal.end(change, undoing.value)
@@ -188,9 +195,8 @@ def changed_for_a_while(
     begun: list[SettingChange] = []
     try:
         for each in changes:
-            journal.begin(each)
+            begin_change(writer, journal, each)
             begun.append(each)
-            writer.write(each, each.changed)
         work()
     finally:
         for each in reversed(begun):
@@ -198,6 +204,24 @@ def changed_for_a_while(
             if undoing in (Undoing.FAILED, Undoing.CONFLICT):
                 stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
     return stuck
+
+
+def begin_change(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> None:
+    """Journal first, then the change. One that cannot be made is put back, as far as that can be done.
+
+    Raises SettingError, or JournalError before anything was changed.
+    """
+    is_remembered = any(each.key == change.key for each in journal.unfinished)
+    journal.begin(change)
+    try:
+        writer.write(change, change.changed)
+    except SettingError as fault:
+        if isinstance(fault, SettingRefusedError) and not is_remembered:
+            # Nothing was changed, and who may not change it may not put it back either.
+            journal.end(change, "refused")
+        else:
+            put_back(writer, journal, change)
+        raise
 
 
 def _shown(value: str | None) -> str:

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Settings of brokers and topics in memory, whose reads lag, and which are refused when a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import SettingWriter
+from unit.fake_clock import FakeClock
+
+ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+Place = tuple[str, str]
+"""Resource and name."""
+
+
+@dataclass
+class FakeSettings:
+    """What is set, and what befalls requests."""
+
+    values: dict[Place, str] = field(default_factory=dict)
+    stale: dict[Place, str | None] = field(default_factory=dict)
+    """What the next read of a place tells, whatever is set."""
+    refused: set[str] = field(default_factory=set)
+    """Resources whose writes are refused."""
+    silent: set[str] = field(default_factory=set)
+    """Resources whose reads get no answer."""
+    writes: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Puts this in the place of the Kafka room."""
+        monkeypatch.setattr(log_cleaner_settings, "read_own", self.read_own)
+        monkeypatch.setattr(log_cleaner_settings, "write_own", self.write_own)
+        monkeypatch.setattr(log_cleaner_settings, "time", FakeClock())
+
+    def writer(self) -> SettingWriter:
+        return SettingWriter(cast("Wire", self), ADDRESSES, attempts=2, verify_timeout_s=1)
+
+    # The Kafka room's functions, with its signatures.
+
+    def read_own(
+        self, _wire: object, _address: object, _kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
+        if resource in self.silent:
+            raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
+        told = {}
+        for name in names:
+            place = (resource, name)
+            value = self.stale.pop(place) if place in self.stale else self.values.get(place)
+            if value is not None:
+                told[name] = Setting(value, Source.BROKER)
+        return told
+
+    def write_own(
+        self, _wire: object, _address: object, _kind: int, resource: str, edits: Mapping[str, str | None]
+    ) -> None:
+        for name, value in edits.items():
+            self.writes.append((resource, name, value))
+            if resource in self.refused:
+                raise error_codes.refusal("IncrementalAlterConfigs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            if value is None:
+                self.values.pop((resource, name), None)
+            else:
+                self.values[resource, name] = value

@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is changed for a while ends as it began, whatever a read told meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    FileCleanerJournal,
+    SettingChange,
+    open_cleaner_journal,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
+    SettingError,
+    Undoing,
+    changed_for_a_while,
+    put_back,
+)
+from unit.operations.fake_settings import FakeSettings
+
+NAME = "log.cleaner.backoff.ms"
+CHANGE = SettingChange("broker", "3", NAME, None, "15001")
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> FakeSettings:
+    fake = FakeSettings()
+    fake.replace_rooms(monkeypatch)
+    return fake
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
+    with open_cleaner_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
+        yield opened
+
+
+def test_what_seems_to_be_back_is_put_back_as_well(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    journal.begin(CHANGE)
+    settings.values["3", NAME] = "15001"
+    settings.stale["3", NAME] = None
+    undoing, _reason = put_back(settings.writer(), journal, CHANGE)
+    assert undoing is Undoing.ALREADY_BACK
+    assert settings.values == {}
+    assert journal.unfinished == ()
+
+
+def test_what_seems_to_be_back_and_cannot_be_written_stays_in_the_journal(
+    settings: FakeSettings, journal: FileCleanerJournal
+) -> None:
+    journal.begin(CHANGE)
+    settings.refused.add("3")
+    undoing, _reason = put_back(settings.writer(), journal, CHANGE)
+    assert undoing is Undoing.FAILED
+    assert journal.unfinished == (CHANGE,)
+
+
+def test_somebody_elses_value_stays(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    journal.begin(CHANGE)
+    settings.values["3", NAME] = "900"
+    assert put_back(settings.writer(), journal, CHANGE)[0] is Undoing.CONFLICT
+    assert settings.values == {("3", NAME): "900"}
+    assert journal.unfinished == ()
+
+
+def test_what_was_refused_was_not_changed_and_is_not_to_be_put_back(
+    settings: FakeSettings, journal: FileCleanerJournal
+) -> None:
+    settings.refused.add("3")
+    with pytest.raises(SettingError, match="CLUSTER_AUTHORIZATION_FAILED"):
+        changed_for_a_while(settings.writer(), journal, [CHANGE], lambda: None)
+    assert settings.writes == [("3", NAME, "15001")]
+    assert journal.unfinished == ()
+
+
+def test_a_moment_later_all_is_as_it_was(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    seen = []
+    stuck = changed_for_a_while(settings.writer(), journal, [CHANGE], lambda: seen.append(dict(settings.values)))
+    assert seen == [{("3", NAME): "15001"}]
+    assert (stuck, settings.values, journal.unfinished) == ({}, {}, ())
