@@ -12,9 +12,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.checked_file import (
     CheckedFile,
@@ -24,7 +24,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.checked_
     path_for,
     read_entries,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import same_value
 
 _SUFFIX = ".cleaner"
 
@@ -83,6 +85,7 @@ class ReplicaChange:
 
 
 Change: TypeAlias = "SettingChange | ReplicaChange"
+AnyChange = TypeVar("AnyChange", SettingChange, ReplicaChange)
 
 
 class CleanerJournal(Protocol):
@@ -92,8 +95,13 @@ class CleanerJournal(Protocol):
     def unfinished(self) -> Sequence[Change]:
         """Changes begun and not ended, replicas first, since a throttle has to last as long as they do."""
 
-    def begin(self, change: Change) -> None:
-        """Returns once the change is durable."""
+    def begin(self, change: AnyChange) -> AnyChange:
+        """Returns the change once it is durable, as it is remembered.
+
+        Of a setting that still has what an unfinished change set, that one's original is kept: what was read is ours.
+
+        Raises JournalError, too, where a change of the same partition's replicas is unfinished.
+        """
 
     def end(self, change: Change, why: str) -> None:
         """Strikes a change out: it is put back, or not ours to put back."""
@@ -132,15 +140,32 @@ class FileCleanerJournal:
         with self._lock:
             return _ordered(self._changes)
 
-    def begin(self, change: Change) -> None:
+    def begin(self, change: AnyChange) -> AnyChange:
         with self._lock:
+            change = _with_first_original(change, self._changes.get(change.key))
             self._file.append([{"begin": _to_json(change)}])
             self._changes[change.key] = change
+            return change
 
     def end(self, change: Change, why: str) -> None:
         with self._lock:
             self._file.append([{"end": change.key, "why": why}])
             self._changes.pop(change.key, None)
+
+
+def _with_first_original(change: AnyChange, unfinished: Change | None) -> AnyChange:
+    if isinstance(change, ReplicaChange) and unfinished is not None:
+        raise JournalError(
+            f"an earlier change of the replicas of {change.topic_partition} is not put back yet, and their original "
+            "would be forgotten: see to what keeps it from that, and run again"
+        )
+    if (
+        isinstance(change, SettingChange)
+        and isinstance(unfinished, SettingChange)
+        and same_value(change.original, unfinished.changed)
+    ):
+        return replace(change, original=unfinished.original)
+    return change
 
 
 def _ordered(changes: dict[str, Change]) -> tuple[Change, ...]:

@@ -195,8 +195,7 @@ def changed_for_a_while(
     begun: list[SettingChange] = []
     try:
         for each in changes:
-            begin_change(writer, journal, each)
-            begun.append(each)
+            begun.append(begin_change(writer, journal, each))
         work()
     finally:
         for each in reversed(begun):
@@ -206,13 +205,13 @@ def changed_for_a_while(
     return stuck
 
 
-def begin_change(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> None:
+def begin_change(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> SettingChange:
     """Journal first, then the change. One that cannot be made is put back, as far as that can be done.
 
-    Raises SettingError, or JournalError before anything was changed.
+    Returns it as the journal remembers it. Raises SettingError, or JournalError before anything was changed.
     """
     is_remembered = any(each.key == change.key for each in journal.unfinished)
-    journal.begin(change)
+    change = journal.begin(change)
     try:
         writer.write(change, change.changed)
     except SettingError as fault:
@@ -222,6 +221,7 @@ def begin_change(writer: SettingWriter, journal: CleanerJournal, change: Setting
         else:
             put_back(writer, journal, change)
         raise
+    return change
 
 
 def _shown(value: str | None) -> str:

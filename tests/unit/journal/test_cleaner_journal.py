@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,30 @@ def test_two_runs_do_not_meet_elections_included(tmp_path: Path) -> None:
 def test_the_orders_on_the_way() -> None:
     assert REPLICA.source_first == (1, 3, 2)
     assert REPLICA.without_it == (1, 2)
+
+
+def test_the_first_original_is_kept_until_it_is_back(tmp_path: Path) -> None:
+    """A run that could not put it back, and one that took our own value for the original."""
+    directory = str(tmp_path)
+    with open_cleaner_journal(directory, CLUSTER) as journal:
+        journal.begin(UNSET)
+    with open_cleaner_journal(directory, CLUSTER) as journal:
+        again = journal.begin(replace(UNSET, original="15001", changed="15002"))
+        assert again == replace(UNSET, changed="15002")
+        assert journal.unfinished == (again,)
+    assert read_unfinished(directory, CLUSTER) == (again,)
+
+
+def test_what_somebody_else_has_set_meanwhile_is_an_original(tmp_path: Path) -> None:
+    theirs = replace(UNSET, original="900", changed="901")
+    with open_cleaner_journal(str(tmp_path), CLUSTER) as journal:
+        journal.begin(UNSET)
+        assert journal.begin(theirs) == theirs
+
+
+def test_replicas_that_are_not_back_are_not_forgotten_over_others(tmp_path: Path) -> None:
+    with open_cleaner_journal(str(tmp_path), CLUSTER) as journal:
+        journal.begin(REPLICA)
+        with pytest.raises(JournalError, match="t-0 is not put back yet"):
+            journal.begin(replace(REPLICA, broker_id=2, original=(1, 2), source=1, leader=1))
+        assert journal.unfinished == (REPLICA,)

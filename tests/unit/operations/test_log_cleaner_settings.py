@@ -84,3 +84,12 @@ def test_a_moment_later_all_is_as_it_was(settings: FakeSettings, journal: FileCl
     stuck = changed_for_a_while(settings.writer(), journal, [CHANGE], lambda: seen.append(dict(settings.values)))
     assert seen == [{("3", NAME): "15001"}]
     assert (stuck, settings.values, journal.unfinished) == ({}, {}, ())
+
+
+def test_our_own_value_is_never_taken_for_the_original(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    """An earlier run's value could not be put back, and a forced run goes on from it."""
+    journal.begin(CHANGE)
+    settings.values["3", NAME] = "15001"
+    forced = SettingChange("broker", "3", NAME, "15001", "15002")
+    assert changed_for_a_while(settings.writer(), journal, [forced], lambda: None) == {}
+    assert (settings.values, journal.unfinished) == ({}, ())
