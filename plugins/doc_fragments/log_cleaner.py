@@ -108,7 +108,7 @@ options:
   evidence_dir:
     description:
       - Directory that keeps the looks at the sizes of compacted partitions, as Parquet, one file a look. Earlier
-        looks in it are compared with. Give each cluster one of its own.
+        looks in it are compared with, and the newest 200 are kept. Give each cluster one of its own.
       - Is only used, and only made, with O(metrics_source=none). In check mode, too.
     type: path
   looks:

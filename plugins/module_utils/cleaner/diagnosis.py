@@ -121,7 +121,10 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
 
 @dataclass(frozen=True, slots=True)
 class CopyTrend:
-    """How the size of one copy of a compacted partition went, over all looks at it."""
+    """How the size of one copy of a compacted partition went, over all looks at it.
+
+    Of a copy that was compacted once, and has grown since by as much as makes one suspicious, over those since then.
+    """
 
     broker_id: int
     log_dir: str
@@ -135,7 +138,7 @@ class CopyTrend:
     has_shrunk: bool
     """True when it was smaller in one look than in the one before: it was compacted."""
     others_shrank: bool
-    """True when another copy of the partition was."""
+    """True when another copy of the partition was, after the first of these looks."""
     smallest_copy_bytes: int | None
     """The smallest of the other copies, by the last look."""
 

@@ -55,5 +55,5 @@ def _why(trend: CopyTrend, thresholds: Thresholds) -> str:
         return f"it holds {trend.last_bytes} bytes where the smallest other copy holds {smallest}"
     grown = trend.last_bytes - trend.first_bytes
     if trend.looks >= _LOOKS_OF_A_TREND and trend.others_shrank and grown >= thresholds.suspect_bytes:
-        return f"it grew by {grown} bytes in {trend.span_ms} ms and was never compacted, while another copy was"
+        return f"it grew by {grown} bytes in {trend.span_ms} ms and was not compacted, while another copy was"
     return ""

@@ -61,7 +61,9 @@ def trends_by_broker(
     try:
         with spark_session() as spark:
             progress.step(f"comparing {looks.num_rows} sizes")
-            rows = trends(spark.createDataFrame(looks)).toArrow().to_pylist()
+            # As much growth as makes a copy suspicious; of none at all, nothing follows.
+            regrown_bytes = max(1, params["suspect_bytes"])
+            rows = trends(spark.createDataFrame(looks), regrown_bytes).toArrow().to_pylist()
     except SparkUnavailableError as fault:
         raise CleanerOptionsError(f"without metrics, sizes are compared on Spark, and {fault}") from None
     found: dict[int, list[CopyTrend]] = {}

@@ -28,6 +28,8 @@ with suppress(ImportError):  # a missing library is told by name before anything
 _STAMP = b"kafkaops.recovery"
 _FORMAT = 1
 _PATTERN = "look-*.parquet"
+KEPT_LOOKS = 200
+"""A look each hour is kept for eight days. Comparing more would take longer each time, and tell nothing of today."""
 
 
 class LookError(KafkaOpsError):
@@ -53,7 +55,7 @@ def check_directory(path: str | None) -> None:
 
 
 def write_look(directory: str, cluster_id: str, taken_at_ms: int, table: pa.Table) -> None:
-    """Adds one look, whole or not at all. Raises LookError."""
+    """Adds one look, whole or not at all, and forgets the oldest ones beyond ``KEPT_LOOKS``. Raises LookError."""
     path = Path(directory) / f"look-{taken_at_ms}.parquet"
     stamped = table.replace_schema_metadata({_STAMP: json.dumps({"format": _FORMAT, "cluster_id": cluster_id})})
     temporary = ""
@@ -68,12 +70,21 @@ def write_look(directory: str, cluster_id: str, taken_at_ms: int, table: pa.Tabl
         with suppress(OSError):
             os.unlink(temporary)
         raise LookError(f"{path} cannot be written: {fault}") from None
+    for old in _oldest_first(directory)[:-KEPT_LOOKS]:
+        # The next look forgets what this one cannot.
+        with suppress(OSError):
+            old.unlink()
 
 
 def read_looks(directory: str, cluster_id: str) -> pa.Table:
-    """All looks that are kept. Raises LookError for a file that is damaged, or of another format or cluster."""
-    tables = [_read(path, cluster_id) for path in sorted(Path(directory).glob(_PATTERN))]
+    """The newest looks. Raises LookError for a file that is damaged, or of another format or cluster."""
+    tables = [_read(path, cluster_id) for path in _oldest_first(directory)[-KEPT_LOOKS:]]
     return pa.concat_tables(tables) if tables else LOOK_SCHEMA.empty_table()
+
+
+def _oldest_first(directory: str) -> list[Path]:
+    """The files of looks. Their names are numbers of milliseconds, of which the longer ones are the later ones."""
+    return sorted(Path(directory).glob(_PATTERN), key=lambda path: (len(path.name), path.name))
 
 
 def _read(path: Path, cluster_id: str) -> pa.Table:

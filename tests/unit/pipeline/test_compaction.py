@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import compaction_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction import trends
 from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction_evidence import (
     LookError,
@@ -38,7 +39,7 @@ ROWS = [
 def test_one_row_for_each_copy_that_is_there(spark: SparkSession) -> None:
     found = {
         (row["broker_id"], row["topic"]): row.asDict()
-        for row in trends(spark.createDataFrame(look_table(ROWS))).collect()
+        for row in trends(spark.createDataFrame(look_table(ROWS)), 1000).collect()
     }
     assert found.keys() == {(1, "a"), (2, "a"), (3, "alone")}
     shared = {"looks": 3, "span_ms": 4000, "log_dir": "/d", "partition": 0}
@@ -62,6 +63,39 @@ def test_one_row_for_each_copy_that_is_there(spark: SparkSession) -> None:
     }
     assert found[3, "alone"]["smallest_copy_bytes"] is None
     assert not found[3, "alone"]["others_shrank"]
+
+
+def _found(spark: SparkSession, rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {row["broker_id"]: row.asDict() for row in trends(spark.createDataFrame(look_table(rows)), 100).collect()}
+
+
+def test_a_cleaner_that_dies_after_a_compaction_is_seen(spark: SparkSession) -> None:
+    """Both copies were compacted at first; later only that of broker 2 is."""
+    sizes = [(90, 90), (10, 10), (60, 60), (110, 20), (160, 50)]
+    rows = [row for at, (one, two) in enumerate(sizes) for row in _look(at * 1000, (1, "a", one), (2, "a", two))]
+    before, found = _found(spark, rows[:6]), _found(spark, rows)
+    assert before[1]["has_shrunk"]
+    assert (before[1]["looks"], before[1]["first_bytes"]) == (3, 90)
+    assert not found[1]["has_shrunk"]
+    assert found[1]["others_shrank"]
+    assert (found[1]["looks"], found[1]["span_ms"], found[1]["first_bytes"]) == (4, 3000, 10)
+    assert found[2]["has_shrunk"]
+
+
+def test_a_copy_that_shrank_earlier_than_this_one_is_no_evidence_against_it(spark: SparkSession) -> None:
+    sizes = [(90, 90), (95, 10), (10, 60), (60, 80), (110, 105)]
+    rows = [row for at, (one, two) in enumerate(sizes) for row in _look(at * 1000, (1, "a", one), (2, "a", two))]
+    found = _found(spark, rows)
+    assert not found[1]["has_shrunk"]
+    assert not found[1]["others_shrank"]
+
+
+def test_only_the_newest_looks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction_evidence, "KEPT_LOOKS", 2)
+    for number in (8, 9, 10):
+        write_look(str(tmp_path), "c1", number, look_table(_look(number, (1, "a", number))))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["look-10.parquet", "look-9.parquet"]
+    assert [row["size_bytes"] for row in read_looks(str(tmp_path), "c1").to_pylist()] == [9, 10]
 
 
 def test_looks_are_read_back(tmp_path: Path) -> None:
