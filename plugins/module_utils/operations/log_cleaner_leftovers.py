@@ -18,7 +18,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
     SettingWriter,
     Undoing,
     look_at_setting,
-    put_back,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_throttle import (
+    put_back_unless_held,
 )
 
 PutReplicaBack = Callable[[ReplicaChange], tuple[Undoing, str]]
@@ -48,7 +50,7 @@ def undo_leftovers(
         if isinstance(change, ReplicaChange):
             undoing, reason = put_replica_back(change)
         else:
-            undoing, reason = put_back(writer, journal, change)
+            undoing, reason = put_back_unless_held(writer, journal, change)
         ended.append(CleanerLeftover(shown(change), undoing, reason))
     return tuple(ended)
 

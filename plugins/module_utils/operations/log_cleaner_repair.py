@@ -32,14 +32,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
     Safeguard,
     UnsafeError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
-    SettingError,
-    SettingWriter,
-    changed_for_a_while,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import SettingWriter
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_throttle import Throttle
 
-_RATE = "follower.replication.throttled.rate"
-_THROTTLED = "follower.replication.throttled.replicas"
 _DEFAULT_BACKOFF_MS = 15_000
 _PASS_MARGIN_S = 2.0
 _LOOK_EVERY_S = 0.3
@@ -68,50 +63,33 @@ class Repairer:
     def carry_out(
         self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, journal: CleanerJournal
     ) -> list[RepairOutcome]:
-        """Repairs on some brokers at a time, under one throttle that is taken off at the end.
+        """Repairs on some brokers at a time, under a throttle that is taken off once no replica is copied any more.
 
-        Raises JournalError before anything was changed.
+        What cannot be throttled is not begun. Raises JournalError before anything was changed.
         """
-        if not repairs:
-            return []
         outcomes: list[RepairOutcome] = []
+        throttle = Throttle(settings, journal)
+        try:
+            rate = self.pace.throttle_bytes_per_second
+            faults = throttle.put_on(rate, [each.change for each in repairs]) if rate is not None else {}
+            outcomes += [
+                each.outcome(RepairStatus.FAILED, f"it was not begun: {faults[each.change]}")
+                for each in repairs
+                if each.change in faults
+            ]
+            outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
+        finally:
+            stuck = throttle.take_off()
+        return [_with_throttle_left(each, stuck) for each in outcomes]
+
+    def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
         # One after the other on a broker, since its metrics only count marks: whose went, they do not tell.
         by_broker: dict[int, list[Repair]] = {}
         for each in repairs:
             by_broker.setdefault(each.change.broker_id, []).append(each)
-
-        def work() -> None:
-            with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
-                for told in pool.map(
-                    lambda those: [self._carry_out(maker, each) for each in those], by_broker.values()
-                ):
-                    outcomes.extend(told)
-
-        try:
-            stuck = changed_for_a_while(settings, journal, self._throttles(repairs, settings), work)
-        except SettingError as fault:
-            return [each.outcome(RepairStatus.FAILED, f"it was not begun: {fault}") for each in repairs]
-        return [_with_throttle_left(each, stuck) for each in outcomes]
-
-    def _throttles(self, repairs: Sequence[Repair], settings: SettingWriter) -> list[SettingChange]:
-        """On the fetching side alone, and for these replicas alone: other replication is as fast as before."""
-        rate = self.pace.throttle_bytes_per_second
-        if rate is None:
-            return []
-        wanted: dict[tuple[str, str, str], str] = {}
-        for broker_id in sorted({each.change.broker_id for each in repairs}):
-            wanted["broker", str(broker_id), _RATE] = str(rate)
-        for topic in sorted({each.change.topic for each in repairs}):
-            replicas = [
-                f"{each.change.partition}:{each.change.broker_id}" for each in repairs if each.change.topic == topic
-            ]
-            wanted["topic", topic, _THROTTLED] = ",".join(replicas)
-        changes = []
-        for (kind, resource, name), value in wanted.items():
-            original = settings.current(SettingChange(kind, resource, name, None, value))
-            if original != value:
-                changes.append(SettingChange(kind, resource, name, original, value))
-        return changes
+        with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
+            told = pool.map(lambda those: [self._carry_out(maker, each) for each in those], by_broker.values())
+            return [outcome for those in told for outcome in those]
 
     def _carry_out(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
         change = repair.change

@@ -40,7 +40,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
     SettingError,
     SettingWriter,
-    changed_for_a_while,
+    changed_for_a_moment,
     own_of,
 )
 
@@ -152,13 +152,12 @@ def _restart_one(
     change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
     before = time.monotonic()
     try:
-        stuck = changed_for_a_while(writer, journal, [change], lambda: None)
+        stuck = changed_for_a_moment(writer, journal, change)
     except SettingError as fault:
         return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), (edit,), case_before=case)
     if stuck:
-        return RestartOutcome(
-            cleaner.broker_id, RestartStatus.FAILED, "; ".join(stuck.values()), (edit,), case_before=case
-        )
+        told = f"{change.name} of {change.kind} {change.resource}: {stuck}"
+        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, told, (edit,), case_before=case)
     if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
         return RestartOutcome(
             cleaner.broker_id,

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -76,11 +76,16 @@ class SettingWriter:
 
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
+        found = self.in_force(change)
+        return found.own if found is not None else None
+
+    def in_force(self, change: SettingChange) -> Setting | None:
+        """The value that holds now, wherever it is from; None when the broker tells none.
+
+        Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        """
         address = None if change.kind == _TOPIC else self._its_own_address(change)
-        return own_of(
-            read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]),
-            change.name,
-        )
+        return read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
     def write(self, change: SettingChange, value: str | None) -> None:
         """Sets it, or deletes it (None), and returns once it is read back.
@@ -183,26 +188,13 @@ def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoi
     )
 
 
-def changed_for_a_while(
-    writer: SettingWriter, journal: CleanerJournal, changes: Sequence[SettingChange], work: Callable[[], None]
-) -> dict[SettingChange, str]:
-    """Makes the changes, does the work, and puts everything back, whatever happens. Returns why which is not back.
+def changed_for_a_moment(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> str:
+    """Makes a change and puts it back at once. Returns why it is not back, and nothing when it is.
 
-    Raises SettingError when a change cannot be made, and what the work raises; both after everything was put back.
-    Raises JournalError before anything was changed.
+    Raises SettingError when it cannot be made, or JournalError before anything was changed.
     """
-    stuck: dict[SettingChange, str] = {}
-    begun: list[SettingChange] = []
-    try:
-        for each in changes:
-            begun.append(begin_change(writer, journal, each))
-        work()
-    finally:
-        for each in reversed(begun):
-            undoing, reason = put_back(writer, journal, each)
-            if undoing in (Undoing.FAILED, Undoing.CONFLICT):
-                stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
-    return stuck
+    undoing, reason = put_back(writer, journal, begin_change(writer, journal, change))
+    return reason if undoing in (Undoing.FAILED, Undoing.CONFLICT) else ""
 
 
 def begin_change(writer: SettingWriter, journal: CleanerJournal, change: SettingChange) -> SettingChange:

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import (
     SettingError,
     Undoing,
-    changed_for_a_while,
+    changed_for_a_moment,
     put_back,
 )
 from unit.operations.fake_settings import FakeSettings
@@ -74,16 +74,15 @@ def test_what_was_refused_was_not_changed_and_is_not_to_be_put_back(
 ) -> None:
     settings.refused.add("3")
     with pytest.raises(SettingError, match="CLUSTER_AUTHORIZATION_FAILED"):
-        changed_for_a_while(settings.writer(), journal, [CHANGE], lambda: None)
+        changed_for_a_moment(settings.writer(), journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001")]
     assert journal.unfinished == ()
 
 
 def test_a_moment_later_all_is_as_it_was(settings: FakeSettings, journal: FileCleanerJournal) -> None:
-    seen = []
-    stuck = changed_for_a_while(settings.writer(), journal, [CHANGE], lambda: seen.append(dict(settings.values)))
-    assert seen == [{("3", NAME): "15001"}]
-    assert (stuck, settings.values, journal.unfinished) == ({}, {}, ())
+    assert not changed_for_a_moment(settings.writer(), journal, CHANGE)
+    assert settings.writes == [("3", NAME, "15001"), ("3", NAME, None)]
+    assert (settings.values, journal.unfinished) == ({}, ())
 
 
 def test_our_own_value_is_never_taken_for_the_original(settings: FakeSettings, journal: FileCleanerJournal) -> None:
@@ -91,5 +90,5 @@ def test_our_own_value_is_never_taken_for_the_original(settings: FakeSettings, j
     journal.begin(CHANGE)
     settings.values["3", NAME] = "15001"
     forced = SettingChange("broker", "3", NAME, "15001", "15002")
-    assert changed_for_a_while(settings.writer(), journal, [forced], lambda: None) == {}
+    assert not changed_for_a_moment(settings.writer(), journal, forced)
     assert (settings.values, journal.unfinished) == ({}, ())

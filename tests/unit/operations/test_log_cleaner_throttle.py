@@ -1,0 +1,117 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A throttle beside somebody else's, for each broker by itself, for as long as a replica is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    FileCleanerJournal,
+    ReplicaChange,
+    open_cleaner_journal,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_leftovers import undo_leftovers
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_throttle import (
+    RATE,
+    THROTTLED,
+    Throttle,
+)
+from unit.operations.fake_settings import FakeSettings
+
+ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
+ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> FakeSettings:
+    fake = FakeSettings()
+    fake.replace_rooms(monkeypatch)
+    return fake
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
+    with open_cleaner_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
+        yield opened
+
+
+def test_on_and_off(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    throttle = Throttle(settings.writer(), journal)
+    assert throttle.put_on(5000, [ON_THREE, ON_TWO]) == {}
+    assert settings.values == {
+        ("2", RATE): "5000",
+        ("3", RATE): "5000",
+        ("t", THROTTLED): "0:3",
+        ("u", THROTTLED): "4:2",
+    }
+    assert throttle.take_off() == {}
+    assert (settings.values, journal.unfinished) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({("t", THROTTLED): "7:1,0:2"}, {("t", THROTTLED): "7:1,0:2,0:3", ("3", RATE): "5000"}),
+        ({("t", THROTTLED): "*"}, {("t", THROTTLED): "*", ("3", RATE): "5000"}),
+        ({("3", RATE): "100"}, {("t", THROTTLED): "0:3", ("3", RATE): "100"}),
+        ({("3", RATE): "900000"}, {("t", THROTTLED): "0:3", ("3", RATE): "5000"}),
+    ],
+    ids=["a list", "all replicas", "a lower rate", "a higher rate"],
+)
+def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
+    settings: FakeSettings,
+    journal: FileCleanerJournal,
+    theirs: dict[tuple[str, str], str],
+    ours: dict[tuple[str, str], str],
+) -> None:
+    settings.values |= theirs
+    throttle = Throttle(settings.writer(), journal)
+    assert throttle.put_on(5000, [ON_THREE]) == {}
+    assert settings.values == ours
+    assert throttle.take_off() == {}
+    assert settings.values == theirs
+
+
+@pytest.mark.parametrize("fault", ["silent", "refused"])
+def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
+    settings: FakeSettings, journal: FileCleanerJournal, fault: str
+) -> None:
+    getattr(settings, fault).add("3")
+    throttle = Throttle(settings.writer(), journal)
+    faults = throttle.put_on(5000, [ON_THREE, ON_TWO])
+    assert [*faults] == [ON_THREE]
+    assert "it cannot be throttled" in faults[ON_THREE]
+    assert settings.values == {("2", RATE): "5000", ("u", THROTTLED): "4:2"}
+    assert throttle.take_off() == {}
+    assert (settings.values, journal.unfinished) == ({}, ())
+
+
+def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+    """A replica whose rollback failed is still in the journal, and stays there in a run that cannot put it back."""
+    throttle = Throttle(settings.writer(), journal)
+    throttle.put_on(5000, [ON_THREE, ON_TWO])
+    journal.begin(ON_THREE)
+    on = {("3", RATE): "5000", ("t", THROTTLED): "0:3"}
+    stuck = throttle.take_off()
+    assert settings.values == on
+    assert {each.resource for each in stuck} == {"3", "t"}
+    assert all("until the replica of t-0 on broker 3 is back" in reason for reason in stuck.values())
+
+    found = undo_leftovers(settings.writer(), journal, lambda _change: (Undoing.FAILED, "it does not answer"))
+    assert {each.undoing for each in found} == {Undoing.FAILED}
+    assert settings.values == on
+
+    def put_replica_back(change: ReplicaChange) -> tuple[Undoing, str]:
+        journal.end(change, "restored")
+        return Undoing.RESTORED, "it is back"
+
+    found = undo_leftovers(settings.writer(), journal, put_replica_back)
+    assert {each.undoing for each in found} == {Undoing.RESTORED}
+    assert (settings.values, journal.unfinished) == ({}, ())
