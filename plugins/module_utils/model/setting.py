@@ -42,6 +42,11 @@ def same_value(one: str | None, other: str | None) -> bool:
     if one is None or other is None or one == other:
         return one == other
     try:
+        # A float is exact up to 2**53, and a long is beyond.
+        return int(one) == int(other)
+    except ValueError:
+        pass
+    try:
         return float(one) == float(other)
     except ValueError:
         return False
