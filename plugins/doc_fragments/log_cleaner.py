@@ -28,7 +28,8 @@ options:
   metrics_url:
     description:
       - URL of each broker's metrics, with C({broker_id}) and C({host}), the advertised host, for what differs.
-      - For example V(http://{host}:7071/metrics) or V(https://{host}:8778/jolokia).
+      - For example V(http://{host}:7071/metrics) or V(https://{host}:8778/jolokia). A user name or a password in it is
+        refused, see O(metrics_username) and O(metrics_password).
     type: str
   metrics_names:
     description:

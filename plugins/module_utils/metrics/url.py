@@ -26,7 +26,11 @@ def check_template(template: str) -> str:
             f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it; only {{broker_id}} "
             "and {host} are filled in"
         )
-    url_for(template, 1, "localhost")
+    if "@" in urlsplit(url_for(template, 1, "localhost")).netloc:
+        raise MetricsError(
+            f"the metrics URL {without_secrets(template)} has a user or a password in it, which Ansible shows with "
+            "-vvv: give them as metrics_username and metrics_password"
+        )
     return template
 
 

@@ -130,5 +130,12 @@ def test_options_that_make_no_sense(given: dict[str, object]) -> None:
         metrics_source(_params(**given))
 
 
+@pytest.mark.parametrize("place", ["me:hidden@", "hidden@"])
+def test_a_url_has_no_secret_in_it(place: str) -> None:
+    with pytest.raises(MetricsError, match="metrics_username and metrics_password") as error:
+        metrics_source(_params(metrics_source="prometheus", metrics_url=f"http://{place}{{host}}:7071/metrics"))
+    assert "hidden" not in str(error.value)
+
+
 def test_none_is_no_source() -> None:
     assert metrics_source(_params()) is None
