@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import LogDirMetrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import check_copy
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import Progress
@@ -23,6 +25,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
 )
 
 _OFFSETS = "__consumer_offsets"
+_FAILURES_IN_A_ROW = 3
+"""After so many, a broker is not asked for more copies of a directory: each may take a request's whole timeout."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,7 +48,10 @@ def marked_replicas(
     """The replicas behind the marks, and in words what could not be found.
 
     The copies in a directory are read, ``__consumer_offsets`` first and then by how much they exceed other copies,
-    until as many are damaged as there are marks.
+    until as many are damaged as there are marks. One that cannot be read keeps no other from it, and a broker that
+    fails at several in a row no other broker.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
     """
     copies = one_look(wire, cluster)
     addresses = {each.broker_id: each.address for each in cluster.registrations}
@@ -55,18 +62,25 @@ def marked_replicas(
             if not log_dir.uncleanable_partitions:
                 continue
             here = _most_suspicious_first(copies_in(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
-            found = 0
+            found, unread, failures = 0, [], 0
             for copy in here:
-                if found == log_dir.uncleanable_partitions:
+                if found == log_dir.uncleanable_partitions or failures == _FAILURES_IN_A_ROW:
                     break
                 partition = TopicPartition(copy.topic, copy.partition)
                 progress.step(f"reading the copy of {partition} on broker {cleaner.broker_id}")
-                check = check_copy(wire.connection(addresses[cleaner.broker_id]), partition, max_read_bytes)
+                try:
+                    read = partial(check_copy, partition=partition, max_bytes=max_read_bytes)
+                    check = wire.using(addresses[cleaner.broker_id], read)
+                except BrokerCallError as fault:
+                    failures += 1
+                    unread.append(f"{partition} could not be read: {fault}")
+                    continue
+                failures = 0
                 if check.damage:
                     targets.append(Target(copy.topic, copy.partition, cleaner.broker_id))
                     found += 1
             if found < log_dir.uncleanable_partitions:
-                untold.append(_untold(cleaner.broker_id, log_dir, found))
+                untold.append("; ".join([_untold(cleaner.broker_id, log_dir, found), *unread]))
     return tuple(targets), tuple(untold)
 
 

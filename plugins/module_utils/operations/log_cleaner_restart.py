@@ -217,6 +217,7 @@ def change_settings(
     """Brings the brokers' own cleaner settings to the wanted values for good; None means "not set".
 
     A broker takes all of its edits or none. What Kafka would refuse is refused for all brokers before the first write.
+    A broker that does not tell its settings keeps no other from theirs.
 
     Raises EditError.
     """
@@ -224,14 +225,20 @@ def change_settings(
     faults = []
     for each in cleaners:
         try:
-            if not each.facts.settings:
-                raise EditError(f"its settings are not told: {each.facts.settings_error}")
-            plans[each.broker_id] = lasting_edits(each.facts.settings, wanted)
+            if each.facts.settings:
+                plans[each.broker_id] = lasting_edits(each.facts.settings, wanted)
         except EditError as fault:
             faults.append(f"broker {each.broker_id}: {fault}")
     if faults:
         raise EditError("; ".join(faults) + ": nothing was changed")
-    return tuple(_changed(each.broker_id, plans[each.broker_id], writer, check_mode) for each in cleaners)
+    return tuple(
+        _changed(each.broker_id, plans[each.broker_id], writer, check_mode)
+        if each.broker_id in plans
+        else RestartOutcome(
+            each.broker_id, RestartStatus.FAILED, f"its settings are not told: {each.facts.settings_error}"
+        )
+        for each in cleaners
+    )
 
 
 def _changed(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, check_mode: bool) -> RestartOutcome:

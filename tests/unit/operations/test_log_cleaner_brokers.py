@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A copy that cannot be read, and a broker that does not answer, keep no other from what helps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Diagnosis
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+    CleanerFacts,
+    CleanerMetrics,
+    LogDirMetrics,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RestartStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
+    log_cleaner_marks,
+    log_cleaner_restart,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import (
+    Target,
+    marked_replicas,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_restart import change_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_sizes import CopySize
+from unit.operations.fake_settings import ADDRESSES, FakeSettings
+
+BACKOFF = "log.cleaner.backoff.ms"
+CLUSTER = Cluster("c", tuple(Registration(each, address, None, True) for each, address in ADDRESSES.items()))
+LOST = BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
+
+
+class FakeWire:
+    """Hands on the address."""
+
+    def using(self, address: Address, work: Callable[[Address], Any]) -> Any:
+        return work(address)
+
+
+def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner:
+    settings: Mapping[str, Setting] = {} if settings_error else {BACKOFF: Setting("15000", Source.DEFAULT)}
+    metrics = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/d", marks, None),))
+    facts = CleanerFacts(broker_id, "kafka", metrics, "", settings, settings_error)
+    return Cleaner(facts, Diagnosis(Case.UNKNOWN, ""))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """What is read, in order. Copies of "slow-..." are not answered, and those of "bad..." are damaged."""
+    found: list[tuple[int, str]] = []
+
+    def check_copy(address: Address, partition: TopicPartition, max_bytes: int, **_stop: object) -> CopyCheck:
+        broker_id = next(each for each, known in ADDRESSES.items() if known == address)
+        found.append((broker_id, partition.topic))
+        if partition.topic.startswith("slow"):
+            raise LOST
+        return CopyCheck("it is damaged" if partition.topic.startswith("bad") else "", 10, is_complete=True)
+
+    monkeypatch.setattr(log_cleaner_marks, "check_copy", check_copy)
+    return found
+
+
+def _one_look(monkeypatch: pytest.MonkeyPatch, topics: Sequence[str]) -> None:
+    copies = [CopySize(broker, "/d", topic, 0, 10) for broker in (1, 2) for topic in topics]
+    monkeypatch.setattr(log_cleaner_marks, "one_look", lambda _wire, _cluster: copies)
+
+
+def _marked(*cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    return marked_replicas(cast("Wire", FakeWire()), CLUSTER, cleaners, 100, NullProgress())
+
+
+def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found(
+    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
+) -> None:
+    _one_look(monkeypatch, ["a", "slow", "bad"])
+    targets, untold = _marked(cleaner(1, marks=2))
+    assert sorted(topic for _broker, topic in read) == ["a", "bad", "slow"]
+    assert targets == (Target("bad", 0, 1),)
+    assert len(untold) == 1
+    assert "slow-0 could not be read: fake.invalid:9092: hung" in untold[0]
+
+
+def test_a_broker_that_answers_nothing_is_left_for_the_next(
+    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
+) -> None:
+    _one_look(monkeypatch, [f"slow-{number}" for number in range(9)])
+    targets, untold = _marked(cleaner(1, marks=1), cleaner(2, marks=1))
+    assert [broker for broker, _topic in read] == [1, 1, 1, 2, 2, 2]
+    assert targets == ()
+    assert len(untold) == 2
+
+
+def test_settings_last_on_every_broker_that_tells_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = FakeSettings()
+    settings.replace_rooms(monkeypatch)
+    monkeypatch.setattr(log_cleaner_restart, "read_own", settings.read_own)
+    monkeypatch.setattr(log_cleaner_restart, "write_own", settings.write_own)
+    outcomes = change_settings(
+        [cleaner(1, settings_error="broker 1 is offline"), cleaner(2)],
+        {BACKOFF: "20000"},
+        settings.writer(),
+        check_mode=False,
+    )
+    assert [each.status for each in outcomes] == [RestartStatus.FAILED, RestartStatus.CHANGED]
+    assert "broker 1 is offline" in outcomes[0].reason
+    assert settings.values == {("2", BACKOFF): "20000"}
