@@ -111,28 +111,36 @@ class Repairer:
 
     def _forgetting(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
         """By metrics: the broker has fewer marks. Without: more than a pass of its cleaner has gone by."""
-        cleaner = self.cleaners.get(broker_id)
-        backoff = cleaner.facts.settings.get(BACKOFF_MS) if cleaner is not None else None
-        text = backoff.value if backoff is not None else None
-        a_pass_s = (int(text) if text is not None and text.isdecimal() else _DEFAULT_BACKOFF_MS) / 1000
+        two_passes_s = self._two_passes_s(broker_id)
 
         def is_forgotten(seconds: float) -> bool:
             if marked:
                 found = self._marked(broker_id)
                 return found is not None and found < marked
-            return seconds > 2 * a_pass_s + _PASS_MARGIN_S
+            return seconds > two_passes_s
 
         return is_forgotten
 
+    def _two_passes_s(self, broker_id: int) -> float:
+        cleaner = self.cleaners.get(broker_id)
+        backoff = cleaner.facts.settings.get(BACKOFF_MS) if cleaner is not None else None
+        text = backoff.value if backoff is not None else None
+        a_pass_s = (int(text) if text is not None and text.isdecimal() else _DEFAULT_BACKOFF_MS) / 1000
+        return 2 * a_pass_s + _PASS_MARGIN_S
+
     def _verified(self, outcome: RepairOutcome, marked: int | None) -> RepairOutcome:
-        """A mark that comes back does so within a pass or two."""
+        """A mark that comes back does so within a pass or two: so long, it is watched for."""
         if not marked:
             return replace(outcome, verified_by="replicas")
-        deadline = time.monotonic() + self.pace.verify_timeout_s
-        found = self._marked(outcome.broker_id)
-        while found is None and time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY_S)
+        begun = time.monotonic()
+        deadline = begun + self.pace.verify_timeout_s
+        watched_until = min(begun + self._two_passes_s(outcome.broker_id), deadline)
+        while True:
             found = self._marked(outcome.broker_id)
+            now = time.monotonic()
+            if (found is not None and (found >= marked or now >= watched_until)) or now >= deadline:
+                break
+            time.sleep(_LOOK_EVERY_S)
         if found is None or found >= marked:
             return replace(
                 outcome,

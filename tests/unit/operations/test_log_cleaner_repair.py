@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a repair ends as, by what the broker's metrics tell after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Diagnosis
+from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+    CleanerFacts,
+    CleanerMetrics,
+    LogDirMetrics,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
+    FileCleanerJournal,
+    open_cleaner_journal,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner_repair
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair import (
+    Repairer,
+    RepairPace,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair_plan import (
+    Repair,
+    RepairOutcome,
+)
+from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, FakeReplicas
+from unit.operations.fake_settings import FakeSettings
+
+BACKOFF = {"log.cleaner.backoff.ms": Setting("1000", Source.DEFAULT)}
+REPAIR = Repair(CHANGE, "broker 1's copy is whole")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
+    with open_cleaner_journal(str(tmp_path), CLUSTER_ID) as opened:
+        yield opened
+
+
+def _metrics(marks: int | None) -> CleanerMetrics:
+    return CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", marks, None),))
+
+
+def _outcome(
+    monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal, marks: Sequence[int | None]
+) -> tuple[RepairOutcome, float]:
+    """The outcome when the metrics tell these numbers of marks, one after the other, and the seconds that it took.
+
+    The last one is told for ever, and None is no answer.
+    """
+    replicas = FakeReplicas()
+    clock = replicas.replace_rooms(monkeypatch)
+    monkeypatch.setattr(log_cleaner_repair, "time", clock)
+    told = [*marks]
+
+    def read_metrics(_broker_id: int, _host: str) -> CleanerMetrics:
+        found = told.pop(0) if len(told) > 1 else told[0]
+        if found is None:
+            raise MetricsError("it cannot be reached")
+        return _metrics(found)
+
+    cleaner = Cleaner(CleanerFacts(3, "kafka3", _metrics(1), "", BACKOFF), Diagnosis(Case.UNCLEANABLE_PARTITIONS, ""))
+    pace = RepairPace(max_concurrent=1, throttle_bytes_per_second=None, verify_timeout_s=30)
+    repairer = Repairer({3: cleaner}, read_metrics, pace, replicas.safeguard())
+    (outcome,) = repairer.carry_out([REPAIR], replicas.maker(journal), FakeSettings().writer(), journal)
+    return outcome, clock.now
+
+
+def test_a_mark_is_watched_for_two_passes(monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal) -> None:
+    outcome, seconds = _outcome(monkeypatch, journal, [1, 0])
+    assert (outcome.status, outcome.verified_by) == (RepairStatus.REPAIRED, "metrics")
+    assert "marks on the broker: 1 → 0" in outcome.reason
+    assert 2 <= seconds < 10
+
+
+def test_a_mark_that_comes_back_is_no_repair(monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal) -> None:
+    outcome, _seconds = _outcome(monkeypatch, journal, [1, 0, 0, 0, 0, 1])
+    assert outcome.status is RepairStatus.FAILED
+    assert "still marks as many partitions (1)" in outcome.reason
+
+
+def test_metrics_that_are_not_told_any_more_prove_nothing(
+    monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal
+) -> None:
+    outcome, seconds = _outcome(monkeypatch, journal, [1, 0, 0, None])
+    assert outcome.status is RepairStatus.FAILED
+    assert seconds >= 30
