@@ -133,12 +133,12 @@ class RepairPlanner:
                 f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would drop "
                 "the mark: restart them first (module kafkaops.recovery.log_cleaner)"
             )
-        if not reasons and not self.terms.force:
-            unneeded = self._not_needed(target, metrics)
-            if unneeded:
-                return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
         if reasons:
             return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
+        if not self.terms.force:
+            unproven = self._unproven(target, state, metrics)
+            if unproven is not None:
+                return unproven
         source, told = self._healthy_source(target, state)
         if source is None:
             return _not_repaired(target, RepairStatus.REFUSED, told, state)
@@ -153,17 +153,32 @@ class RepairPlanner:
         )
         return Repair(change, told)
 
-    def _not_needed(self, target: Target, metrics: CleanerMetrics | None) -> str:
-        if metrics is not None:
-            if metrics.uncleanable_partitions == 0:
-                return f"broker {target.broker_id} marks no partition as uncleanable"
-            return ""
+    def _unproven(self, target: Target, state: PartitionState, metrics: CleanerMetrics | None) -> RepairOutcome | None:
+        """Why nothing tells that it needs the repair; None when something does."""
+        marked = metrics.uncleanable_partitions if metrics is not None else None
+        if marked is not None:
+            if marked:
+                return None
+            unneeded = f"broker {target.broker_id} marks no partition as uncleanable"
+            return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
+        self.progress.step(f"{target.topic_partition}: reading the copy on broker {target.broker_id}")
         check = self._check(target.broker_id, target.topic_partition)
-        if check.damage or not check.is_complete:
-            return ""
-        return (
-            f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
-            "nothing tells a mark: name a metrics source, or set force"
+        if check.damage:
+            return None
+        if check.is_complete:
+            return _not_repaired(
+                target,
+                RepairStatus.NOT_NEEDED,
+                f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
+                "nothing tells a mark: name a metrics source, or set force",
+                state,
+            )
+        return _not_repaired(
+            target,
+            RepairStatus.REFUSED,
+            f"the copy on broker {target.broker_id} is not damaged as far as it was read ({check.note}), and without "
+            "metrics nothing tells a mark: name a metrics source, raise max_read_bytes, or set force",
+            state,
         )
 
     def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:

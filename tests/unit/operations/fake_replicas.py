@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
@@ -57,6 +58,16 @@ def nothing() -> None:
 
 
 @dataclass
+class FakeCopy:
+    """Stands in for a connection that is closed."""
+
+    address: Address
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+@dataclass
 class FakeReplicas:
     """Stands in for the Kafka room where replicas are made anew."""
 
@@ -68,6 +79,10 @@ class FakeReplicas:
     refused_with: int = 0
     """The code that descriptions of the topic are refused with."""
     after_elect: Callable[[], None] = nothing
+    checks: Mapping[int, CopyCheck] = field(default_factory=dict)
+    """What reading the copy on a broker shows. All others are whole."""
+    read: list[int] = field(default_factory=list)
+    """The brokers whose copies were read, in order."""
     writes: list[tuple[int, ...] | None] = field(default_factory=list)
     """Replica lists that were asked for, oldest first; None is a cancellation."""
 
@@ -77,6 +92,7 @@ class FakeReplicas:
         functions: dict[str, Any] = {
             "assign": self.assign,
             "cancel": self.cancel,
+            "check_copy": self.check_copy,
             "describe_log_dirs": self.describe_log_dirs,
             "describe_partitions": self.describe_partitions,
             "elect": self.elect,
@@ -110,6 +126,9 @@ class FakeReplicas:
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)
 
+    def fresh_connection(self, address: Address) -> FakeCopy:
+        return FakeCopy(address)
+
     def using(self, address: Address, work: Callable[[Address], Any]) -> Any:
         return work(address)
 
@@ -128,9 +147,14 @@ class FakeReplicas:
         return {each: TopicConfig(self.min_isr, False) for each in topics}
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
-        broker_id = int(address.host.removeprefix("broker-").removesuffix(".invalid"))
+        broker_id = _broker_of(address)
         held = [ReplicaOnDisk("/d", 10, is_future=False)] if broker_id in self.state.replicas else []
         return LogDirs(dict.fromkeys(partitions, tuple(held)), {}, "")
+
+    def check_copy(self, copy: FakeCopy, *_how_much: object) -> CopyCheck:
+        broker_id = _broker_of(copy.address)
+        self.read.append(broker_id)
+        return self.checks.get(broker_id, CopyCheck("", 50, is_complete=True))
 
     def reorder(
         self, _wire: object, _address: Address, orders: Mapping[TopicPartition, Sequence[int]]
@@ -153,3 +177,7 @@ class FakeReplicas:
     def cancel(self, _wire: object, _address: Address, _partition: TopicPartition) -> None:
         self.writes.append(None)
         self.is_reassigning = False
+
+
+def _broker_of(address: Address) -> int:
+    return int(address.host.removeprefix("broker-").removesuffix(".invalid"))

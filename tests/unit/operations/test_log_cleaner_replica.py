@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_
     FileCleanerJournal,
     open_cleaner_journal,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -141,3 +142,28 @@ def test_a_plan_says_hidden_of_what_is_hidden(replicas: FakeReplicas, code: int,
     assert repairs == []
     assert [each.status for each in outcomes] == [RepairStatus.REFUSED]
     assert said in outcomes[0].reason
+
+
+WHOLE = CopyCheck("", 50, is_complete=True)
+CUT_OFF = CopyCheck("", 100, is_complete=False, note="only the first 100 bytes were read")
+DAMAGED = CopyCheck("the batch after offset 6 does not have its checksum", 60, is_complete=True)
+
+
+@pytest.mark.parametrize(
+    ("own", "force", "status"),
+    [
+        (DAMAGED, False, None),
+        (WHOLE, False, RepairStatus.NOT_NEEDED),
+        (CUT_OFF, False, RepairStatus.REFUSED),
+        (CUT_OFF, True, None),
+    ],
+    ids=["damaged", "whole", "cut off", "forced"],
+)
+def test_without_metrics_only_damage_or_force_is_a_reason(
+    replicas: FakeReplicas, own: CopyCheck, force: bool, status: RepairStatus | None
+) -> None:
+    replicas.checks = {TARGET.broker_id: own}
+    repairs, outcomes = replicas.planner(force=force).plan([TARGET])
+    assert [each.change for each in repairs] == ([] if status else [CHANGE])
+    assert [each.status for each in outcomes] == ([status] if status else [])
+    assert all("set force" in each.reason for each in outcomes)
