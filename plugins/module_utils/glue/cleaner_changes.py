@@ -180,7 +180,7 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         with shared.journal_unless(check_mode, journal_directory(params), run.cluster.cluster_id) as journal:
             leftovers = _leftovers(run, params, journal, stop)
             cleaners = _looked_at(run, source, limits)
-            targets, untold = _targets(run, cleaners, named, params)
+            targets, untold = _targets(run, cleaners, named, params, stop)
             by_broker = {each.broker_id: each for each in cleaners}
             terms = log_cleaner_repair_plan.RepairTerms(
                 overrides=Overrides(
@@ -189,7 +189,7 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
                 force=params["force"],
                 max_read_bytes=params["max_read_bytes"],
             )
-            planner = log_cleaner_repair_plan.RepairPlanner(wire, run.living, by_broker, terms, run.progress)
+            planner = log_cleaner_repair_plan.RepairPlanner(wire, run.living, by_broker, terms, run.progress, stop)
             repairs, outcomes = planner.plan(targets)
             if repairs and not check_mode:
                 require_quorum(wire, params)
@@ -259,10 +259,11 @@ def _targets(
     cleaners: Sequence[log_cleaner.Cleaner],
     named: Sequence[TopicPartition] | None,
     params: Mapping[str, Any],
+    stop: threading.Event,
 ) -> tuple[Sequence[log_cleaner_marks.Target], tuple[str, ...]]:
     if named is None:
         return log_cleaner_marks.marked_replicas(
-            run.wire, run.cluster, cleaners, params["max_read_bytes"], run.progress
+            run.wire, run.cluster, cleaners, params["max_read_bytes"], run.progress, stop
         )
     return [
         log_cleaner_marks.Target(each.topic, each.partition, broker_id)

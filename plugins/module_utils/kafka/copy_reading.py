@@ -12,6 +12,7 @@ is to be made from it, and to the log cleaner.
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -59,10 +60,10 @@ class CopyCheck:
     note: str = ""
 
 
-def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int) -> CopyCheck:
+def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
     """Reads a broker's copy from its log start offset to the high watermark, at most ``max_bytes`` of it.
 
-    Raises BrokerCallError.
+    That may take hours: setting ``stop`` ends it after the chunk in hand. Raises BrokerCallError.
     """
     starts = log_start_offsets(connection, [partition]).get(partition, [])
     if len(starts) != 1 or starts[0].error_code:
@@ -70,6 +71,8 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
         return CopyCheck("", 0, is_complete=False, note=f"its log start offset is not told: {why}")
     offset, read, empty = starts[0].offset, 0, 0
     while read < max_bytes:
+        if stop.is_set():
+            return CopyCheck("", read, is_complete=False, note="the run was asked to stop")
         answer = _fetch(connection, partition, offset)
         if answer.error_code in _DAMAGE_ERRORS:
             return CopyCheck(

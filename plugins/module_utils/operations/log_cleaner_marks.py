@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,14 +43,19 @@ class Target:
         return TopicPartition(self.topic, self.partition)
 
 
-def marked_replicas(
-    wire: Wire, cluster: Cluster, cleaners: Sequence[Cleaner], max_read_bytes: int, progress: Progress
+def marked_replicas(  # noqa: PLR0917
+    wire: Wire,
+    cluster: Cluster,
+    cleaners: Sequence[Cleaner],
+    max_read_bytes: int,
+    progress: Progress,
+    stop: threading.Event,
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """The replicas behind the marks, and in words what could not be found.
 
     The copies in a directory are read, ``__consumer_offsets`` first and then by how much they exceed other copies,
     until as many are damaged as there are marks. One that cannot be read keeps no other from it, and a broker that
-    fails at several in a row no other broker.
+    fails at several in a row no other broker. Setting ``stop`` ends it.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
     """
@@ -64,12 +70,12 @@ def marked_replicas(
             here = _most_suspicious_first(copies_in(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
             found, unread, failures = 0, [], 0
             for copy in here:
-                if found == log_dir.uncleanable_partitions or failures == _FAILURES_IN_A_ROW:
+                if stop.is_set() or found == log_dir.uncleanable_partitions or failures == _FAILURES_IN_A_ROW:
                     break
                 partition = TopicPartition(copy.topic, copy.partition)
                 progress.step(f"reading the copy of {partition} on broker {cleaner.broker_id}")
                 try:
-                    read = partial(check_copy, partition=partition, max_bytes=max_read_bytes)
+                    read = partial(check_copy, partition=partition, max_bytes=max_read_bytes, stop=stop)
                     check = wire.using(addresses[cleaner.broker_id], read)
                 except BrokerCallError as fault:
                     failures += 1
@@ -80,7 +86,8 @@ def marked_replicas(
                     targets.append(Target(copy.topic, copy.partition, cleaner.broker_id))
                     found += 1
             if found < log_dir.uncleanable_partitions:
-                untold.append("; ".join([_untold(cleaner.broker_id, log_dir, found), *unread]))
+                stopped = ["the run was asked to stop before it had read all"] if stop.is_set() else []
+                untold.append("; ".join([_untold(cleaner.broker_id, log_dir, found), *unread, *stopped]))
     return tuple(targets), tuple(untold)
 
 

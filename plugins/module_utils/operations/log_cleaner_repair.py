@@ -67,6 +67,8 @@ class Repairer:
 
         What cannot be throttled is not begun. Raises JournalError before anything was changed.
         """
+        if maker.stop.is_set():
+            return [each.outcome(RepairStatus.STOPPED, "the run was asked to stop") for each in repairs]
         outcomes: list[RepairOutcome] = []
         throttle = Throttle(settings, journal)
         try:

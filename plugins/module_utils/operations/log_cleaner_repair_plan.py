@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import min_isrs_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see
+
+_ASKED_TO_STOP = "the run was asked to stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +85,10 @@ class RepairPlanner:
     cleaners: Mapping[int, Cleaner]
     terms: RepairTerms
     progress: Progress
+    stop: threading.Event
 
     def plan(self, targets: Sequence[Target]) -> tuple[list[Repair], list[RepairOutcome]]:
-        """What can be repaired, and every reason for each that cannot. Only reads.
+        """What can be repaired, and every reason for each that cannot. Setting ``stop`` ends it. Only reads.
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
@@ -95,6 +99,9 @@ class RepairPlanner:
         outcomes = []
         planned: set[TopicPartition] = set()
         for target in targets:
+            if self.stop.is_set():
+                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP))
+                continue
             state = sight.states.get(target.topic_partition)
             if state is None:
                 why = (
@@ -110,6 +117,10 @@ class RepairPlanner:
                 living=self.living.keys(),
             )
             found = self._judged(target, state, around)
+            if self.stop.is_set():
+                # What it was judged by was not read to its end.
+                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state))
+                continue
             if isinstance(found, Repair) and target.topic_partition in planned:
                 found = _not_repaired(
                     target,
@@ -207,7 +218,7 @@ class RepairPlanner:
     def _check(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
         connection = self.wire.fresh_connection(self.living[broker_id])
         try:
-            return check_copy(connection, partition, self.terms.max_read_bytes)
+            return check_copy(connection, partition, self.terms.max_read_bytes, self.stop)
         except BrokerCallError as fault:
             return CopyCheck("", 0, is_complete=False, note=str(fault))
         finally:

@@ -54,7 +54,7 @@ ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, lo
 
 
 def nothing() -> None:
-    """What happens after an election unless a test says otherwise."""
+    """What happens after an election, or after a copy was read, unless a test says otherwise."""
 
 
 @dataclass
@@ -79,6 +79,8 @@ class FakeReplicas:
     refused_with: int = 0
     """The code that descriptions of the topic are refused with."""
     after_elect: Callable[[], None] = nothing
+    after_read: Callable[[], None] = nothing
+    stop: threading.Event = field(default_factory=threading.Event)
     checks: Mapping[int, CopyCheck] = field(default_factory=dict)
     """What reading the copy on a broker shows. All others are whole."""
     read: list[int] = field(default_factory=list)
@@ -112,7 +114,7 @@ class FakeReplicas:
         wire = cast("Wire", self)
         addresses = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
         writer = Writer(wire, [*addresses.values()], attempts=2, verify_timeout_s=5)
-        return ReplicaMaker(writer, addresses, journal, 60, threading.Event(), NullProgress())
+        return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
         return Safeguard(cast("Wire", self), Overrides())
@@ -121,7 +123,7 @@ class FakeReplicas:
         """Without metrics."""
         terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
         living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
-        return RepairPlanner(cast("Wire", self), living, {}, terms, NullProgress())
+        return RepairPlanner(cast("Wire", self), living, {}, terms, NullProgress(), self.stop)
 
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)
@@ -154,6 +156,7 @@ class FakeReplicas:
     def check_copy(self, copy: FakeCopy, *_how_much: object) -> CopyCheck:
         broker_id = _broker_of(copy.address)
         self.read.append(broker_id)
+        self.after_read()
         return self.checks.get(broker_id, CopyCheck("", 50, is_complete=True))
 
     def reorder(

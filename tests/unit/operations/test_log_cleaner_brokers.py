@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -61,12 +62,14 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """What is read, in order. Copies of "slow-..." are not answered, and those of "bad..." are damaged."""
+    """What is read, in order. Copies of "slow..." are not answered, those of "bad..." damaged; "last" ends the run."""
     found: list[tuple[int, str]] = []
 
-    def check_copy(address: Address, partition: TopicPartition, max_bytes: int, **_stop: object) -> CopyCheck:
+    def check_copy(address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
         broker_id = next(each for each, known in ADDRESSES.items() if known == address)
         found.append((broker_id, partition.topic))
+        if partition.topic == "last":
+            stop.set()
         if partition.topic.startswith("slow"):
             raise LOST
         return CopyCheck("it is damaged" if partition.topic.startswith("bad") else "", 10, is_complete=True)
@@ -81,7 +84,7 @@ def _one_look(monkeypatch: pytest.MonkeyPatch, topics: Sequence[str]) -> None:
 
 
 def _marked(*cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    return marked_replicas(cast("Wire", FakeWire()), CLUSTER, cleaners, 100, NullProgress())
+    return marked_replicas(cast("Wire", FakeWire()), CLUSTER, cleaners, 100, NullProgress(), threading.Event())
 
 
 def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found(
@@ -102,6 +105,17 @@ def test_a_broker_that_answers_nothing_is_left_for_the_next(
     targets, untold = _marked(cleaner(1, marks=1), cleaner(2, marks=1))
     assert [broker for broker, _topic in read] == [1, 1, 1, 2, 2, 2]
     assert targets == ()
+    assert len(untold) == 2
+
+
+def test_a_run_that_is_asked_to_stop_reads_no_more(
+    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
+) -> None:
+    _one_look(monkeypatch, ["bad", "last", "x"])
+    targets, untold = _marked(cleaner(1, marks=3), cleaner(2, marks=1))
+    assert read == [(1, "bad"), (1, "last")]
+    assert targets == (Target("bad", 0, 1),)
+    assert all("the run was asked to stop" in each for each in untold)
     assert len(untold) == 2
 
 

@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.error_code
     error_name,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import StepError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import UnsafeError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
@@ -167,3 +168,11 @@ def test_without_metrics_only_damage_or_force_is_a_reason(
     assert [each.change for each in repairs] == ([] if status else [CHANGE])
     assert [each.status for each in outcomes] == ([status] if status else [])
     assert all("set force" in each.reason for each in outcomes)
+
+
+def test_a_run_that_is_asked_to_stop_reads_no_more_and_plans_nothing(replicas: FakeReplicas) -> None:
+    replicas.after_read = replicas.stop.set
+    repairs, outcomes = replicas.planner(force=True).plan([TARGET, Target("t", 0, 2)])
+    assert repairs == []
+    assert [each.status for each in outcomes] == [RepairStatus.STOPPED, RepairStatus.STOPPED]
+    assert replicas.read == [1]
