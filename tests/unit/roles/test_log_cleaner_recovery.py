@@ -6,6 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ansible.module_utils.parsing.convert_bool import boolean
+from jinja2 import Environment
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
 from unit.roles.role import loaded, options
@@ -28,6 +35,15 @@ OF_ANOTHER_NAME = {
     "log_cleaner_recovery_restart_timeout_ms",
     "log_cleaner_recovery_fail_on_unwell",
 }
+
+
+def _tasks(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The tasks of a block and of the blocks in it, in order."""
+    for task in (*block["block"], *block.get("always", [])):
+        if "block" in task:
+            yield from _tasks(task)
+        else:
+            yield task
 
 
 def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
@@ -53,7 +69,32 @@ def test_every_variable_reaches_the_modules() -> None:
     looked_at = block["module_defaults"]["group/kafkaops.recovery.log_cleaner"]
     for module, ours in NOT_HANDED_ON.items():
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
-        handed_on = [task[name] for task in block["block"] if name in task]
+        handed_on = [task[name] for task in _tasks(block) if name in task]
         assert handed_on
         for each in handed_on:
             assert each.keys() | looked_at.keys() == module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - ours
+
+
+@pytest.mark.parametrize(
+    ("repairs", "source", "is_accepted"),
+    [(True, "none", False), ("true", "none", False), (True, "jolokia", True), (False, "none", True)],
+)
+def test_a_repair_that_nothing_tells_the_replicas_for_is_refused_before_all_else(
+    repairs: object, source: str, is_accepted: bool
+) -> None:
+    first = next(_tasks(loaded(ROLE, "tasks/main.yml")[0]))
+    environment = Environment()
+    environment.filters["bool"] = boolean
+    accepts = environment.compile_expression(first["ansible.builtin.assert"]["that"])
+    variables = {f"{ROLE}_repair_uncleanable": repairs, f"{ROLE}_metrics_source": source}
+    assert accepts(variables) is is_accepted
+
+
+def test_the_report_is_written_whatever_comes_of_what_is_done() -> None:
+    doing = loaded(ROLE, "tasks/main.yml")[0]["block"][-1]
+    assert {name for task in doing["block"] for name in task} >= {
+        "kafkaops.recovery.log_cleaner",
+        "kafkaops.recovery.log_cleaner_repair",
+    }
+    (report,) = doing["always"]
+    assert "before" in report["kafkaops.recovery.log_cleaner_report"]
