@@ -1,0 +1,126 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What others do, and have set, while replicas are made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
+from lab.cleaner import CleanerCluster, CleanerOperator
+from lab.faults import After
+from lab.waiting import wait_until
+
+pytestmark = pytest.mark.on_any_version
+
+_RATE = "follower.replication.throttled.rate"
+_THROTTLED = "follower.replication.throttled.replicas"
+
+
+def _configs(lab: CleanerCluster, kind: Any, name: str) -> dict[str, str]:
+    resource = ConfigResource(kind, name)
+    entries = lab.admin.describe_configs([resource])[resource].result(30)
+    return {each: entries[each].value for each in (_RATE, _THROTTLED) if each in entries and entries[each].value}
+
+
+def _set(lab: CleanerCluster, kind: Any, resource: str, name: str, value: str | None) -> None:
+    operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+    entry = ConfigEntry(name, value or "", incremental_operation=operation)
+    wanted = ConfigResource(kind, resource, incremental_configs=[entry])
+    lab.admin.incremental_alter_configs([wanted])[wanted].result(30)
+    wait_until(lambda: _configs(lab, kind, resource).get(name) == value, what=f"{resource} has {name} {value}")
+
+
+def _written(lab: CleanerCluster) -> list[tuple[str, str, str | None]]:
+    """Resource, name and value of every edit that the proxy saw; None for a deletion."""
+    return [
+        (resource.resource_name, config.name, config.value)
+        for request in lab.cluster.proxy.write_requests()
+        if request.api_key == ApiKey.IncrementalAlterConfigs
+        for resource in request.decode().resources
+        for config in resource.configs
+    ]
+
+
+@contextmanager
+def _others_throttle(lab: CleanerCluster, topic: str, replicas: str, broker: int, rate: str) -> Iterator[None]:
+    _set(lab, ConfigResource.Type.TOPIC, topic, _THROTTLED, replicas)
+    _set(lab, ConfigResource.Type.BROKER, str(broker), _RATE, rate)
+    try:
+        yield
+    finally:
+        _set(lab, ConfigResource.Type.BROKER, str(broker), _RATE, None)
+
+
+@pytest.mark.parametrize("theirs", ["30000000", "90000000"], ids=["a lower rate", "a higher rate"])
+def test_somebody_elses_throttle_holds_and_is_theirs_again(
+    lab: CleanerCluster, operator: CleanerOperator, theirs: str
+) -> None:
+    topic = f"throttled-{theirs}"
+    lab.damaged(topic, (1, 2, 3), 2)
+    with _others_throttle(lab, topic, "7:1", 2, theirs):
+        lab.cluster.proxy.clear()
+        told = operator.run("log_cleaner_repair", brokers=[2], throttle_bytes_per_second=50_000_000)
+        assert [each["status"] for each in told["outcomes"]] == ["repaired"], told
+        list_edits = [(topic, _THROTTLED, "7:1,0:2"), (topic, _THROTTLED, "7:1")]
+        rate_edits = [("2", _RATE, "50000000"), ("2", _RATE, theirs)]
+        assert sorted(_written(lab)) == sorted(list_edits + (rate_edits if int(theirs) > 50_000_000 else []))
+        assert _configs(lab, ConfigResource.Type.TOPIC, topic) == {_THROTTLED: "7:1"}
+        assert _configs(lab, ConfigResource.Type.BROKER, "2") == {_RATE: theirs}
+    lab.assert_in_sync(topic, (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("during", "writes"),
+    [(ApiKey.IncrementalAlterConfigs, []), (ApiKey.ElectLeaders, [(1, 3, 2), (3, 1, 2)])],
+    ids=["before it is touched", "before it is dropped"],
+)
+def test_an_isr_that_shrinks_after_the_plan_is_heeded(
+    lab: CleanerCluster, operator: CleanerOperator, during: int, writes: list[tuple[int, ...]]
+) -> None:
+    """Broker 2 dies while the throttle is put on, or while leadership moves: only one other copy is in sync then."""
+    topic = f"shrunk-{during}"
+    lab.damaged(topic, (3, 1, 2), 3)
+    lab.cluster.proxy.clear()
+
+    def kill_broker_2() -> None:
+        lab.cluster.brokers[2].kill()
+        wait_until(
+            lambda: all(2 not in lab.cluster.client.describe(topic, broker=each)[0].isr for each in (1, 3)),
+            60,
+            what="brokers 1 and 3 see a smaller ISR",
+        )
+
+    with lab.cluster.proxy.inject(After(kill_broker_2), api_key=during, times=1):
+        told = operator.run("log_cleaner_repair", brokers=[3], request_timeout_ms=60_000)
+    assert [each["status"] for each in told["outcomes"]] == ["refused"], told
+    assert "only 1 in-sync copies stay" in told["msg"]
+    assert lab.drops(3) == []
+    assert _asked_for(lab)[: len(writes)] == writes
+    assert {*_asked_for(lab)[len(writes) :]} <= {*writes[1:]}
+    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    assert _configs(lab, ConfigResource.Type.TOPIC, topic) == {}
+
+    lab.cluster.brokers[2].start()
+    lab.assert_in_sync(topic, (3, 1, 2))
+    again = operator.run("log_cleaner_repair", brokers=[3])
+    assert [each["status"] for each in again["outcomes"]] == ["repaired"], again
+
+
+def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
+    """The replica lists that the proxy saw, oldest first."""
+    return [
+        tuple(partition.replicas or ())
+        for request in lab.cluster.proxy.write_requests()
+        if request.api_key == ApiKey.AlterPartitionReassignments
+        for topic in request.decode().topics
+        for partition in topic.partitions
+    ]
