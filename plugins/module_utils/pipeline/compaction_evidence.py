@@ -29,7 +29,7 @@ _STAMP = b"kafkaops.recovery"
 _FORMAT = 1
 _PATTERN = "look-*.parquet"
 KEPT_LOOKS = 200
-"""A look each hour is kept for eight days. Comparing more would take longer each time, and tell nothing of today."""
+"""Days of hourly runs. Comparing more would take longer each time, and tell nothing of today."""
 
 
 class LookError(KafkaOpsError):
