@@ -27,5 +27,4 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting im
     ],
 )
 def test_the_same_value(one: str | None, other: str | None, are_same: bool) -> None:
-    assert same_value(one, other) is are_same
-    assert same_value(other, one) is are_same
+    assert [same_value(*pair) for pair in ((one, other), (other, one))] == [are_same, are_same]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_readi
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
@@ -111,19 +110,21 @@ class FakeReplicas:
         return clock
 
     def maker(self, journal: CleanerJournal) -> ReplicaMaker:
-        wire = cast("Wire", self)
+        wire: Any = self
         addresses = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
         writer = Writer(wire, [*addresses.values()], attempts=2, verify_timeout_s=5)
         return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
-        return Safeguard(cast("Wire", self), Overrides())
+        wire: Any = self
+        return Safeguard(wire, Overrides())
 
     def planner(self, *, force: bool = False) -> RepairPlanner:
         """Without metrics."""
         terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
         living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
-        return RepairPlanner(cast("Wire", self), living, {}, terms, NullProgress(), self.stop)
+        wire: Any = self
+        return RepairPlanner(wire, living, {}, terms, NullProgress(), self.stop)
 
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner_settings
@@ -47,7 +46,8 @@ class FakeSettings:
         monkeypatch.setattr(log_cleaner_settings, "time", FakeClock())
 
     def writer(self) -> SettingWriter:
-        return SettingWriter(cast("Wire", self), ADDRESSES, attempts=2, verify_timeout_s=1)
+        wire: Any = self
+        return SettingWriter(wire, ADDRESSES, attempts=2, verify_timeout_s=1)
 
     # The Kafka room's functions, with its signatures.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -22,7 +22,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RestartStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
@@ -84,7 +83,8 @@ def _one_look(monkeypatch: pytest.MonkeyPatch, topics: Sequence[str]) -> None:
 
 
 def _marked(*cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    return marked_replicas(cast("Wire", FakeWire()), CLUSTER, cleaners, 100, NullProgress(), threading.Event())
+    wire: Any = FakeWire()
+    return marked_replicas(wire, CLUSTER, cleaners, 100, NullProgress(), threading.Event())
 
 
 def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found(
