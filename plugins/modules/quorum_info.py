@@ -29,6 +29,7 @@ options:
   window_ms:
     description:
       - Milliseconds to look at the quorum, four times a second. V(0) is one look.
+      - The window begins after the first look, which waits for silent controllers.
       - Only a window shows leaders that come and go, voters that come and go, and logs that shrink.
     type: int
     default: 0

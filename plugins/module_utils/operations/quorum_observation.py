@@ -33,7 +33,7 @@ _BETWEEN_LOOKS_MS = 250
 
 
 def observe_quorum(wire: Wire, controllers: Sequence[Address] = (), *, window_ms: int = 0) -> Observation:
-    """What can be seen of the quorum now, and again four times a second for ``window_ms``.
+    """What can be seen of the quorum now, and again four times a second for ``window_ms`` from then on.
 
     ``controllers`` are addresses of controllers' own listeners that can be reached from here; those that they list are
     asked too. All are asked at once. A silent one costs one request_timeout_ms, once.
@@ -92,27 +92,26 @@ class _Observer:
         self._wire = wire
         self._brokers = _BrokerSide(wire)
         self._controllers = [ControllerWatch(wire, address) for address in dict.fromkeys(controllers)]
-        self._started = time.monotonic()
 
     def observe(self, window_ms: int) -> Observation:
         looks = [self._first_look()]
-        while (left_ms := window_ms - self._elapsed_ms()) > 0:
+        # Only now: the first look waits for silent controllers, and that must not use the window up.
+        began = time.monotonic()
+        while (left_ms := window_ms - _since_ms(began)) > 0:
             time.sleep(min(left_ms, _BETWEEN_LOOKS_MS) / 1000)
-            looks.append(self._look())
+            looks.append(self._look(_since_ms(began)))
         return self._observation(looks)
 
     def _first_look(self) -> Look:
-        at_ms = self._elapsed_ms()
         with ThreadPoolExecutor(max_workers=1) as executor:
             through_brokers = executor.submit(self._brokers.introduce)
             answers = self._ask(self._controllers)
             discovered = self._discover()
             self._controllers += discovered
             answers += self._ask(discovered)
-            return _joined(at_ms, through_brokers.result(), answers)
+            return _joined(0, through_brokers.result(), answers)
 
-    def _look(self) -> Look:
-        at_ms = self._elapsed_ms()
+    def _look(self, at_ms: int) -> Look:
         answers = self._ask(self._controllers)
         is_led = any(answer.state is not None for _watch, answer in answers)
         return _joined(at_ms, None if is_led else self._brokers.state(), answers)
@@ -173,9 +172,6 @@ class _Observer:
             told.append(str(self._brokers.silence))
         return "; ".join(told)
 
-    def _elapsed_ms(self) -> int:
-        return int((time.monotonic() - self._started) * 1000)
-
 
 def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]) -> Look:
     """One look; of several leaders' states the one of the newest epoch."""
@@ -190,6 +186,10 @@ def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[t
 
 def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:
     return watch.node_id is None, watch.node_id or 0, watch.address
+
+
+def _since_ms(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)
 
 
 def _highest(values: Iterable[int | None]) -> int | None:

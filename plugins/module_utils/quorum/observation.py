@@ -51,7 +51,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The quorum at one moment of the window, ``at_ms`` after its start."""
+    """The quorum at one moment of the window, ``at_ms`` after its start, which is the end of the first look."""
 
     at_ms: int
     state: QuorumState | None

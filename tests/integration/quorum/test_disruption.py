@@ -32,6 +32,7 @@ Fault = Callable[[Quorum, int], AbstractContextManager[None]]
 
 _SLACK_S = 2.0
 """For what a busy machine takes besides waiting."""
+_WINDOW_MS = LIMIT_MS // 2
 _SILENT = {Cause.HUNG}
 _GONE = {Cause.UNREACHABLE, Cause.DISCONNECTED}
 """The proxy before a killed controller accepts connections, and closes them."""
@@ -92,6 +93,8 @@ def test_a_follower_that_is_frozen_or_killed(static: Quorum, fault: Fault, cause
         assert silent.evidence["cause"] in causes
         assert seen.verdicts.elections.allowed
         assert _may_restart(seen) == {lost: True, leader: False, other: False}
+        # Shorter than the limit that the silent one costs the first look.
+        assert static.look(window_ms=_WINDOW_MS).window_ms >= _WINDOW_MS
 
 
 @pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
