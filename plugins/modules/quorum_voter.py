@@ -14,8 +14,9 @@ version_added: 1.0.0
 description:
   - Makes a running controller a voter of a dynamic quorum (KIP-853), or removes a voter from it.
   - Refuses, with all reasons at once, where that would endanger the majority. That is when the voters that are caught
-    up are no majority, before the change or after it, when the new voter is not caught up, when the one to remove would
-    add itself again, and when the quorum is static. What is not known counts against it.
+    up are no majority, before the change or after it, when the new voter is not caught up or is a broker, when the one
+    to remove would add itself again, and when the quorum is static. What is not known counts against it.
+  - A node that is both broker and controller can only be added when O(bootstrap_controllers) leads to it.
   - Afterwards looks until the quorum is as it was asked for. A voter that was added has to be caught up then.
 author:
   - the kafkaops.recovery authors (@kafkaops)

@@ -84,7 +84,11 @@ class _BrokerSide:
     def broker_ids(self) -> frozenset[int] | None:
         if self.cluster is None or self.features is None or not self.features.lists_fenced_brokers:
             return None
-        return frozenset(each.broker_id for each in self.cluster.registrations)
+        return self.listed_broker_ids
+
+    @property
+    def listed_broker_ids(self) -> frozenset[int]:
+        return frozenset(each.broker_id for each in self.cluster.registrations) if self.cluster else frozenset()
 
 
 class _Observer:
@@ -156,6 +160,7 @@ class _Observer:
             looks=tuple(looks),
             controllers=tuple(each.controller() for each in sorted(self._controllers, key=_by_id)),
             broker_ids=self._brokers.broker_ids,
+            listed_broker_ids=self._brokers.listed_broker_ids,
             kraft_version=_highest(each.kraft_version for each in features),
             metadata_version=_highest(each.metadata_version for each in features),
             fetch_timeout_ms=_highest(each.fetch_timeout_ms for each in configs),

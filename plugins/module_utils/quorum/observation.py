@@ -70,6 +70,8 @@ class Observation:
     """Those that were asked directly, in order of id."""
     broker_ids: frozenset[int] | None = None
     """Every registered broker; None where fenced brokers are not listed (before Kafka 4.0)."""
+    listed_broker_ids: frozenset[int] = frozenset()
+    """The registered brokers that are listed, be they all or not."""
     kraft_version: int | None = None
     metadata_version: int | None = None
     """The finalised feature level, as in ``kafka-features.sh describe``."""

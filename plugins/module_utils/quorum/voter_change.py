@@ -35,6 +35,7 @@ def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
     state = observation.state
     if state is None:
         return
+    yield from _is_broker(observation, voter)
     present = state.voter(voter.voter_id)
     if present is not None:
         yield (
@@ -85,6 +86,17 @@ def _static(observation: Observation) -> Iterator[str]:
         yield (
             "the quorum is static (kraft.version 0): its voters are controller.quorum.voters on every node. "
             "kafka-features.sh upgrade --feature kraft.version=1 makes it dynamic (Kafka 4.1 and later)"
+        )
+
+
+def _is_broker(observation: Observation, voter: Voter) -> Iterator[str]:
+    """A broker is an observer by nature, caught up and all, and the leader would take it for a voter."""
+    controller = observation.controller(voter.voter_id)
+    answers = controller is not None and controller.cause is None
+    if voter.voter_id in observation.listed_broker_ids and not answers:
+        yield (
+            f"{voter.voter_id} is a registered broker, and did not answer as a controller: check voter_id. If it is "
+            "both, name its controller listener in bootstrap_controllers"
         )
 
 

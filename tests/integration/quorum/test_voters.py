@@ -88,6 +88,18 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(dynamic: Quorum) -> None:
     assert old not in voters
 
 
+def test_a_broker_is_refused(dynamic: Quorum) -> None:
+    # Caught up, as any broker is, and so nothing else speaks against it.
+    dynamic.look_until(
+        lambda seen: [each.is_caught_up for each in seen.observers if each.replica_id == 1] == [True],
+        "the broker is caught up",
+    )
+    with pytest.raises(VoterRefusedError) as refused:
+        _planned(dynamic, Membership.PRESENT, Voter(1, None, (Endpoint("CONTROLLER", "localhost", 1),)))
+    (reason,) = refused.value.reasons
+    assert reason.startswith("1 is a registered broker")
+
+
 def test_a_new_voter_that_is_not_caught_up_is_refused(dynamic: Quorum) -> None:
     new, other = dynamic.followers()
     (directory_id,) = [each.directory_id for each in dynamic.look().voters if each.replica_id == new]

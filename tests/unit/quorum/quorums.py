@@ -92,6 +92,7 @@ def observed(
     facts: Mapping[str, Any] = {
         "cluster_id": "4L6g3nShT-eMCtK--X86sw",
         "broker_ids": frozenset({1}),
+        "listed_broker_ids": frozenset({1}),
         "kraft_version": 1,
         "metadata_version": 30,
         "fetch_timeout_ms": 2000,

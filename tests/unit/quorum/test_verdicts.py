@@ -108,12 +108,21 @@ def test_restart(observation: Observation, node_id: int, reason: str) -> None:
             NEW,
             ["static", "no quorum", "is not caught up", "with voter 104 added"],
         ),
+        (observed(CANDIDATE), Voter(1, disk(1)), ["1 is a registered broker, and did not answer as a controller"]),
+        (observed(CANDIDATE, broker_ids=None), Voter(1, disk(1)), ["1 is a registered broker"]),
+        (
+            observed(CANDIDATE, controllers=[controller(1, cause=Cause.HUNG)]),
+            Voter(1, disk(1)),
+            ["1 is a registered broker"],
+        ),
+        (observed(CANDIDATE, controllers=[controller(1)]), Voter(1, disk(1)), []),
         (NO_LEADER, NEW, ["no quorum"]),
     ],
 )
 def test_adding(observation: Observation, voter: Voter, expected: list[str]) -> None:
     reasons = may_add(observation, voter).reasons
     assert [part for part, reason in zip(expected, reasons, strict=False) if part in reason] == expected, reasons
+    assert bool(reasons) == bool(expected)
 
 
 @pytest.mark.parametrize(
