@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import quorum
@@ -67,7 +67,7 @@ class ControllerWatch:
     def named(self, answer: Answer) -> View:
         """The view, under the id that the controller may have told only after it."""
         view = answer.view
-        return View(view.address, self.node_id, view.leader_id, view.epoch, claims_leadership=view.claims_leadership)
+        return view if view.node_id is not None else replace(view, node_id=self.node_id)
 
     def controller(self) -> Controller:
         """What is known of it."""
@@ -85,11 +85,13 @@ class ControllerWatch:
     def _view(self, deadline: float) -> Answer:
         state = quorum.quorum_state(self._call(quorum.describe_quorum_request(), deadline))
         known = quorum.known_leader(self._call(quorum.known_leader_request(), deadline))
+        told = known or (quorum.KnownLeader(state.leader_id, state.leader_epoch) if state is not None else None)
         view = View(
             str(self.address),
-            self.node_id,
-            known.leader_id if known is not None else None,
-            known.epoch if known is not None else None,
+            # Only the leader answers with a state, and names itself in it, also where we may not ask who it is.
+            self.node_id if state is None else state.leader_id,
+            told.leader_id if told is not None else None,
+            told.epoch if told is not None else None,
             claims_leadership=state is not None,
         )
         return Answer(state, view)

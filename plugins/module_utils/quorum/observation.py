@@ -42,6 +42,7 @@ class View:
 
     address: str
     node_id: int | None
+    """Known of whoever claims leadership."""
     leader_id: int | None
     """Whom it follows; None when it knows no leader, or did not tell."""
     epoch: int | None

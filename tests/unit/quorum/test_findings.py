@@ -47,6 +47,7 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
     ("it had a leader when the window began", observed(healthy(), None, silence="-"), [(Kind.NO_LEADER, CRITICAL, ())]),
     ("two leaders", observed(healthy(), views=[view(101, epoch=7), view(103, epoch=7, leads=True)]),
      [(Kind.TWO_LEADERS, CRITICAL, (101, 103))]),
+    ("one leader at two addresses", observed(healthy(), views=[view(101), view(101)]), []),
     ("one of three down", observed(state(follower(102), down(103))), [(Kind.VOTER_NOT_FETCHING, WARNING, (103,))]),
     ("one of three never seen by this leader", observed(state(follower(102), unknown(103))),
      [(Kind.VOTER_NOT_FETCHING, WARNING, (103,))]),

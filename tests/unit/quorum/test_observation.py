@@ -10,9 +10,12 @@ from typing import cast
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import controller_watch, quorum_observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.findings import findings
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Observation
 from unit.fake_clock import FakeClock
 from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire, address_of
@@ -40,3 +43,29 @@ def test_the_window_begins_when_silent_controllers_have_had_their_limit(clock: F
     assert seen.window_ms == 3000
     assert len(seen.looks) == 1 + 3000 // 250
     assert all(look.state is not None for look in seen.looks)
+
+
+def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> None:
+    controllers = [FakeController(each, tells_configs=False) for each in (101, 102, 103)]
+    wire = FakeWire(clock, controllers)
+    given = Address("localhost", 9093)
+    wire.controllers[given] = controllers[0]
+    seen = quorum_observation.observe_quorum(cast(Wire, wire), [given])
+    claims = [each for each in seen.looks[0].views if each.claims_leadership]
+    assert [(each.address, each.node_id, each.epoch) for each in claims] == [
+        ("localhost:9093", 101, 7),
+        ("c101.invalid:9093", 101, 7),
+    ]
+    assert Kind.TWO_LEADERS not in {each.kind for each in findings(seen)}
+
+
+def test_two_leaders_are_told_where_nothing_but_the_quorum_may_be_described(clock: FakeClock) -> None:
+    seen = _observe(
+        clock,
+        FakeController(101, tells_configs=False),
+        FakeController(102, tells_configs=False, leader_id=102, epoch=8),
+        FakeController(103, tells_configs=False, leader_id=102, epoch=8),
+    )
+    (two,) = [each for each in findings(seen) if each.kind is Kind.TWO_LEADERS]
+    assert two.node_ids == (101, 102)
+    assert two.evidence["epochs"] == {101: 7, 102: 8}
