@@ -19,13 +19,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observati
 def is_caught_up(observation: Observation, replica: QuorumReplica) -> bool:
     """True for the leader, and for whoever had all its records within the fetch timeout, if it still has them.
 
-    A voter whose node fetches from another disk has not, however short ago it was caught up.
+    A voter whose node fetches from another disk has not, however short ago it was caught up, and neither has one that
+    holds nothing: in a static quorum its new disk shows in no other way.
     """
     state = observation.state
     if state is not None and replica.replica_id == state.leader_id:
         return True
     observers = state.observers if state is not None and replica in state.voters else ()
     if any(is_another_disk(observation, replica, each) for each in observers):
+        return False
+    if replica.log_end_offset == 0 and replica.lag_records != 0:
         return False
     return replica.lag_ms is not None and replica.lag_ms <= observation.caught_up_within_ms
 

@@ -131,6 +131,10 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
         state(follower(102), down(103, log_end_offset=0, since_fetch_ms=5)), kraft_version=0), [
         (Kind.VOTER_LAGS, WARNING, (103,)), (Kind.DISK_REPLACED, WARNING, (103,)),
     ]),
+    ("a voter lost what it held a moment ago", observed(
+        state(follower(102), follower(103, log_end_offset=0, lag_records=LEO)), kraft_version=0), [
+        (Kind.VOTER_LAGS, WARNING, (103,)), (Kind.DISK_REPLACED, WARNING, (103,)),
+    ]),
     ("a log shrank below the high watermark",
      observed(healthy(), state(follower(102), follower(103, log_end_offset=17))),
      [(Kind.DISK_REPLACED, WARNING, (103,))]),

@@ -63,6 +63,11 @@ def test_elections(observation: Observation, reason: str) -> None:
             102,
             "not caught up, or unknown: 103",
         ),
+        (
+            observed(state(follower(102), follower(103, log_end_offset=0, lag_records=5000)), kraft_version=0),
+            102,
+            "not caught up, or unknown: 103",
+        ),
         (observed(state(follower(102))), 102, "without controller 102"),
         (observed(state()), 101, "without controller 101, 0 of 1 voters are caught up (none)"),
         (observed(state(follower(102), follower(103), follower(104))), 102, ""),
