@@ -94,12 +94,14 @@ metadata_version:
   type: int
   sample: 29
 fetch_timeout_ms:
-  description: Largest C(controller.quorum.fetch.timeout.ms) that could be read, of controllers before brokers.
+  description:
+    - The leader's C(controller.quorum.fetch.timeout.ms), or the smallest that could be read where the leader's is not
+      known, of controllers before brokers.
   returned: success
   type: int
   sample: 2000
 election_timeout_ms:
-  description: Largest C(controller.quorum.election.timeout.ms) that could be read, likewise.
+  description: Largest C(controller.quorum.election.timeout.ms) that could be read, of controllers before brokers.
   returned: success
   type: int
   sample: 1000
@@ -137,7 +139,9 @@ voters:
       description: Milliseconds since its last Fetch. Null for the leader, and when not known.
       type: int
     is_caught_up:
-      description: Whether C(lag_ms) is within the fetch timeout. Unknown means it is not.
+      description:
+        - Whether C(lag_ms) is within the fetch timeout. Unknown means it is not, and so does a log that is empty while
+          the leader's is not.
       type: bool
 observers:
   description: The observers, likewise. Brokers are observers.
@@ -168,7 +172,9 @@ observers:
       description: Milliseconds since its last Fetch. Null for the leader, and when not known.
       type: int
     is_caught_up:
-      description: Whether C(lag_ms) is within the fetch timeout. Unknown means it is not.
+      description:
+        - Whether C(lag_ms) is within the fetch timeout. Unknown means it is not, and so does a log that is empty while
+          the leader's is not.
       type: bool
 controllers:
   description: The controllers that were asked on their own listener.

@@ -163,7 +163,7 @@ class _Observer:
             listed_broker_ids=self._brokers.listed_broker_ids,
             kraft_version=_highest(each.kraft_version for each in features),
             metadata_version=_highest(each.metadata_version for each in features),
-            fetch_timeout_ms=_highest(each.fetch_timeout_ms for each in configs),
+            fetch_timeout_ms=_fetch_timeout_ms(configs, looks[-1].state),
             election_timeout_ms=_highest(each.election_timeout_ms for each in configs),
             silence=self._silence(looks[-1]),
         )
@@ -191,6 +191,13 @@ def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[t
 
 def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:
     return watch.node_id is None, watch.node_id or 0, watch.address
+
+
+def _fetch_timeout_ms(configs: Iterable[quorum.QuorumConfigs], state: QuorumState | None) -> int | None:
+    """The leader's own, else the smallest: a larger one would let a voter that is dead count as caught up."""
+    known = {each.node_id: each.fetch_timeout_ms for each in configs if each.fetch_timeout_ms is not None}
+    own = known.get(state.leader_id) if state is not None else None
+    return own if own is not None else min(known.values(), default=None)
 
 
 def _since_ms(began: float) -> int:

@@ -77,8 +77,9 @@ class Observation:
     metadata_version: int | None = None
     """The finalised feature level, as in ``kafka-features.sh describe``."""
     fetch_timeout_ms: int | None = None
-    """The longest that could be read, of controllers before brokers."""
+    """The leader's own, or the shortest that could be read, of controllers before brokers."""
     election_timeout_ms: int | None = None
+    """The longest that could be read, likewise."""
     silence: str = ""
     """Why no leader could be asked, for a person; empty when one was."""
 

@@ -69,3 +69,19 @@ def test_two_leaders_are_told_where_nothing_but_the_quorum_may_be_described(cloc
     (two,) = [each for each in findings(seen) if each.kind is Kind.TWO_LEADERS]
     assert two.node_ids == (101, 102)
     assert two.evidence["epochs"] == {101: 7, 102: 8}
+
+
+@pytest.mark.parametrize(
+    ("is_leaders_known", "expected"), [(True, 4000), (False, 3000)], ids=["the leader's", "the smallest"]
+)
+def test_the_fetch_timeout_is_the_leaders_or_the_smallest(
+    clock: FakeClock, *, is_leaders_known: bool, expected: int
+) -> None:
+    seen = _observe(
+        clock,
+        FakeController(101, fetch_timeout_ms=4000, tells_configs=is_leaders_known),
+        FakeController(102, fetch_timeout_ms=60_000),
+        FakeController(103, fetch_timeout_ms=3000),
+    )
+    assert seen.fetch_timeout_ms == expected
+    assert seen.caught_up_within_ms == expected
