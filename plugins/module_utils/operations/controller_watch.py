@@ -21,6 +21,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Controller, View
 
+_SPENT_BELOW = 0.1
+"""The part of a limit that may be left of one that is used up: timers end a little early."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -44,12 +47,15 @@ class ControllerWatch:
     fault: BrokerCallError | None = None
     """Why it did not answer last; None when it did."""
     node_id: int | None = None
+    is_given_up: bool = False
+    """Whether its silence has cost the whole limit."""
 
     def look(self) -> Answer | None:
         """Its view now, None when it gave none; all requests together take one request_timeout_ms at most."""
-        if self.fault is not None and self.fault.cause is Cause.HUNG:
+        if self.is_given_up:
             return None
-        deadline = time.monotonic() + self.wire.settings.request_timeout_ms / 1000
+        limit_s = self.wire.settings.request_timeout_ms / 1000
+        deadline = time.monotonic() + limit_s
         try:
             answer = self._view(deadline)
             if self.features is None or self.node_id is None:
@@ -58,6 +64,9 @@ class ControllerWatch:
             self.fault = None
         except BrokerCallError as fault:
             self.fault = fault
+            # A packet filter that drops makes an address unreachable, not hung, and costs as much.
+            left_s = deadline - time.monotonic()
+            self.is_given_up = fault.cause is Cause.HUNG or left_s < limit_s * _SPENT_BELOW
             return None
         except RequestRefusedError as refusal:
             self.fault = BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(refusal))

@@ -85,3 +85,17 @@ def test_the_fetch_timeout_is_the_leaders_or_the_smallest(
     )
     assert seen.fetch_timeout_ms == expected
     assert seen.caught_up_within_ms == expected
+
+
+@pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
+def test_a_controller_that_costs_its_whole_limit_is_asked_once(clock: FakeClock, cause: Cause) -> None:
+    silent = FakeController(103, silence=cause, costs_ms=LIMIT_MS)
+    seen = _observe(clock, FakeController(101), FakeController(102), silent, window_ms=3000)
+    assert len(seen.looks) > 1
+    assert len(silent.asked) == 1
+
+
+def test_a_controller_that_refuses_connections_may_come_back(clock: FakeClock) -> None:
+    silent = FakeController(103, silence=Cause.UNREACHABLE)
+    seen = _observe(clock, FakeController(101), FakeController(102), silent, window_ms=3000)
+    assert len(silent.asked) == len(seen.looks)
