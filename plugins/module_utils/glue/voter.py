@@ -14,6 +14,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.uuids impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Endpoint, Voter
 
+_HIGHEST_PORT = 65535
+
 VOTER = Arguments(
     argument_spec={
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -48,6 +50,11 @@ def wanted_voter(params: Mapping[str, Any]) -> Voter:
     faults = []
     if params["state"] == "present" and not params["endpoints"]:
         faults.append("endpoints must say where the new voter is reached")
+    faults += [
+        f"endpoints: port {each['port']} of {each['name']} is not from 1 to {_HIGHEST_PORT}"
+        for each in params["endpoints"] or ()
+        if not 1 <= each["port"] <= _HIGHEST_PORT
+    ]
     if params["directory_id"] is not None:
         try:
             parse_uuid(params["directory_id"])

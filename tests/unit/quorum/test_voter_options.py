@@ -1,0 +1,37 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What quorum_voter makes of its options before it opens a connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.voter import VoterOptionsError, wanted_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Endpoint, Voter
+
+
+def _params(port: int, **changes: Any) -> dict[str, Any]:
+    endpoint = {"name": "CONTROLLER", "host": "c", "port": port}
+    return {"state": "present", "voter_id": 104, "directory_id": None, "endpoints": [endpoint], **changes}
+
+
+@pytest.mark.parametrize("port", [1, 65535])
+def test_a_port(port: int) -> None:
+    assert wanted_voter(_params(port)) == Voter(104, None, (Endpoint("CONTROLLER", "c", port),))
+
+
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_what_is_no_port(port: int) -> None:
+    with pytest.raises(VoterOptionsError, match=f"port {port} of CONTROLLER is not from 1 to 65535"):
+        wanted_voter(_params(port))
+
+
+def test_every_fault_is_told() -> None:
+    with pytest.raises(VoterOptionsError) as told:
+        wanted_voter(_params(0, directory_id="x"))
+    assert "endpoints: port 0" in str(told.value)
+    assert "directory_id: " in str(told.value)
