@@ -73,7 +73,7 @@ options:
         required: true
       port:
         description:
-          - Port to reach it at.
+          - Port to reach it at, from 1 to 65535.
         type: int
         required: true
   verify_timeout_ms:
@@ -118,7 +118,9 @@ voter:
         host: controller3.example.com
         port: 9093
 voters:
-  description: All voters after the change, or as they would be in check mode. Each has the keys of RV(voter).
+  description:
+    - All voters as the quorum told them after the change, or as they would be in check mode. Each has the keys of
+      RV(voter).
   returned: success
   type: list
   elements: dict
@@ -177,13 +179,15 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             change = quorum_voters.plan_voter_change(wire, controllers, membership, voter)
         except quorum_voters.VoterRefusedError as refusal:
             return {"msg": str(refusal), "reasons": plain(refusal.reasons)}
+        voters = change.after
         if change.is_needed and not module.check_mode:
-            quorum_voters.change_voters(wire, controllers, change, verify_timeout_ms=params["verify_timeout_ms"])
+            limit_ms = params["verify_timeout_ms"]
+            voters = quorum_voters.change_voters(wire, controllers, change, verify_timeout_ms=limit_ms)
     return {
         "changed": change.is_needed,
         "voter": plain(change.voter),
-        "voters": plain(change.after),
-        "diff": {"before": {"voters": plain(change.before)}, "after": {"voters": plain(change.after)}},
+        "voters": plain(voters),
+        "diff": {"before": {"voters": plain(change.before)}, "after": {"voters": plain(voters)}},
     }
 
 

@@ -86,8 +86,10 @@ def plan_voter_change(wire: Wire, controllers: Sequence[Address], membership: Me
     return VoterChange(membership, voter, before, after, observation.cluster_id or "", _leader(observation))
 
 
-def change_voters(wire: Wire, controllers: Sequence[Address], change: VoterChange, *, verify_timeout_ms: int) -> None:
-    """Asks for a judged change, once, and looks until it is seen.
+def change_voters(
+    wire: Wire, controllers: Sequence[Address], change: VoterChange, *, verify_timeout_ms: int
+) -> tuple[Voter, ...]:
+    """Asks for a judged change, once, and looks until it is seen. Returns all voters as they were seen then.
 
     A lost answer means nothing: what the quorum then looks like does.
 
@@ -101,24 +103,28 @@ def change_voters(wire: Wire, controllers: Sequence[Address], change: VoterChang
         ask(wire, address, change.cluster_id, change.voter)
     except (BrokerCallError, RequestRefusedError) as error:
         fault = str(error)
-    seen = _look_until_done(wire, controllers, change, deadline)
-    if seen:
+    voters, missing = _look_until_done(wire, controllers, change, deadline)
+    if missing:
         told = f"; the request: {fault}" if fault else ""
         raise VoterChangeError(
             f"voter {change.voter.voter_id} ({change.voter.directory_id}) was not seen {change.membership.value} "
-            f"within {verify_timeout_ms} ms: {seen}{told}. Look with quorum_info before asking again"
+            f"within {verify_timeout_ms} ms: {missing}{told}. Look with quorum_info before asking again"
         )
+    return voters
 
 
-def _look_until_done(wire: Wire, controllers: Sequence[Address], change: VoterChange, deadline: float) -> str:
-    """What is not as it should be when the time is over; empty when all is."""
+def _look_until_done(
+    wire: Wire, controllers: Sequence[Address], change: VoterChange, deadline: float
+) -> tuple[tuple[Voter, ...], str]:
+    """The voters, and what is not as it should be when the time is over; empty when all is."""
     while True:
         try:
-            missing = _missing(observe_quorum(wire, controllers), change)
+            observation = observe_quorum(wire, controllers)
+            voters, missing = _voters(observation.state), _missing(observation, change)
         except (BrokerCallError, NoBrokerAnswersError) as fault:
-            missing = str(fault)
+            voters, missing = (), str(fault)
         if not missing or time.monotonic() >= deadline:
-            return missing
+            return voters, missing
         time.sleep(_BETWEEN_LOOKS_S)
 
 
