@@ -80,6 +80,8 @@ def verdict_lines(told: Result) -> Iterator[str]:
     for each in verdicts["restart"]:
         if not each["allowed"]:
             yield from _verdict("", f"controller {each['node_id']} must not be restarted", each)
+    yield from _verdicts("voter", "removed", verdicts["removal"])
+    yield from _verdicts("controller", "added as voter", verdicts["addition"])
 
 
 def failure(told: Result, fail_on: str) -> str:
@@ -109,6 +111,17 @@ def _verdict(allowed: str, refused: str, verdict: Result) -> Iterator[str]:
     yield allowed if verdict["allowed"] else f"{refused}:"
     for reason in verdict["reasons"]:
         yield printable(f"  {reason}")
+
+
+def _verdicts(noun: str, done: str, verdicts: Sequence[Result]) -> Iterator[str]:
+    """Those with the same reasons together: what speaks against one often speaks against all."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for each in verdicts:
+        alike.setdefault(tuple(each["reasons"]), []).append(each["node_id"])
+    for reasons, node_ids in alike.items():
+        about = _counted(noun, node_ids)
+        allowed = f"{about} may be {done}" + ("" if len(node_ids) == 1 else ", one of them")
+        yield from _verdict(allowed, f"{about} must not be {done}", {"allowed": not reasons, "reasons": reasons})
 
 
 def _shown(value: object) -> str:

@@ -66,6 +66,28 @@ def test_rows() -> None:
     ]
 
 
+def test_every_verdict_is_printed() -> None:
+    told = plain(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)]))))
+    lines = [*quorum_wording.verdict_lines(told)]
+    assert lines[0] == "elections may be asked for"
+    assert "controller 102 must not be restarted:" in lines
+    assert "voter 102 must not be removed:" in lines
+    assert "voter 103 may be removed" in lines
+    assert "controller 104 may be added as voter" in lines
+    refused = lines.index("controller 105 must not be added as voter:")
+    assert lines[refused + 1].startswith("  controller 105 is not caught up")
+
+
+def test_what_is_told_of_all_voters_is_printed_once() -> None:
+    static = plain(assess(observed(healthy(), kraft_version=0)))
+    elections, removal, reason = quorum_wording.verdict_lines(static)
+    assert elections == "elections may be asked for"
+    assert removal == "voters 101, 102, 103 must not be removed:"
+    assert "kraft.version 0" in reason
+    dynamic = plain(assess(observed(healthy())))
+    assert [*quorum_wording.verdict_lines(dynamic)][1:] == ["voters 101, 102, 103 may be removed, one of them"]
+
+
 def test_what_a_controller_says_is_printed_without_control_characters() -> None:
     told = plain(assess(NOBODY))
     told["controllers"] = [{**plain(controller(103)), "node_id": None, "address": "\x1b[31m"}]
