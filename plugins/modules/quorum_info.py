@@ -15,7 +15,7 @@ description:
   - Describes the KRaft quorum by what its leader says, and by what each controller says that can be reached.
   - Finds what endangers it, among that the disruptive servers of KIP-996, with numbers, meaning and remedy.
   - Says whether elections may be asked for, which controller may be restarted, and which voters may be added
-    and removed. What is not known counts against it.
+    and removed. What is not known counts against it, and so do a second leader and an election within the window.
   - A quorum without a leader is a result, not a failure. The module fails when neither brokers nor controllers answer.
 author:
   - the kafkaops.recovery authors (@kafkaops)

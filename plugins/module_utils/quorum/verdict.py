@@ -54,6 +54,18 @@ def cannot_commit(observation: Observation) -> Iterator[str]:
         )
 
 
+def is_contested(observation: Observation) -> Iterator[str]:
+    """Why it is not settled who leads the quorum."""
+    for finding in findings(observation):
+        if finding.kind is Kind.TWO_LEADERS:
+            yield f"controllers {_listed(finding.node_ids)} both claim to lead"
+        if finding.kind is Kind.EPOCH_CHURN:
+            yield (
+                f"the quorum's epoch rose from {finding.evidence['from_epoch']} to {finding.evidence['to_epoch']} "
+                f"within {finding.evidence['window_ms']} ms: leadership is contested"
+            )
+
+
 def lacks_majority(state: QuorumState, caught_up: Iterable[int], voters: Iterable[int], event: str) -> Iterator[str]:
     """Why the voters that remain after an event could not commit: fewer than a majority of them is caught up."""
     remaining = set(voters)
@@ -69,14 +81,7 @@ def lacks_majority(state: QuorumState, caught_up: Iterable[int], voters: Iterabl
 
 def _against_elections(observation: Observation) -> Iterator[str]:
     yield from cannot_commit(observation)
-    for finding in findings(observation):
-        if finding.kind is Kind.TWO_LEADERS:
-            yield f"controllers {_listed(finding.node_ids)} both claim to lead"
-        if finding.kind is Kind.EPOCH_CHURN:
-            yield (
-                f"the quorum's epoch rose from {finding.evidence['from_epoch']} to {finding.evidence['to_epoch']} "
-                f"within {finding.evidence['window_ms']} ms: leadership is contested"
-            )
+    yield from is_contested(observation)
 
 
 def _against_restart(observation: Observation, node_id: int) -> Iterator[str]:
@@ -84,10 +89,12 @@ def _against_restart(observation: Observation, node_id: int) -> Iterator[str]:
     state = observation.state
     if refusals or state is None:
         yield from refusals
+        yield from is_contested(observation)
         return
     voters = [each.replica_id for each in state.voters]
     if node_id not in voters:
         return  # The quorum does not need it.
+    yield from is_contested(observation)
     able = [each for each in caught_up_voters(observation) if each != node_id]
     if len(able) < state.majority:
         yield (

@@ -14,6 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observati
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.verdict import (
     Verdict,
     cannot_commit,
+    is_contested,
     lacks_majority,
     verdict,
 )
@@ -32,6 +33,7 @@ def may_remove(observation: Observation, voter: Voter) -> Verdict:
 def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
     yield from _static(observation)
     yield from cannot_commit(observation)
+    yield from is_contested(observation)
     state = observation.state
     if state is None:
         return
@@ -68,6 +70,7 @@ def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
 def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
     yield from _static(observation)
     yield from cannot_commit(observation)
+    yield from is_contested(observation)
     state = observation.state
     if state is None:
         return

@@ -19,6 +19,9 @@ from unit.quorum.quorums import controller, disk, down, follower, healthy, obser
 NEW = Voter(104, disk(104))
 NO_LEADER = observed(None, views=[], controllers=[], silence="nobody answered")
 STALE = observed(healthy(), None, silence="it stopped answering")
+# An election within the window, and then all is well but for it.
+CHURN = (state(follower(102), follower(103), epoch=6), healthy())
+TWO_LEADERS = [view(101), view(102, leads=True)]
 CANDIDATE = state(follower(102), follower(103), observers=[follower(104)])
 
 
@@ -73,6 +76,9 @@ def test_elections(observation: Observation, reason: str) -> None:
         (observed(state(follower(102), follower(103), follower(104))), 102, ""),
         (observed(state(follower(102), follower(103), down(104))), 102, "2 of 4 voters are caught up"),
         (NO_LEADER, 101, "no quorum"),
+        (observed(*CHURN), 103, "epoch rose from 6 to 7 within 500 ms: leadership is contested"),
+        (observed(*CHURN), 104, ""),
+        (observed(healthy(), views=TWO_LEADERS), 103, "101, 102 both claim to lead"),
     ],
 )
 def test_restart(observation: Observation, node_id: int, reason: str) -> None:
@@ -122,6 +128,8 @@ def test_restart(observation: Observation, node_id: int, reason: str) -> None:
         ),
         (observed(CANDIDATE, controllers=[controller(1)]), Voter(1, disk(1)), []),
         (NO_LEADER, NEW, ["no quorum"]),
+        (observed(CHURN[0], CANDIDATE), NEW, ["leadership is contested"]),
+        (observed(CANDIDATE, views=TWO_LEADERS), NEW, ["101, 102 both claim to lead"]),
     ],
 )
 def test_adding(observation: Observation, voter: Voter, expected: list[str]) -> None:
@@ -151,6 +159,8 @@ def test_adding(observation: Observation, voter: Voter, expected: list[str]) -> 
         (observed(healthy(), controllers=[controller(103, auto_join=True)]), 103, ["KAFKA-19850"]),
         (observed(healthy(), controllers=[controller(103, auto_join=True, cause=Cause.UNREACHABLE)]), 103, []),
         (NO_LEADER, 103, ["no quorum"]),
+        (observed(*CHURN), 103, ["leadership is contested"]),
+        (observed(healthy(), views=TWO_LEADERS), 103, ["101, 102 both claim to lead"]),
     ],
 )
 def test_removing(observation: Observation, node_id: int, expected: list[str]) -> None:
