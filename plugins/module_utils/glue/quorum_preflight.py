@@ -33,5 +33,6 @@ def require_quorum(wire: Wire, params: Mapping[str, Any]) -> None:
         reasons = "; ".join(verdict.reasons)
         raise NoQuorumError(
             f"{reasons}. Nothing was asked of the controller: bring the quorum back first (playbook "
-            "kafkaops.recovery.check_quorum tells how it is), or set ignore_quorum"
+            "kafkaops.recovery.check_quorum tells how it is), or set ignore_quorum (of a role: its variable that ends "
+            "in _ignore_quorum)"
         )
