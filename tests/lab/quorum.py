@@ -10,6 +10,7 @@ controller sent it. Whoever asks a controller at its own port (``Controller.port
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,13 @@ from lab.faults import DisconnectError, Fault
 from lab.node import Controller
 from lab.proxy import ProxyListener
 from lab.request import Request
+
+_BETWEEN_FETCHES_S = 0.3
+# In Fetch's answer for one partition, versions 13 to 18, with its header: where the topics' count is, and the records.
+_TOPICS_AT = 15
+_RECORDS_AT = 68
+_ONE = 2
+_NONE = b"\x01"
 
 
 @dataclass(frozen=True)
@@ -39,18 +47,26 @@ class CutOff(Fault):
 
 @dataclass(frozen=True)
 class Starve(Fault):
-    """A node asks for the metadata log, and gets nothing: it stays where it is, in touch with the others."""
+    """Nodes ask for the metadata log, and get answers without records: they stay where they are, and in touch."""
 
-    node_id: int
+    node_ids: tuple[int, ...]
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
-        """Keep what a Fetch of this node brings, pass on everything else."""
-        is_its_fetch = request.api_key == ApiKey.Fetch and request.client_id == f"raft-client-{self.node_id}"
-        return None if is_its_fetch else super().on_response(request, payload)
+        """Take the records out of what a Fetch of these nodes brings, pass on everything else."""
+        clients = {f"raft-client-{node_id}" for node_id in self.node_ids}
+        if request.api_key == ApiKey.Fetch and request.client_id in clients:
+            time.sleep(_BETWEEN_FETCHES_S)  # the leader answers at once whoever lacks records
+            return super().on_response(request, _without_records(payload))
+        return super().on_response(request, payload)
 
 
 class QuorumCluster(Cluster):
     """See ``Cluster`` for the arguments."""
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its voters can be changed (kraft.version 1)."""
+        return self._dynamic_quorum
 
     def start(self) -> None:
         """Start the proxies, then all nodes."""
@@ -90,3 +106,19 @@ class QuorumCluster(Cluster):
     def _create_controller(self, node_id: int, shared: Mapping[str, object]) -> Controller:
         advertised = f"CONTROLLER://{self._controller_addresses()[node_id]}"
         return super()._create_controller(node_id, {**shared, "advertised.listeners": advertised})
+
+
+def _without_records(payload: bytes) -> bytes:
+    """Return a controller's answer to a Fetch with no records in it.
+
+    Byte by byte, so that nothing else in it changes on the way through another codec.
+    """
+    if len(payload) <= _RECORDS_AT or payload[_TOPICS_AT] != _ONE:
+        return payload  # it tells an error
+    end, size = _RECORDS_AT, 0
+    while True:  # an unsigned varint: the length and one
+        byte = payload[end]
+        size |= (byte & 0x7F) << 7 * (end - _RECORDS_AT)
+        end += 1
+        if byte < 0x80:
+            return payload[:_RECORDS_AT] + _NONE + payload[end + max(0, size - 1) :]

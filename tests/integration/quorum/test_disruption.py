@@ -157,7 +157,7 @@ def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: s
 def test_a_voter_that_lost_its_disk(static: Quorum) -> None:
     lost = static.followers()[0]
     controller = static.cluster.controllers[lost]
-    with static.cluster.proxy.inject(Starve(lost)):
+    with static.cluster.proxy.inject(Starve((lost,))):
         controller.kill()
         controller.wipe()
         controller.start()
