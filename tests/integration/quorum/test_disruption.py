@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Controllers that are frozen, killed, cut off and wiped, in a static quorum. Each test leaves it healthy."""
+"""Controllers that are frozen, killed, cut off, wiped and starved. Each test leaves the quorum healthy."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quoru
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind, Severity
-from integration.quorum.watched import CHECK, LIMIT_MS, Quorum, found, has_pre_vote, kinds
+from integration.quorum.watched import CHECK, LIMIT_MS, ONLY_STATIC, Quorum, found, has_pre_vote, kinds
 from lab.playbook import read_report, run_playbook
 from lab.quorum import Starve
 
 Fault = Callable[[Quorum, int], AbstractContextManager[None]]
 
+_ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _SLACK_S = 2.0
 """For what a busy machine takes besides waiting."""
 _WINDOW_MS = LIMIT_MS // 2
@@ -42,12 +43,12 @@ def _may_restart(seen: Assessment) -> dict[int, bool]:
     return {each.node_id: each.allowed for each in seen.verdicts.restart}
 
 
-def test_a_healthy_quorum_has_no_finding(static: Quorum, kafka_version: str) -> None:
-    seen = static.look(window_ms=1500)
+def test_a_healthy_quorum_has_no_finding(quorum: Quorum, kafka_version: str) -> None:
+    seen = quorum.look(window_ms=1500)
     assert [(each.kind, each.severity) for each in seen.findings] == (
         [] if has_pre_vote(kafka_version) else [(Kind.PRE_VOTE_MISSING, Severity.INFO)]
     )
-    assert seen.kraft_version == 0
+    assert seen.kraft_version == int(quorum.cluster.is_dynamic)
     assert seen.metadata_version is not None
     assert (seen.fetch_timeout_ms, seen.election_timeout_ms) == (2000, 1000)
     assert [each.node_id for each in seen.controllers] == [101, 102, 103]
@@ -58,34 +59,39 @@ def test_a_healthy_quorum_has_no_finding(static: Quorum, kafka_version: str) -> 
     assert _may_restart(seen) == {101: True, 102: True, 103: True}
 
 
-def test_the_playbook_finds_nothing_and_writes_nothing(static: Quorum, kafka_version: str, tmp_path: Path) -> None:
+@ONLY_STATIC
+def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_version: str, tmp_path: Path) -> None:
     report = tmp_path / "quorum.json"
-    before = static.look()
-    run = run_playbook(CHECK, {**static.variables(), "quorum_preflight_report_file": str(report)})
+    before = quorum.look()
+    quorum.cluster.proxy.clear()
+    run = run_playbook(CHECK, {**quorum.variables(), "quorum_preflight_report_file": str(report)})
     assert run.returncode == 0, run.output
     assert run.counts["changed"] == 0
+    assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
+    assert [each.name for each in quorum.asked() if each.is_write] == []
     assert f"leader {before.leader_id}: LEO " in run.output
     assert "elections may be asked for" in run.output
     assert ("nothing is wrong with the quorum" in run.output) is has_pre_vote(kafka_version)
     told = read_report(report)
     assert [each["replicaId"] for each in told["voters"]] == [101, 102, 103]
     assert told["verdicts"]["elections"] == {"allowed": True, "reasons": []}
-    assert static.look().leader_epoch == before.leader_epoch
+    assert quorum.look().leader_epoch == before.leader_epoch
 
 
-def test_the_same_is_seen_through_the_broker(static: Quorum) -> None:
-    seen = static.look(controllers=False)
+@ONLY_STATIC
+def test_the_same_is_seen_through_the_broker(quorum: Quorum) -> None:
+    seen = quorum.look(controllers=False)
     assert seen.findings == ()
     assert seen.controllers == ()
     assert seen.verdicts.elections.allowed
 
 
 @pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
-def test_a_follower_that_is_frozen_or_killed(static: Quorum, fault: Fault, causes: set[Cause]) -> None:
-    lost, other = static.followers()
-    leader = static.leader()
-    with fault(static, lost):
-        seen, finding = static.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+def test_a_follower_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes: set[Cause]) -> None:
+    lost, other = quorum.followers()
+    leader = quorum.leader()
+    with fault(quorum, lost):
+        seen, finding = quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
         assert finding.evidence["since_fetch_ms"] > 2000
         assert finding.evidence["answers_us"] is False
         silent = found(seen, Kind.CONTROLLER_SILENT, lost)
@@ -94,19 +100,19 @@ def test_a_follower_that_is_frozen_or_killed(static: Quorum, fault: Fault, cause
         assert seen.verdicts.elections.allowed
         assert _may_restart(seen) == {lost: True, leader: False, other: False}
         # Shorter than the limit that the silent one costs the first look.
-        assert static.look(window_ms=_WINDOW_MS).window_ms >= _WINDOW_MS
+        assert quorum.look(window_ms=_WINDOW_MS).window_ms >= _WINDOW_MS
 
 
 @pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
-def test_a_leader_that_is_frozen_or_killed(static: Quorum, fault: Fault, causes: set[Cause]) -> None:
-    lost = static.leader()
-    with fault(static, lost):
+def test_a_leader_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes: set[Cause]) -> None:
+    lost = quorum.leader()
+    with fault(quorum, lost):
         began = time.monotonic()
-        first = static.look()
+        first = quorum.look()
         # It has two addresses, its own and its proxy's: each costs one limit, whatever the broker waits for.
         assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert found(first, Kind.CONTROLLER_SILENT, lost)
-        seen = static.look_until(
+        seen = quorum.look_until(
             lambda seen: seen.leader_id not in (None, lost) and seen.verdicts.elections.allowed, "new leader"
         )
         assert found(seen, Kind.VOTER_NOT_FETCHING, lost)
@@ -115,17 +121,17 @@ def test_a_leader_that_is_frozen_or_killed(static: Quorum, fault: Fault, causes:
         assert sum(_may_restart(seen).values()) == 1
 
 
-def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: str) -> None:
-    lost = static.followers()[0]
-    before = static.look()
-    with static.cluster.cut_off(lost):
+def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: str) -> None:
+    lost = quorum.followers()[0]
+    before = quorum.look()
+    with quorum.cluster.cut_off(lost):
         if has_pre_vote(kafka_version):
-            seen, finding = static.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+            seen, finding = quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
             time.sleep(5)  # long enough for elections, were it to ask for them
-            seen = static.look()
+            seen = quorum.look()
             assert Kind.EPOCH_AHEAD not in kinds(seen)
         else:
-            seen = static.look_until(
+            seen = quorum.look_until(
                 lambda seen: found(seen, Kind.EPOCH_AHEAD, lost) and found(seen, Kind.VOTER_NOT_FETCHING, lost),
                 "the lost one is ahead, and known not to fetch",
             )
@@ -139,14 +145,14 @@ def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: s
         assert "network" in cut_off.remedy
         assert seen.leader_epoch == before.leader_epoch
         with ThreadPoolExecutor(max_workers=1) as executor:
-            watching = executor.submit(static.look, window_ms=10_000)
+            watching = executor.submit(quorum.look, window_ms=10_000)
             time.sleep(2.0)  # its first look is over
-            static.cluster.proxy.clear()
+            quorum.cluster.proxy.clear()
             watched = watching.result()
     churn = found(watched, Kind.EPOCH_CHURN, lost)
     if has_pre_vote(kafka_version):
         assert churn is None
-        assert static.wait_healthy().leader_epoch == before.leader_epoch
+        assert quorum.wait_healthy().leader_epoch == before.leader_epoch
     else:
         assert churn is not None
         assert churn.evidence["from_epoch"] == before.leader_epoch
@@ -154,33 +160,91 @@ def test_a_follower_that_is_cut_off_and_returns(static: Quorum, kafka_version: s
         assert not watched.verdicts.elections.allowed
 
 
-def test_a_voter_that_lost_its_disk(static: Quorum) -> None:
-    lost = static.followers()[0]
-    controller = static.cluster.controllers[lost]
-    with static.cluster.proxy.inject(Starve((lost,))):
-        controller.kill()
-        controller.wipe()
-        controller.start()
-        seen, finding = static.wait_for(Kind.DISK_REPLACED, lost)
+@ONLY_STATIC
+def test_a_voter_that_lost_its_disk(quorum: Quorum, kafka_version: str) -> None:
+    lost = quorum.followers()[0]
+    controller = quorum.cluster.controllers[lost]
+    controller.kill()
+    controller.wipe()
+    with quorum.cluster.proxy.inject(Starve((lost,))):
+        if has_pre_vote(kafka_version):
+            _assert_that_the_log_is_seen_to_shrink(quorum, lost)
+        else:  # cut off, it would cost the leader, and the next one knows nothing of the old log
+            controller.start()
+        seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
         assert finding.severity is Severity.WARNING
         assert finding.evidence["log_end_offset"] == 0
         assert not any(allowed for node_id, allowed in _may_restart(seen).items() if node_id != lost)
 
 
-def test_two_of_three_lost_is_no_quorum(static: Quorum) -> None:
-    with static.killed(*static.followers()):
-        static.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
-        with static.wire() as wire:
+def _assert_that_the_log_is_seen_to_shrink(quorum: Quorum, lost: int) -> None:
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        with quorum.cluster.cut_off(lost):  # so that it does not fetch before the window begins
+            quorum.cluster.controllers[lost].start()
+            watching = quorum.watch(executor, window_ms=8_000)
+        watched = watching.result()
+    shrunk = found(watched, Kind.DISK_REPLACED, lost)
+    assert shrunk is not None
+    assert shrunk.evidence["log_end_offset_before"] > 0
+    assert shrunk.evidence["log_end_offset"] == 0
+
+
+@ONLY_STATIC
+def test_voters_that_fetch_and_do_not_keep_up(quorum: Quorum) -> None:
+    slow, other = quorum.followers()
+    leader = quorum.leader()
+    with quorum.cluster.proxy.inject(Starve((slow,))):
+        seen, finding = quorum.wait_for(Kind.VOTER_LAGS, slow)
+        assert (
+            finding.evidence["lag_ms"] > finding.evidence["caught_up_within_ms"] >= finding.evidence["since_fetch_ms"]
+        )
+        assert finding.evidence["lag_records"] > 0
+        assert seen.leader_id == leader
+        assert seen.verdicts.elections.allowed
+        assert _may_restart(seen) == {slow: True, leader: False, other: False}
+    with quorum.cluster.proxy.inject(Starve((slow, other))):
+        seen, finding = quorum.wait_for(Kind.MAJORITY_NOT_CAUGHT_UP, other)
+        assert finding.severity is Severity.CRITICAL
+        assert finding.evidence["caught_up"] == [leader]
+        assert not seen.verdicts.elections.allowed
+        assert not any(_may_restart(seen).values())
+
+
+@ONLY_STATIC
+def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
+    node_id = quorum.followers()[0]
+    controller = quorum.cluster.controllers[node_id]
+    controller.properties[_ELECTION_TIMEOUT] = 100
+    controller.restart()
+    seen = quorum.look_until(lambda seen: found(seen, Kind.TIMEOUTS_TOO_LOW, node_id), "too low a timeout")
+    finding = found(seen, Kind.TIMEOUTS_TOO_LOW, node_id)
+    assert finding is not None
+    assert finding.evidence["election_timeout_ms"] == {node_id: 100}
+    assert finding.evidence["least_election_timeout_ms"] == 500
+    del controller.properties[_ELECTION_TIMEOUT]
+    controller.restart()
+
+
+def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
+    with quorum.killed(*quorum.followers()):
+        quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
+        with quorum.wire() as wire:
             began = time.monotonic()
             verdict = elections_allowed(wire)
             assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert not verdict.allowed
         assert verdict.reasons[0].startswith("no quorum")
-        run = run_playbook(CHECK, static.variables())
+        run = run_playbook(CHECK, quorum.variables())
         assert run.returncode == 2
         assert "no quorum" in run.output
+        # By now the leader has stepped down: nobody fetches from it.
+        seen = quorum.look_until(lambda seen: Kind.NO_LEADER in kinds(seen), "no leader")
+        assert seen.leader_id is None
+        assert seen.findings[0].kind is Kind.NO_LEADER
+        assert seen.findings[0].evidence["controllers_answering"] == 1
 
 
-def test_a_static_quorum_takes_no_voters(static: Quorum) -> None:
-    with static.wire() as wire, pytest.raises(VoterRefusedError, match="static"):
+@ONLY_STATIC
+def test_a_static_quorum_takes_no_voters(quorum: Quorum) -> None:
+    with quorum.wire() as wire, pytest.raises(VoterRefusedError, match="static"):
         plan_voter_change(wire, (), Membership.ABSENT, Voter(103, None))

@@ -23,10 +23,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quoru
     change_voters,
     plan_voter_change,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind
-from integration.quorum.watched import Quorum, found
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment
+from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind, Severity
+from integration.quorum.watched import ONLY_DYNAMIC, Quorum, found, kinds
 from lab.faults import Before
 from lab.playbook import run_playbook
+from lab.quorum import Starve
+
+pytestmark = ONLY_DYNAMIC
 
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
 _VERIFY_MS = 30_000
@@ -50,6 +54,11 @@ def _changed(quorum: Quorum, membership: Membership, voter: Voter) -> None:
         change_voters(wire, (), change, verify_timeout_ms=_VERIFY_MS)
 
 
+def _may_all_be_added(seen: Assessment) -> bool:
+    """Whether there are controllers to add, and each of them may be."""
+    return bool(seen.verdicts.addition) and all(each.allowed for each in seen.verdicts.addition)
+
+
 def _voters_by_kafka(quorum: Quorum) -> str:
     """The voters as Kafka's own tool tells them."""
     tool = quorum.cluster.client.run_tool(
@@ -59,102 +68,134 @@ def _voters_by_kafka(quorum: Quorum) -> str:
     return "\n".join(line for line in tool.stdout.splitlines() if "Observer" not in line)
 
 
-def test_a_voter_with_a_new_disk_is_removed_and_added(dynamic: Quorum) -> None:
-    lost = dynamic.followers()[0]
-    controller = dynamic.cluster.controllers[lost]
+def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
+    lost = quorum.followers()[0]
+    controller = quorum.cluster.controllers[lost]
     controller.kill()
     controller.wipe()
     controller.start()
-    seen, finding = dynamic.wait_for(Kind.DISK_REPLACED, lost)
+    seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
     old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
     assert old != new
     assert found(seen, Kind.VOTER_NOT_FETCHING, lost) is None
     assert [each.node_id for each in seen.verdicts.restart if each.allowed] == [lost]
 
-    endpoint = _endpoint(dynamic, lost)
-    run = run_playbook(
-        str(_REPLACE),
-        {
-            **dynamic.variables(),
-            "voter_id": lost,
-            "old_directory_id": old,
-            "new_directory_id": new,
-            "endpoints": [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}],
-        },
-    )
+    endpoint = _endpoint(quorum, lost)
+    variables = {
+        **quorum.variables(),
+        "voter_id": lost,
+        "old_directory_id": old,
+        "new_directory_id": new,
+        "endpoints": [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}],
+    }
+    quorum.cluster.proxy.clear()
+    run = run_playbook(str(_REPLACE), variables, "--tags", "foresee")
     assert run.returncode == 0, run.output
-    voters = _voters_by_kafka(dynamic)
+    assert run.counts["changed"] == 1
+    assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
+    assert [each.name for each in quorum.asked() if each.is_write] == []
+
+    run = run_playbook(str(_REPLACE), variables)
+    assert run.returncode == 0, run.output
+    voters = _voters_by_kafka(quorum)
     assert new in voters
     assert old not in voters
 
 
-def test_a_broker_is_refused(dynamic: Quorum) -> None:
+def test_a_broker_is_refused(quorum: Quorum) -> None:
     # Caught up, as any broker is, and so nothing else speaks against it.
-    dynamic.look_until(
+    quorum.look_until(
         lambda seen: [each.is_caught_up for each in seen.observers if each.replica_id == 1] == [True],
         "the broker is caught up",
     )
     with pytest.raises(VoterRefusedError) as refused:
-        _planned(dynamic, Membership.PRESENT, Voter(1, None, (Endpoint("CONTROLLER", "localhost", 1),)))
+        _planned(quorum, Membership.PRESENT, Voter(1, None, (Endpoint("CONTROLLER", "localhost", 1),)))
     (reason,) = refused.value.reasons
     assert reason.startswith("1 is a registered broker")
 
 
-def test_a_new_voter_that_is_not_caught_up_is_refused(dynamic: Quorum) -> None:
-    new, other = dynamic.followers()
-    (directory_id,) = [each.directory_id for each in dynamic.look().voters if each.replica_id == new]
-    _changed(dynamic, Membership.ABSENT, Voter(new, None))
-    voter = Voter(new, None, (_endpoint(dynamic, new),))
-    with dynamic.frozen(new):
-        dynamic.look_until(
+def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
+    new, other = quorum.followers()
+    (directory_id,) = [each.directory_id for each in quorum.look().voters if each.replica_id == new]
+    _changed(quorum, Membership.ABSENT, Voter(new, None))
+    voter = Voter(new, directory_id, (_endpoint(quorum, new),))
+    with quorum.cluster.proxy.inject(Starve((new,))):
+        quorum.look_until(
             lambda seen: all(not each.is_caught_up for each in seen.observers if each.replica_id == new),
             "lag of the new one",
             controllers=False,
         )
         with pytest.raises(VoterRefusedError) as refused:
-            _planned(dynamic, Membership.PRESENT, voter)
-        # Frozen for a moment it lags; for longer it is not seen to fetch, and has no directory id to tell.
-        lags, is_silent = f"controller {new} is not caught up", f"no observer {new} that fetches"
-        assert refused.value.reasons[0].startswith(lags) or is_silent in refused.value.reasons[0]
-        with dynamic.frozen(other):
-            dynamic.look_until(
+            _planned(quorum, Membership.PRESENT, voter)
+        assert refused.value.reasons[0].startswith(f"controller {new} is not caught up")
+        with quorum.frozen(other):
+            quorum.look_until(
                 lambda seen: not seen.verdicts.elections.allowed, "lag of the other one", controllers=False
             )
             with pytest.raises(VoterRefusedError) as refused:
-                _planned(dynamic, Membership.PRESENT, Voter(new, directory_id, voter.endpoints))
+                _planned(quorum, Membership.PRESENT, voter)
         assert "no quorum" in refused.value.reasons[0]
-    dynamic.look_until(
-        lambda seen: [each.allowed for each in seen.verdicts.addition] == [True], "the new one is caught up again"
-    )
-    _changed(dynamic, Membership.PRESENT, voter)
+    quorum.look_until(_may_all_be_added, "the new one is caught up again")
+    _changed(quorum, Membership.PRESENT, voter)
 
 
-def test_a_removal_that_would_cost_the_majority_is_refused(dynamic: Quorum) -> None:
-    lost, other = dynamic.followers()
-    with dynamic.frozen(lost):
-        dynamic.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
+    new = quorum.followers()[0]
+    _changed(quorum, Membership.ABSENT, Voter(new, None))
+    quorum.look_until(_may_all_be_added, "the removed one goes on as an observer")
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        watching = quorum.watch(executor, window_ms=15_000)
+        _changed(quorum, Membership.PRESENT, Voter(new, None, (_endpoint(quorum, new),)))
+        with quorum.cluster.proxy.inject(Starve((new,))):
+            watched = watching.result()
+    finding = found(watched, Kind.NEW_VOTER_NOT_CAUGHT_UP, new)
+    assert finding is not None
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["lag_records"] > 0
+    assert new not in finding.evidence["caught_up"]
+    assert found(watched, Kind.VOTER_JOINED, new)
+
+
+def test_two_voters_and_one(quorum: Quorum) -> None:
+    first, second = quorum.followers()
+    _changed(quorum, Membership.ABSENT, Voter(first, None))
+    two = quorum.look_until(lambda seen: Kind.EVEN_VOTERS in kinds(seen), "two voters", controllers=False)
+    (finding,) = [each for each in two.findings if each.kind is Kind.EVEN_VOTERS]
+    assert finding.evidence == {"voters": 2, "majority": 2, "failures_borne": 0}
+    _changed(quorum, Membership.ABSENT, Voter(second, None))
+    one = quorum.look_until(lambda seen: Kind.SINGLE_VOTER in kinds(seen), "one voter", controllers=False)
+    assert found(one, Kind.SINGLE_VOTER, one.voters[0].replica_id)
+    for node_id in (first, second):
+        quorum.look_until(_may_all_be_added, "those that were removed are caught up")
+        _changed(quorum, Membership.PRESENT, Voter(node_id, None, (_endpoint(quorum, node_id),)))
+
+
+def test_a_removal_that_would_cost_the_majority_is_refused(quorum: Quorum) -> None:
+    lost, other = quorum.followers()
+    with quorum.frozen(lost):
+        quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
         with pytest.raises(VoterRefusedError, match=f"with voter {other} removed, 1 of 2 voters would be caught up"):
-            _planned(dynamic, Membership.ABSENT, Voter(other, None))
-        assert _planned(dynamic, Membership.ABSENT, Voter(lost, None)).is_needed
+            _planned(quorum, Membership.ABSENT, Voter(other, None))
+        assert _planned(quorum, Membership.ABSENT, Voter(lost, None)).is_needed
 
 
-def test_a_removed_voter_that_adds_itself_again(dynamic: Quorum) -> None:
-    node_id = dynamic.followers()[0]
-    controller = dynamic.cluster.controllers[node_id]
+def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
+    node_id = quorum.followers()[0]
+    controller = quorum.cluster.controllers[node_id]
     controller.properties[_AUTO_JOIN] = "true"
     controller.restart()
-    seen = dynamic.wait_healthy()
+    seen = quorum.wait_healthy()
     (asked,) = [each for each in seen.controllers if each.node_id == node_id]
     (voter,) = [each for each in seen.voters if each.replica_id == node_id]
     if asked.auto_join:
         with pytest.raises(VoterRefusedError, match="KAFKA-19850"):
-            _planned(dynamic, Membership.ABSENT, Voter(node_id, None), controllers=True)
+            _planned(quorum, Membership.ABSENT, Voter(node_id, None), controllers=True)
     # So that some look finds it removed, whenever its own timer makes it add itself.
-    late = dynamic.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
-    with late, ThreadPoolExecutor(max_workers=1) as executor, dynamic.wire() as wire:
-        watching = executor.submit(dynamic.look, window_ms=10_000)
+    late = quorum.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
+    with late, ThreadPoolExecutor(max_workers=1) as executor, quorum.wire() as wire:
+        watching = executor.submit(quorum.look, window_ms=10_000)
         time.sleep(2.0)  # its first look is over
-        (broker,) = parse_addresses(dynamic.cluster.bootstrap())
+        (broker,) = parse_addresses(quorum.cluster.bootstrap())
         assert seen.cluster_id is not None
         remove_voter(wire, broker, seen.cluster_id, Voter(node_id, voter.directory_id))
         watched = watching.result()
@@ -170,5 +211,5 @@ def test_a_removed_voter_that_adds_itself_again(dynamic: Quorum) -> None:
     controller.properties[_AUTO_JOIN] = "false"
     controller.restart()
     if not asked.auto_join:
-        dynamic.look_until(lambda seen: [each.allowed for each in seen.verdicts.addition] == [True], "caught up again")
-        _changed(dynamic, Membership.PRESENT, Voter(node_id, None, (_endpoint(dynamic, node_id),)))
+        quorum.look_until(_may_all_be_added, "caught up again")
+        _changed(quorum, Membership.PRESENT, Voter(node_id, None, (_endpoint(quorum, node_id),)))

@@ -7,9 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 
+import pytest
+from kafka.protocol.api_key import ApiKey
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_configs import CLIENT_ID
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_observation import observe_quorum
@@ -17,10 +22,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessmen
 from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Finding, Kind
 from lab import wait_until
 from lab.quorum import QuorumCluster
+from lab.request import Request
 
 LIMIT_MS = 3000
 CHECK = "kafkaops.recovery.check_quorum"
 VOTERS = (101, 102, 103)
+ONLY_STATIC = pytest.mark.parametrize("cluster", [False], indirect=True, ids=["static"], scope="module")
+ONLY_DYNAMIC = pytest.mark.parametrize("cluster", [True], indirect=True, ids=["dynamic"], scope="module")
 _WITHIN_S = 60.0
 
 
@@ -38,6 +46,13 @@ class Quorum:
         addresses = parse_addresses(self.cluster.controllers_at()) if controllers else []
         with self.wire() as wire:
             return assess(observe_quorum(wire, addresses, window_ms=window_ms))
+
+    def watch(self, executor: Executor, window_ms: int) -> Future[Assessment]:
+        """A look through the broker that goes on for a window, of which the first moment has been seen."""
+        asked = len(self._descriptions())
+        watching = executor.submit(self.look, window_ms=window_ms, controllers=False)
+        wait_until(lambda: len(self._descriptions()) >= asked + 2, what="the window's second look")
+        return watching
 
     def look_until(self, holds: Callable[[Assessment], object], what: str, *, controllers: bool = True) -> Assessment:
         """The first look at which something holds."""
@@ -62,6 +77,17 @@ class Quorum:
         finding = found(seen, kind, node_id)
         assert finding is not None
         return seen, finding
+
+    def asked(self) -> list[Request]:
+        """What clients asked the broker, and we the controllers, since the proxies were cleared."""
+        return [
+            each
+            for each in self.cluster.proxy.requests()
+            if each.broker in self.cluster.brokers or each.client_id == CLIENT_ID
+        ]
+
+    def _descriptions(self) -> list[Request]:
+        return [each for each in self.asked() if each.api_key == ApiKey.DescribeQuorum]
 
     def variables(self) -> dict[str, object]:
         """How a role reaches it."""
