@@ -121,7 +121,7 @@ def summary(counts: Mapping[str, int]) -> str:
 
 
 def failure(told: Result, accepted: Collection[str]) -> str:
-    """What ended in another status than the accepted ones, in one sentence; empty when nothing did."""
+    """What ended in another status than the accepted ones, and a report that is missing; empty when all is well."""
     counts: Mapping[str, int] = told.get("summary", {})
     others = {name: count for name, count in counts.items() if name not in accepted}
     sentences = []
@@ -132,7 +132,9 @@ def failure(told: Result, accepted: Collection[str]) -> str:
     stuck = sum(each["undoing"] == "failed" for each in told.get("leftovers", []))
     if stuck:
         sentences.append(f"{stuck} replica orders that an earlier run changed are not put back")
-    return "; ".join([*sentences, "the reasons are above"]) if sentences else ""
+    if sentences:
+        sentences.append("the reasons are above")
+    return "; ".join(filter(None, [*sentences, told.get("report_fault")]))
 
 
 def leftover_lines(leftovers: Sequence[Result]) -> list[str]:

@@ -11,6 +11,7 @@ must not add faults of its own.
 from __future__ import annotations
 
 import contextlib
+import gc
 import select
 import socket
 import struct
@@ -95,7 +96,13 @@ class Proxy:
     def clear_once_idle(self) -> None:
         """End all faults, and forget all requests once every client is gone, so that none of theirs is on its way."""
         self.rules = []
-        wait_until(lambda: all(each.is_idle for each in self.listeners), what="earlier clients are gone")
+
+        def is_idle() -> bool:
+            # A client that an exception's traceback refers to stays connected until it is collected.
+            gc.collect()
+            return all(each.is_idle for each in self.listeners)
+
+        wait_until(is_idle, what="earlier clients are gone")
         self.clear()
 
     def requests(self) -> list[Request]:

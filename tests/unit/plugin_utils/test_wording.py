@@ -49,6 +49,7 @@ def test_a_summary_names_only_what_there_is() -> None:
 
 def test_no_failure_when_all_is_accepted() -> None:
     assert wording.failure({"summary": {"recovered": 2, "refused": 0}}, ["recovered"]) == ""
+    assert wording.failure({"summary": {"recovered": 2}, "report_fault": "disk full"}, ["recovered"]) == "disk full"
 
 
 def test_a_failure_counts_what_is_not_accepted() -> None:
