@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
 from unit.operations.wreck import BEST, DEAD, Wreck, partitions, wrecked
 
-FIRST, SECOND, THIRD, *_ = partitions(5)
+FIRST, SECOND, THIRD, *_OTHERS = partitions(5)
 SILENT_LOSS = ExpectedLoss(BEST, 0, None, 0, "", (LossAgainst(DEAD, False, None),))
 END = 10
 TOPIC_AUTHORIZATION_FAILED = 29
