@@ -110,7 +110,7 @@ def _removed_voters(observation: Observation) -> Iterator[Finding]:
     for observer in state.observers:
         if state.voter(observer.replica_id) is not None or not is_controller(observation, observer):
             continue
-        if not is_fetching(observation, observer):
+        if not _was_fetching(observation, observer.replica_id):
             continue
         was_voter = any(each.voter(observer.replica_id) is not None for each in states(observation))
         auto_join = _auto_join(observation, observer.replica_id)
@@ -135,6 +135,16 @@ def _removed_voters(observation: Observation) -> Iterator[Finding]:
             "If it was removed, stop it, and set controller.quorum.auto.join.enable to false before it is started "
             "again. If it is new, add it with quorum_voter.",
         )
+
+
+def _was_fetching(observation: Observation, replica_id: int) -> bool:
+    """True for an observer that fetched at any look: one that stalls for a moment has not gone."""
+    return any(
+        is_fetching(observation, each)
+        for state in states(observation)
+        for each in state.observers
+        if each.replica_id == replica_id
+    )
 
 
 def is_controller(observation: Observation, observer: QuorumReplica) -> bool:

@@ -142,7 +142,7 @@ def test_a_bad_server_certificate_is_refused(cluster: Cluster, certificate: str)
     broker.restart()
     try:
         with pytest.raises(KafkaException):
-            broker_ids(config(cluster, "SSL"))
+            broker_ids(config(cluster, "SSL"), QUICK_S)
         if certificate == "wrong_host":
             assert broker_ids(config(cluster, "SSL", **{"ssl.endpoint.identification.algorithm": "none"})) == {1}
     finally:

@@ -17,6 +17,8 @@ from lab.faults import After, Before, Fault
 from lab.playbook import RECOVER, signal_tree, start_playbook, statuses
 from lab.recovery import Recovery
 
+pytestmark = pytest.mark.on_any_version
+
 _ALTER_PARTITION_REASSIGNMENTS, _ELECT_LEADERS = 45, 43
 
 

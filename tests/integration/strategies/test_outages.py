@@ -27,7 +27,7 @@ pytestmark = pytest.mark.on_any_version
 
 _DIVERGING = (False, True)
 """Of each timeline: whether an unclean election on the way makes logs diverge."""
-_NOTICED_MS = 4000
+_NOTICED_MS = 3000
 """Short, since each broker that leaves is waited for; and long enough for one that a busy machine holds up."""
 _SEED = 20261121
 
