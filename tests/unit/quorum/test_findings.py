@@ -89,6 +89,10 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
         state(follower(102), observers=[follower(103)]), views=[], controllers=[]), [
         (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
     ]),
+    ("a removed voter goes on, and stalls at the last look", observed(
+        state(follower(102), observers=[follower(103)]), state(follower(102), observers=[down(103)])), [
+        (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
+    ]),
     ("before Kafka 4.0 an unlisted observer may be a fenced broker", observed(
         state(follower(102), follower(103), observers=[follower(9)]), broker_ids=None), []),
     ("a removed voter that was stopped is listed for some time", observed(
