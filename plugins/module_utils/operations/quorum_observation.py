@@ -101,8 +101,10 @@ class _Observer:
         looks = [self._first_look()]
         # Only now: the first look waits for silent controllers, and that must not use the window up.
         began = time.monotonic()
-        while (left_ms := window_ms - _since_ms(began)) > 0:
-            time.sleep(min(left_ms, _BETWEEN_LOOKS_MS) / 1000)
+        # To its very end, however long a look takes: what is told of the window is told of all of it.
+        while looks[-1].at_ms < window_ms:
+            left_ms = window_ms - _since_ms(began)
+            time.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
             looks.append(self._look(_since_ms(began)))
         return self._observation(looks)
 
