@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import Journal, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import running_reassignments
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
@@ -19,6 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition 
     PartitionState,
     TopicPartition,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.partition_sight import see
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.controller_model import predict
 from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.preconditions import acceptable_replicas
@@ -59,16 +59,12 @@ def look_at_leftovers(wire: Wire, changes: Sequence[OrderChange]) -> tuple[Lefto
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     partitions = [each.topic_partition for each in changes]
-    span = (min(partitions), max(partitions)) if partitions else None
-    description = describe_partitions(wire, {each.topic for each in changes}, span)
+    sight = see(wire, partitions)
     reassigning = running_reassignments(wire, partitions)
-    states = {each.topic_partition: each for each in description.partitions}
-    # Only a topic that is known not to exist is gone: any other refusal tells nothing of its partitions.
-    hidden = {each.topic: each for each in description.refused if not each.is_unknown}
     return tuple(
-        Leftover(each, Undoing.FAILED, f"topic {each.topic} cannot be looked at: {hidden[each.topic]}")
-        if each.topic in hidden
-        else _compare(each, states.get(each.topic_partition), is_reassigning=each.topic_partition in reassigning)
+        Leftover(each, Undoing.FAILED, sight.why_hidden(each.topic))
+        if each.topic in sight.hidden
+        else _compare(each, sight.states.get(each.topic_partition), is_reassigning=each.topic_partition in reassigning)
         for each in changes
     )
 

@@ -28,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress i
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import min_isrs_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.partition_sight import see
 
 _ASKED_TO_STOP = "the run was asked to stop"
 
@@ -104,11 +104,7 @@ class RepairPlanner:
                 continue
             state = sight.states.get(target.topic_partition)
             if state is None:
-                why = (
-                    f"topic {target.topic} cannot be looked at: {sight.hidden[target.topic]}"
-                    if target.topic in sight.hidden
-                    else "the partition does not exist"
-                )
+                why = sight.why_hidden(target.topic) or "the partition does not exist"
                 outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
                 continue
             around = Surroundings(

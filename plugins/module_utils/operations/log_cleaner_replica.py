@@ -37,7 +37,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_c
     UnsafeError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see_one
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.partition_sight import see_one
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer, set_orders
 
 _LOOK_EVERY_S = 0.3

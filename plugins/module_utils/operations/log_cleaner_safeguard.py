@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignme
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_states import see_one
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.partition_sight import see_one
 
 _MIN_ISR = "min.insync.replicas"
 

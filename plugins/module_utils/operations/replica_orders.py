@@ -17,13 +17,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors imp
     NoBrokerAnswersError,
     RequestRefusedError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import (
     reorder,
     running_reassignments,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.partition_sight import see
 
 _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
@@ -55,10 +55,7 @@ def read_states(wire: Wire, partitions: Collection[TopicPartition]) -> dict[Topi
 
     Raises NoBrokerAnswersError or BrokerCallError.
     """
-    wanted = set(partitions)
-    span = (min(wanted), max(wanted)) if wanted else None
-    description = describe_partitions(wire, {each.topic for each in wanted}, span)
-    return {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted}
+    return see(wire, partitions).states
 
 
 def watch(

@@ -39,12 +39,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations impor
     election_batch,
     leftovers,
     observation,
+    partition_sight,
     replica_orders,
 )
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-ROOMS = (designated_election, election_batch, leftovers, observation, replica_orders)
+ROOMS = (designated_election, election_batch, leftovers, observation, partition_sight, replica_orders)
 
 
 def nothing() -> None:

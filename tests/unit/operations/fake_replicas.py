@@ -31,7 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.operations impor
     log_cleaner_repair_plan,
     log_cleaner_replica,
     log_cleaner_safeguard,
-    log_cleaner_states,
+    partition_sight,
     replica_orders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
@@ -49,7 +49,7 @@ PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is made from that of broker 1."""
 TARGET = Target("t", 0, 3)
-ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, log_cleaner_states, replica_orders)
+ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, partition_sight, replica_orders)
 
 
 def nothing() -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions as the log cleaner's repair sees them: what does not exist is told from what is hidden. Only reads."""
+"""Partitions as the metadata has them now: what does not exist is told from what is hidden. Only reads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition 
 class Sight:
     """What the metadata tells of some partitions."""
 
-    states: Mapping[TopicPartition, PartitionState]
+    states: dict[TopicPartition, PartitionState]
     hidden: Mapping[str, TopicError]
     """Topics of whose partitions nothing is known. What is neither here nor in ``states`` does not exist."""
 
+    def why_hidden(self, topic: str) -> str:
+        """Why nothing is known of the topic's partitions; empty where that is not so."""
+        return f"topic {topic} cannot be looked at: {self.hidden[topic]}" if topic in self.hidden else ""
+
 
 def see(wire: Wire, partitions: Collection[TopicPartition]) -> Sight:
-    """The given partitions as the metadata has them now.
+    """The given partitions.
 
     Raises NoBrokerAnswersError or BrokerCallError.
     """
@@ -34,6 +38,7 @@ def see(wire: Wire, partitions: Collection[TopicPartition]) -> Sight:
     description = describe_partitions(wire, {each.topic for each in wanted}, span)
     return Sight(
         {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted},
+        # Only a topic that is known not to exist is gone: any other refusal tells nothing of its partitions.
         {each.topic: each for each in description.refused if not each.is_unknown},
     )
 
