@@ -4,17 +4,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PINS := requirements/constraints.txt
-REQUIREMENTS := requirements/runtime.txt requirements/dev.txt
+REQUIREMENTS := meta/ee-requirements.txt requirements/dev.txt
 # Named by what is pinned, not dated: a checkout that only touches files installs nothing again.
 INSTALLED := $(VENV)/.installed-$(shell cat $(PINS) $(REQUIREMENTS) | cksum | cut -d ' ' -f 1)
 COLLECTION_LINK := $(VENV)/collections/ansible_collections/kafkaops/recovery
 
-SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session
+SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal
 
+# `make test` covers the newest and the oldest release that people run, `make test-all` every one that is supported.
 KAFKA_VERSIONS := 4.3.1 3.9.2
-KAFKA_MATRIX_VERSIONS := 4.0.2 4.1.2 4.2.1 4.4.0
+ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.1 4.4.0
 
-TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins lab demo bench)
+# Given to make by test-all: also what takes long.
+WIDE :=
+
+TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench demo integration lab publish simulator unit)
+
+# What has to be there before anything is installed. A target hands its value down to everything that it depends on.
+NEEDS := python java
+demo test test-all integration molecule bench sanity: NEEDS := python java maven git
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -22,8 +30,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Ansible refuses to start without UTF-8.
 export LC_ALL := C.UTF-8
-# lab, demo and bench are packages in tests/; they use the collection as the modules do.
-demo bench molecule: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
+# lab, demo, bench and publish are packages in tests/; they use the collection as the modules do.
+demo bench galaxy molecule surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
 # molecule writes an ansible.cfg of its own.
 molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
 
@@ -31,11 +39,14 @@ molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: prerequisites
+prerequisites:
+	@PYTHON='$(PYTHON)' .ci/prerequisites.sh $(NEEDS)
+
 .PHONY: install
 install: $(INSTALLED) ## Make .venv with the pinned dependencies and this collection in it
 
-$(INSTALLED):
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is %s: make install PYTHON=..." % sys.version)'
+$(INSTALLED): | prerequisites
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) $(addprefix --requirement ,$(REQUIREMENTS))
 	mkdir -p $(dir $(COLLECTION_LINK))
@@ -49,10 +60,17 @@ demo: install ## A real Kafka cluster loses its leaders and gets them back
 	$(BIN)/python -m demo
 
 .PHONY: test
-test: install ## Everything CI checks
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit
+test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy
 	+$(MAKE) --no-print-directory integration
-	+$(MAKE) --no-print-directory molecule
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target molecule demo
+
+.PHONY: test-all
+test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
+	+$(MAKE) --no-print-directory test WIDE=yes KAFKA_VERSIONS='$(ALL_KAFKA_VERSIONS)'
+	+$(MAKE) --no-print-directory test-ansible
+	+$(MAKE) --no-print-directory kerberos
+	+$(MAKE) --no-print-directory test-extensions
 
 .PHONY: lint
 lint: format-check ruff mypy yamllint ansible-lint changelog-lint docs-lint ## Formatter, linters, types, changelog and docs
@@ -68,6 +86,10 @@ ruff: install
 .PHONY: mypy
 mypy: install
 	$(BIN)/mypy $(TYPED)
+
+.PHONY: print-typed
+print-typed:
+	@echo '$(TYPED)'
 
 .PHONY: yamllint
 yamllint: install
@@ -91,20 +113,37 @@ sanity: install ## ansible-test sanity
 
 .PHONY: unit
 unit: install ## Tests without brokers
-	$(BIN)/python -m pytest tests/unit
+	$(BIN)/python -m pytest tests/unit $(if $(WIDE),--hypothesis-profile=wide)
 
 .PHONY: integration
 integration: install ## Tests on real brokers
 	@# Much of the time is spent waiting for brokers to notice something: three at a time fill two cores, and fit in 12 GiB.
-	$(BIN)/python -m pytest tests/integration --numprocesses=3 --dist=loadscope --no-loadscope-reorder --durations=40 $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+	$(BIN)/python -m pytest tests/integration --ignore=tests/integration/kerberos --numprocesses=3 --dist=loadscope --no-loadscope-reorder --durations=40 $(if $(WIDE),--wide) $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+
+.PHONY: kerberos
+kerberos: install ## GSSAPI against a real KDC; wants Debian's krb5-kdc, krb5-admin-server, krb5-user and libkrb5-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) gssapi
+	$(BIN)/python -m pytest tests/integration/kerberos
 
 .PHONY: molecule
 molecule: install ## The roles' scenarios on a real cluster
 	PATH=$(CURDIR)/$(BIN):$$PATH molecule test --all
 
-.PHONY: test-matrix
-test-matrix: ## The tests on real brokers, on the other Kafka versions
-	+$(MAKE) --no-print-directory integration KAFKA_VERSIONS="$(KAFKA_MATRIX_VERSIONS)"
+.PHONY: galaxy
+galaxy: install ## Build the artefact for Galaxy, and check it with Galaxy's importer
+	$(BIN)/python -m publish
+
+.PHONY: test-ansible
+test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.11 to 3.13, which must be there
+	$(BIN)/python -m pytest tests/matrix
+
+.PHONY: surveys
+surveys: install ## Write AWX's surveys from the roles' argument specs
+	$(BIN)/python -m publish.surveys
+
+.PHONY: test-extensions
+test-extensions: install ## What is in extensions/, with Debian's Prometheus, Alertmanager and node exporter
+	$(BIN)/python -m pytest tests/extensions
 
 .PHONY: bench
 bench: install ## The benchmarks, as ratios

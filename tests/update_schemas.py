@@ -12,22 +12,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.leadership_report import (
-    LEADERSHIP_REPORT,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.log_cleaner_report import (
-    LOG_CLEANER_REPORT,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.partitions_file import PARTITIONS_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.plan_file import PLAN_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.report_file import REPORT_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import LOG_CLEANER_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 
 DIRECTORY = Path(__file__).parents[1] / "docs" / "schemas"
 
 
 def published() -> dict[Path, str]:
-    """What is in each file of docs/schemas/."""
+    """Return what is in each file of docs/schemas/."""
     schemas = {
         "leadership-report": LEADERSHIP_REPORT,
         "log-cleaner-report": LOG_CLEANER_REPORT,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of asking replicas; module_utils/glue/gathering.py has their argument spec."""
+"""The options of asking replicas; module_utils/_recovery/options.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ options:
     default: 30000
   evidence_dir:
     description:
-      - Directory to keep what the replicas told in, as Parquet. It is made, and must not exist.
+      - Directory for the answers of the replicas, as Parquet. It is created and must not exist.
       - It holds no secret.
     type: path
   replica_log_source:
     description:
-      - By which RPC replicas are asked for their log ends. What is told, and so the ranking, is the same.
+      - By which RPC replicas are asked for their log ends. The answers, and so the ranking, are the same.
       - V(public) uses what every supported Kafka has.
       - V(native) uses GetReplicaLogInfo, as KIP-966 and KAFKA-20098 propose it. No released Kafka has it, so it is used
-        only when you name it here. A broker that does not offer it tells nothing.
+        only when you name it here. A broker that does not offer it counts as silent.
       - An answer from another broker epoch than the one before voids all that the broker said.
     type: str
     choices: [public, native]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The connection options; module_utils/glue/connection.py has their argument spec."""
+"""The connection options; module_utils/_module/connection.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ options:
     description:
       - Path of a Java C(client.properties), as Kafka's own tools take it with C(--command-config).
       - Options that are given outright win over what the file says.
-      - JKS and PKCS12 stores cannot be read. Export them to PEM, and name the files with O(ssl_cafile),
-        O(ssl_certfile) and O(ssl_keyfile).
+      - A file that Kafka's own tools accept works unchanged. Key and trust stores may be PKCS12, JKS (read by Java's
+        keytool) or PEM, in files or inline. References to C(FileConfigProvider), C(EnvVarConfigProvider) and
+        C(DirectoryConfigProvider) are resolved where the module runs.
+      - What cannot be obeyed is refused by the name of the property, before any connection is opened.
+        See docs/connecting.md.
     type: path
   request_timeout_ms:
     description:
@@ -40,7 +43,7 @@ options:
     description:
       - How to authenticate, where O(security_protocol) uses SASL.
     type: str
-    choices: [PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI]
+    choices: [PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI, AWS_MSK_IAM]
   sasl_username:
     description:
       - User name for PLAIN and SCRAM.
@@ -59,6 +62,16 @@ options:
       - Kerberos domain name of the brokers, for GSSAPI.
       - Defaults to the host that is connected to.
     type: str
+  sasl_kerberos_principal:
+    description:
+      - Our principal, for GSSAPI.
+      - Defaults to that of O(command_config), or else to the one of the ticket cache.
+    type: str
+  sasl_kerberos_keytab:
+    description:
+      - File with the keys of O(sasl_kerberos_principal).
+      - Defaults to that of O(command_config). Without one the ticket cache is used, which C(kinit) fills.
+    type: path
   sasl_oauthbearer_token:
     description:
       - A token for OAUTHBEARER, in place of a client that fetches one.
@@ -79,6 +92,16 @@ options:
     description:
       - The scope to ask a token for.
     type: str
+  sasl_oauthbearer_cafile:
+    description:
+      - PEM file with the CA certificates that the token endpoint's certificate is checked against.
+      - Defaults to those in C(sasl.jaas.config) of O(command_config), or else to the system's.
+    type: path
+  sasl_oauthbearer_allow_http:
+    description:
+      - Whether the client's secret may be sent over plain http to a token endpoint on another host.
+      - Defaults to V(false).
+    type: bool
   ssl_cafile:
     description:
       - PEM file with the CA certificates that brokers' certificates are checked against.
@@ -106,4 +129,7 @@ options:
 requirements:
   - kafka-python >= 3.0
   - javaproperties, for O(command_config)
+  - gssapi, for O(sasl_mechanism=GSSAPI)
+  - botocore, for O(sasl_mechanism=AWS_MSK_IAM)
+  - cryptography, for PKCS12 and JKS stores in O(command_config)
 """

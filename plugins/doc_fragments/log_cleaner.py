@@ -19,9 +19,9 @@ options:
     default: []
   metrics_source:
     description:
-      - Who tells the metrics of the cleaners. V(prometheus) is a Prometheus JMX exporter, V(jolokia) a Jolokia agent.
-      - With V(none), only what Kafka itself tells is used, the sizes of compacted partitions. What follows from them
-        is an inference, and labelled as one.
+      - Source of the cleaner metrics. V(prometheus) is a Prometheus JMX exporter, V(jolokia) a Jolokia agent.
+      - With V(none), only what Kafka itself returns is used, the sizes of compacted partitions. What follows from them
+        is an inference, and labeled as one.
     type: str
     choices: [prometheus, jolokia, none]
     default: none
@@ -124,7 +124,7 @@ options:
     default: 10000
 """
 
-    # Whose replicas are to be made anew.
+    # Whose replicas are to be re-created.
     PARTITIONS = r"""
 options:
   partitions:

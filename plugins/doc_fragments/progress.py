@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The option of live progress; module_utils/glue/progress.py has its argument spec."""
+"""The option of live progress; module_utils/_module/options.py has its argument spec."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the kafkaops.recovery authors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The option to go on without a sound quorum; module_utils/glue/quorum_preflight.py has its argument spec."""
+"""The option to go on without a sound quorum; module_utils/_module/quorum_preflight.py has its argument spec."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report's option; module_utils/glue/report.py has its argument spec."""
+"""The report's option; module_utils/_recovery/options.py has its argument spec."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ options:
     description:
       - Where to write the report of the run, a JSON file with the brokers and with what became of each partition.
       - Must not exist. That is found out before any connection is opened.
-      - Written in check mode too, because it tells of the cluster and does not change it.
+      - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 """

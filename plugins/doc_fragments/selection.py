@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options that say which partitions; module_utils/glue/selection.py has their argument spec."""
+"""The options that say which partitions; module_utils/_module/options.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ options:
     description:
       - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
         Files of C(kafka-leader-election.sh), with one C("partition") an entry, are taken too.
-      - The whole file is checked before any connection is opened, and every fault in it is named with its place.
+      - The whole file is checked before any connection is opened, and every error in it is named with its place.
     type: path
   include_internal_topics:
     description:

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries a plan out: designated elections, verified, with every replica order put back."""
+"""Carries out a plan: designated elections, verified, with every replica order restored."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ version_added: 1.0.0
 description:
   - Elects the designated leader of each partition of a plan, unclean, and verifies that it leads.
   - No released Kafka has a designated election. So the same replicas are put into an order with the designated leader
-    first, an UNCLEAN election is asked for, which takes the first replica that is alive, and the order is put back.
+    first, an UNCLEAN election is requested, which takes the first replica that is alive, and the order is restored.
     The replica set is never changed.
   - Where the plan says so, the election is an ordinary one, of a member of the ISR or ELR.
   - Each partition is looked at again just before. One that has a leader, or that differs from the plan in anything
-    relevant, is left alone, and the reason is told. Others go on.
-  - A journal on this host holds each changed order until it is put back. A run after a crash puts back what was left,
+    relevant, is left alone, and the reason is reported. The others continue.
+  - A journal on this host holds each changed order until it is restored. A run after a crash restores what was left,
     first.
   - The task fails when any partition was not recovered, after all others were.
   - When it is asked to end by SIGTERM or SIGINT, it finishes the request in flight, puts orders back, and returns
@@ -39,7 +39,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Looks at every partition again, and tells the elections that would be asked for. No request that writes is sent.
+      - Looks at every partition again, and returns the elections that would be requested. No write request is sent.
   diff_mode:
     support: full
     details:
@@ -52,7 +52,7 @@ options:
   plan_file:
     description:
       - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
-      - The whole file is checked before any connection is opened, and every fault in it is named with its place. One
+      - The whole file is checked before any connection is opened, and every error in it is named with its place. One
         is that it was edited and its digest not renewed.
       - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
     type: path
@@ -85,7 +85,7 @@ options:
   include_internal_topics:
     description:
       - Whether O(partitions) may name offline partitions of Kafka's internal topics, such as C(__consumer_offsets).
-        They are refused otherwise. A plan holds them only where whoever made it has opted in.
+        They are refused otherwise. A plan contains them only where its author has opted in.
       - They hold the state of consumer groups and transactions. To lose records of these can make consumers and
         producers fail or read again.
     type: bool
@@ -101,6 +101,14 @@ options:
       - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
     type: int
     default: 30000
+  election_timeout_ms:
+    description:
+      - Milliseconds that all elections may take together. What was not requested by then is not requested any more.
+        Orders are restored after that time too, and the result says what was done.
+      - An election whose response was lost may be executed for up to one minute. Its replica order is restored
+        after that. With less time left the order stays, the journal has it, and the next run restores it.
+    type: int
+    default: 600000
   acknowledge_unclean_leader_election:
     description:
       - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
@@ -110,7 +118,7 @@ options:
     default: false
   report_aftermath:
     description:
-      - Look at what the elections left behind, and tell it. Nothing is aborted or reset.
+      - Report what the elections left behind. Nothing is aborted or reset.
       - Groups whose committed offset lies beyond the new log end, open transactions, and replicas that truncate when
         they return. Costs a few requests to each broker, and nothing when nothing was recovered.
     type: bool
@@ -233,7 +241,7 @@ partitions:
       type: list
       elements: dict
     silent:
-      description: The replicas that told nothing for the plan. The fields are those of
+      description: The replicas that gave no answer for the plan. The fields are those of
         M(kafkaops.recovery.leader_candidate_info).
       type: list
       elements: dict
@@ -247,6 +255,76 @@ truncated:
   returned: always, once the elections began
   type: bool
   sample: false
+groups:
+  description:
+    - All partitions, grouped by what they share, worst first. Never truncated.
+    - Partitions share a status, a leader, a reason and what is lost. When that makes more than eight groups, brokers
+      may differ, and when it still does, reasons.
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - status: recovered
+      partitions: 501
+      topics:
+        named:
+          - topic: orders
+            partitions: 0-499, 512
+            count: 501
+        more: 0
+      leaders:
+        - broker_id: 3
+          partitions: 501
+      reason: the longest log of the newest leader epoch
+      loss: loses nothing that broker 2 holds
+      total:
+        at_least: 0
+        at_most: 0
+        unbounded: 0
+  contains:
+    status:
+      description: The status that they share.
+      type: str
+    partitions:
+      description: How many partitions there are in the group.
+      type: int
+    topics:
+      description: C(named) has the four topics with the most partitions, each with ranges of its
+        partitions. C(more) is the number of topics that are not named.
+      type: dict
+    leaders:
+      description: Which brokers lead, or would lead, how many of the partitions. Empty where no election is planned.
+      type: list
+      elements: dict
+    reason:
+      description: What the partitions share of their reasons. Numbers that differ are given from the lowest to the
+        highest.
+      type: str
+    loss:
+      description: What the election of the leader, or of the best surviving replica, loses. Empty where nothing was
+        compared.
+      type: str
+    total:
+      description: The fields of RV(loss) for the group.
+      type: dict
+loss:
+  description: What all elections lose together, in records.
+  returned: always, once the elections began
+  type: dict
+  sample:
+    at_least: 5
+    at_most: null
+    unbounded: 1
+  contains:
+    at_least:
+      description: Records that are lost for certain.
+      type: int
+    at_most:
+      description: Records that can be lost, null when that is unknown for a partition.
+      type: int
+    unbounded:
+      description: Number of partitions for which RV(loss.at_most) is unknown.
+      type: int
 summary:
   description: How many partitions have each status.
   returned: always, once the elections began
@@ -262,7 +340,7 @@ summary:
 aftermath:
   description:
     - What the elections left behind, most urgent first, and what of it could not be found out. The report file has all.
-    - When there is more than O(max_rows), a last one tells how many more.
+    - When there is more than O(max_rows), a last one says how many more.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -286,7 +364,7 @@ aftermath:
       description: What was found, with the numbers.
       type: str
 leftovers:
-  description: Replica orders that an earlier run changed and could not put back, and what became of them.
+  description: Replica orders that an earlier run changed and could not restore, and how each ended.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -315,28 +393,25 @@ report_fault:
   description: Why O(report_file) could not be written, after the elections. The task fails then, with all results.
   returned: when that is so
   type: str
-  sample: 'the report is not written: report.json is refused: 1 fault'
+  sample: 'the report is not written: report.json is refused: 1 problem'
 """
 
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.designations import DESIGNATIONS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import first_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS, MAX_ROWS, REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
 
 ARGUMENTS = (
     CONNECTION
@@ -351,6 +426,7 @@ ARGUMENTS = (
             "include_internal_topics": {"type": "bool", "default": False},
             "recovery_election_attempts": {"type": "int", "default": 3},
             "verify_timeout_ms": {"type": "int", "default": 30000},
+            "election_timeout_ms": {"type": "int", "default": 600000},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
             "report_aftermath": {"type": "bool", "default": True},
         }
@@ -365,14 +441,18 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import election_results
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.electing import elect
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import electing as election_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import elect
 
     done = elect(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in [*election_results.warnings(done.report.leftovers), *filter(None, [done.report_fault])]:
+    for warning in [
+        *election_results.warnings(done.report.leftovers),
+        *done.report.notes,
+        *filter(None, [done.report_error]),
+    ]:
         module.warn(warning)
     outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
-    shown = most_telling(outcomes, max_rows, DONE_OR_FORESEEN)
+    shown = most_important(outcomes, max_rows, DONE_OR_FORESEEN)
     failure = done.failure_message(check_mode=module.check_mode)
     return {
         "changed": done.report.is_changed,
@@ -380,11 +460,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": plain(done.brokers),
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
+        "groups": plain([each.group for each in grouped(outcomes)]),
+        "loss": plain(total_loss(outcomes)),
         "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(done.report.leftovers),
         "aftermath": plain(first_of(done.aftermath, max_rows)),
         "diff": election_results.diff_of(done.report, max_rows),
-        **({"report_fault": done.report_fault} if done.report_fault else {}),
+        **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),
     }
 

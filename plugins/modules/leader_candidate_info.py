@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: leader_candidate_info
-short_description: Find out who should lead each offline partition, and make a plan of it
+short_description: Rank the replicas of offline partitions and plan elections
 version_added: 1.0.0
 description:
   - Asks every surviving replica of the offline partitions what it holds, ranks the replicas, explains each rank in
@@ -17,11 +17,11 @@ description:
   - The best replica has the highest last written leader epoch. Of those that share it, the longest log is the best.
     Of those with equal logs, the one that comes first in the replica list is.
   - Spark does the asking and the ranking, on this host and in one session. It is not started when nothing is offline.
-  - What electing each of them would lose is told from the epochs in their logs, exactly where others answered, and
+  - What electing each of them would lose is derived from the epochs in their logs, exactly where others answered, and
     as a lower bound, or as unknown, against those that did not.
   - O(recovery_strategy) says how much to accept. A partition with a live member of the ELR gets an ordinary election.
-  - A partition of which no replica told what it holds, or where the controller would elect another broker than the
-    best one, gets no election, and the reason is told.
+  - A partition of which no replica answered, or where the controller would elect another broker than the
+    best one, gets no election, and the reason is reported.
 author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
@@ -40,14 +40,14 @@ options:
     description:
       - Directory with the evidence of an earlier run, which is ranked in place of asking the replicas. No broker is
         contacted.
-      - The plan holds what the replicas told then. When it is carried out, partitions that changed since are left
-        alone.
+      - The plan contains what the replicas answered then. When it is carried out, partitions that changed since then
+        are left alone.
     type: path
   plan_file:
     description:
       - Where to write the plan, a JSON file for M(kafkaops.recovery.designated_election).
       - Must not exist. That is found out before any connection is opened.
-      - Written in check mode too, because it tells of the cluster and does not change it.
+      - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 seealso:
   - module: kafkaops.recovery.designated_election
@@ -171,7 +171,7 @@ partitions:
       type: list
       elements: int
     candidates:
-      description: The replicas that told what they hold, best first.
+      description: The replicas that answered, best first.
       type: list
       elements: dict
       contains:
@@ -195,7 +195,7 @@ partitions:
           type: list
           elements: dict
         size_bytes:
-          description: Bytes on disk, null when the broker did not tell.
+          description: Bytes on disk, null when the broker did not return it.
           type: int
         flags:
           description: What to know before electing it.
@@ -206,7 +206,7 @@ partitions:
           description: Why it has this rank, in words.
           type: str
     silent:
-      description: The replicas that told nothing.
+      description: The replicas that gave no answer.
       type: list
       elements: dict
       contains:
@@ -214,7 +214,7 @@ partitions:
           description: The replica's broker.
           type: int
         cause:
-          description: Why it told nothing, in one word.
+          description: Why it gave no answer, in one word.
           type: str
         error:
           description: What was found, for a person.
@@ -234,7 +234,7 @@ partitions:
           description: Records that can be lost, null when that is unknown, as it mostly is while a replica is silent.
           type: int
         more_than_first:
-          description: Records more than rank 1 would lose, negative for fewer, null when it cannot be told.
+          description: Records more than rank 1 would lose, negative for fewer, null when it is unknown.
           type: int
         explanation:
           description: The same in words, with the offsets.
@@ -248,6 +248,76 @@ truncated:
   returned: success
   type: bool
   sample: false
+groups:
+  description:
+    - All partitions, grouped by what they share, worst first. Never truncated.
+    - Partitions share a status, a leader, a reason and what is lost. When that makes more than eight groups, brokers
+      may differ, and when it still does, reasons.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - status: would_recover
+      partitions: 501
+      topics:
+        named:
+          - topic: orders
+            partitions: 0-499, 512
+            count: 501
+        more: 0
+      leaders:
+        - broker_id: 3
+          partitions: 501
+      reason: the longest log of the newest leader epoch
+      loss: loses nothing that broker 2 holds
+      total:
+        at_least: 0
+        at_most: 0
+        unbounded: 0
+  contains:
+    status:
+      description: The status that they share.
+      type: str
+    partitions:
+      description: How many partitions there are in the group.
+      type: int
+    topics:
+      description: C(named) has the four topics with the most partitions, each with ranges of its
+        partitions. C(more) is the number of topics that are not named.
+      type: dict
+    leaders:
+      description: Which brokers lead, or would lead, how many of the partitions. Empty where no election is planned.
+      type: list
+      elements: dict
+    reason:
+      description: What the partitions share of their reasons. Numbers that differ are given from the lowest to the
+        highest.
+      type: str
+    loss:
+      description: What the election of the leader, or of the best surviving replica, loses. Empty where nothing was
+        compared.
+      type: str
+    total:
+      description: The fields of RV(loss) for the group.
+      type: dict
+loss:
+  description: What all elections lose together, in records.
+  returned: success
+  type: dict
+  sample:
+    at_least: 5
+    at_most: null
+    unbounded: 1
+  contains:
+    at_least:
+      description: Records that are lost for certain.
+      type: int
+    at_most:
+      description: Records that can be lost, null when that is unknown for a partition.
+      type: int
+    unbounded:
+      description: Number of partitions for which RV(loss.at_most) is unknown.
+      type: int
 summary:
   description: How many partitions have each status.
   returned: success
@@ -274,20 +344,26 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import connection_arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import GATHERING, MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.policy import POLICY
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import outcomes_of_plan
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import connection_arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    GATHERING,
+    MAX_ROWS,
+    POLICY,
+    REPORT,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    DONE_OR_FORESEEN,
+    Status,
+    outcomes_of_plan,
+)
 
 ARGUMENTS = (
     connection_arguments("evidence")
@@ -309,18 +385,20 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.planning import make_plan
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
 
     planned = make_plan(module.params)
     outcomes = outcomes_of_plan(planned.plan)
-    shown = most_telling(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
+    shown = most_important(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": planned.plan.cluster_id,
         "brokers": plain(planned.brokers),
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
+        "groups": plain([each.group for each in grouped(outcomes)]),
+        "loss": plain(total_loss(outcomes)),
         "summary": counted((each.status for each in outcomes), Status),
         **({} if module.params["plan_file"] else {"plan": plan_document(planned.plan)}),
     }

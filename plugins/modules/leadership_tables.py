@@ -12,8 +12,9 @@ module: leadership_tables
 short_description: Print what became of replica orders and leaders, for a person
 version_added: 1.0.0
 description:
-  - Prints the list of deprioritised brokers, and a row for each partition whose order or leader changed or should have,
-    as tables as wide as the terminal, and line by line where there is no terminal, as in AWX.
+  - Prints the list of deprioritized brokers, and the partitions whose order or leader changed or should have, grouped
+    by what they share. With C(-v), prints a row for each partition too.
+  - The text is the same in a terminal and in AWX, but for color.
   - Fails, in the same words, where one of the tasks failed that it is given.
   - Runs on the controller.
 author:
@@ -21,6 +22,7 @@ author:
 extends_documentation_fragment:
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.printing
 options:
   orders:
     description:
@@ -32,11 +34,6 @@ options:
       - What M(kafkaops.recovery.preferred_election) returned. That it was skipped is fine.
     type: dict
     default: {}
-  max_partitions:
-    description:
-      - How many partitions to print at most, in each of the two tables.
-    type: int
-    default: 50
 """
 
 EXAMPLES = r"""

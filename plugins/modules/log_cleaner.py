@@ -9,12 +9,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner
-short_description: Restart the log cleaner's threads where that helps, or change its settings
+short_description: Restart log cleaner threads where that helps, or change cleaner settings
 version_added: 1.0.0
 description:
   - With O(state=restarted), restarts the cleaner threads of brokers by a dynamic config edit (KIP-226). It is the
     least intrusive one that takes effect, one more millisecond of C(log.cleaner.backoff.ms), or else one more
-    thread. Then the value and where it came from are put back. What was unset is deleted again.
+    thread. Then the value and its source are restored. What was unset is deleted again.
   - That is only done where the diagnosis says that it helps, as with dead threads. It does not clear the marks of
     uncleanable partitions, and for those M(kafkaops.recovery.log_cleaner_repair) is there.
   - The edit is in a journal on disk before it is made, so that a run after a crash puts it back.
@@ -50,7 +50,7 @@ options:
     default: restarted
   force:
     description:
-      - Restart the threads whatever the diagnosis is. A thread that hangs may keep its broker from applying configs
+      - Restart the threads regardless of the diagnosis. A thread that hangs may keep its broker from applying configs
         until it ends.
     type: bool
     default: false
@@ -176,16 +176,15 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 
 SETTINGS = {
     "threads": {"type": "int"},
@@ -226,7 +225,8 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import cleaner_changes, cleaner_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import module as cleaner_changes
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
 
     done = cleaner_changes.change(module.params, check_mode=module.check_mode, stop=stop)
     for warning in cleaner_results.warnings(done):
@@ -237,7 +237,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         "summary": cleaner_results.change_summary(done),
         "outcomes": plain(done.outcomes),
-        "leftovers": plain(done.leftovers),
+        "leftovers": cleaner_results.leftover_results(done.leftovers),
         "diff": cleaner_results.change_diff(done),
         **({"msg": failure} if failure else {}),
     }

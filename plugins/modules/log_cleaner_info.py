@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner_info
-short_description: Tell how the log cleaners of brokers are, and which case it is
+short_description: Diagnose the log cleaners of brokers
 version_added: 1.0.0
 description:
   - Reads the metrics of each broker's log cleaner (KIP-346) and its settings, and says which one case it is. Dead
@@ -88,32 +88,65 @@ brokers:
       description: Whether it was concluded from sizes, without metrics.
       type: bool
     threads:
-      description: How many cleaner threads it is set to, null when that is not told.
+      description: How many cleaner threads it is set to, null when it is unknown.
       type: int
     dead_threads:
-      description: C(DeadThreadCount), null when it is not told.
+      description: C(DeadThreadCount), null when it is unknown.
       type: int
     time_since_last_run_ms:
-      description: C(time-since-last-run-ms), null when it is not told.
+      description: C(time-since-last-run-ms), null when it is unknown.
       type: int
     max_dirty_percent:
-      description: C(max-dirty-percent), null when it is not told.
+      description: C(max-dirty-percent), null when it is unknown.
       type: int
     log_dirs:
-      description: The log directories, each with C(log_dir), C(uncleanable_partitions) and C(uncleanable_bytes),
-        which are null when not told.
+      description: The log directories.
       type: list
       elements: dict
+      contains:
+        log_dir:
+          description: Path of the directory.
+          type: str
+        uncleanable_partitions:
+          description: How many partitions are marked as uncleanable, null when unknown.
+          type: int
+        uncleanable_bytes:
+          description: Bytes of these partitions that wait to be cleaned, null when unknown.
+          type: int
     configs:
       description: The cleaner's settings, each with C(name), C(value) and C(source).
       type: list
       elements: dict
     suspects:
       description:
-        - Copies that seem not to be compacted, each with C(topic), C(partition), C(log_dir), C(size_bytes),
-          C(smallest_copy_bytes), C(reason) and C(is_proven). C(__consumer_offsets) comes first.
+        - Copies that seem not to be compacted. C(__consumer_offsets) comes first.
       type: list
       elements: dict
+      contains:
+        topic:
+          description: Name of the topic.
+          type: str
+        partition:
+          description: Number of the partition.
+          type: int
+        broker_id:
+          description: The broker that has the copy.
+          type: int
+        log_dir:
+          description: Its log directory.
+          type: str
+        size_bytes:
+          description: Bytes on disk.
+          type: int
+        smallest_copy_bytes:
+          description: Size of the smallest other copy of the partition, null when there is none.
+          type: int
+        reason:
+          description: Why it is suspicious.
+          type: str
+        is_proven:
+          description: Whether the copy was read and is damaged. Otherwise it is an inference from sizes.
+          type: bool
     metrics_error:
       description: Why its metrics could not be read, empty when they were.
       type: str
@@ -126,14 +159,18 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS, metrics_source
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS, metrics_source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 
 ARGUMENTS = CONNECTION + shared.BROKERS + METRICS + shared.THRESHOLDS + shared.SIZES + PROGRESS
 
@@ -144,8 +181,8 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import living_brokers
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import living_brokers
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 
     params = module.params
     settings, source, limits = all_of(

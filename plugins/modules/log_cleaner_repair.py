@@ -3,13 +3,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clears the uncleanable marks of replicas by making them anew."""
+"""Clears the uncleanable marks of replicas by re-creating them."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner_repair
-short_description: Make uncleanable replicas anew, without a restart of the broker
+short_description: Re-create uncleanable replicas without a broker restart
 version_added: 1.0.0
 description:
   - A partition that the log cleaner failed on is marked as uncleanable in its broker's memory (KIP-346), and grows
@@ -18,7 +18,7 @@ description:
     is forgotten, it is re-created on the same broker by a reassignment, from a copy that was read and found whole.
     The original replica order is back afterwards.
   - B(It removes a copy of the data, for a while.) So it is refused unless the in-sync replicas without it stay at or
-    above C(min.insync.replicas), and at least two copies stay. All refusals are told, each with what helps.
+    above C(min.insync.replicas), and at least two copies stay. All refusals are reported, each with its remedy.
   - Without O(partitions), the copies in the marked log directories are read, and those that are damaged are taken.
   - On failure or timeout, what runs is cancelled, and the original replicas are asked for in their order. A journal
     remembers that for a run after a crash.
@@ -56,13 +56,13 @@ options:
     default: false
   force:
     description:
-      - Repairs named replicas although nothing tells that they are marked, and takes a copy as whole that was not
+      - Repairs named replicas although nothing shows that they are marked, and accepts a copy as complete that was not
         read to its end.
     type: bool
     default: false
   max_concurrent:
     description:
-      - On how many brokers replicas are made anew at a time, one after the other on each.
+      - On how many brokers replicas are re-created at a time, one after the other on each.
     type: int
     default: 1
   throttle_bytes_per_second:
@@ -99,13 +99,13 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Make all marked replicas anew that can be
+- name: Re-create all marked replicas where that is safe
   kafkaops.recovery.log_cleaner_repair:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     metrics_source: prometheus
     metrics_url: http://{host}:7071/metrics
 
-- name: Make broker 3's replica of one partition anew
+- name: Re-create broker 3's replica of one partition
   kafkaops.recovery.log_cleaner_repair:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: [3]
@@ -161,10 +161,10 @@ outcomes:
       description: Bytes of the new copy when it was in sync.
       type: int
     verified_by:
-      description: V(metrics) when the broker's metrics tell fewer marks, V(replicas) when only the replica itself
+      description: V(metrics) when the broker's metrics show fewer marks, V(replicas) when only the replica itself
         was looked at.
       type: str
-untold:
+unidentified_marks:
   description: Marks whose partitions could not be found, in words.
   returned: success
   type: list
@@ -180,16 +180,15 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import log_cleaner as shared
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 
 PARTITIONS = Arguments(
     argument_spec={
@@ -240,10 +239,11 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import cleaner_changes, cleaner_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import module as cleaner_changes
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
 
     done = cleaner_changes.repair(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in done.untold:
+    for warning in [*done.unidentified_marks, *cleaner_results.conflicts(done)]:
         module.warn(warning)
     failure = cleaner_results.repair_failure(done)
     return {
@@ -251,8 +251,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         "summary": cleaner_results.repair_summary(done),
         "outcomes": plain(done.outcomes),
-        "untold": list(done.untold),
-        "leftovers": plain(done.leftovers),
+        "unidentified_marks": list(done.unidentified_marks),
+        "leftovers": cleaner_results.leftover_results(done.leftovers),
         "diff": cleaner_results.repair_diff(done),
         **({"msg": failure} if failure else {}),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner_report
-short_description: Write what was found and done about log cleaners into a report
+short_description: Write the report of a log cleaner recovery
 version_added: 1.0.0
 description:
   - Puts together what the modules of the log cleaner returned, checks it by its JSON Schema, and writes it to a new
@@ -72,11 +72,12 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.files import refuse_existing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import DOCUMENTS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.clock import utc_now
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import refuse_existing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 
 ARGUMENTS = Arguments(
     argument_spec={
@@ -94,7 +95,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents import log_cleaner_report as report
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import report
 
     params = module.params
     refuse_existing(params["report_file"])

@@ -12,14 +12,15 @@ module: log_cleaner_tables
 short_description: Print what was found and done about log cleaners, for a person
 version_added: 1.0.0
 description:
-  - Prints the brokers and their cases as a table where there is a terminal, and line by line elsewhere, as in AWX.
-    Below come suspicious copies, and what was done.
+  - Prints how many log cleaners are healthy, what was changed, and a row for each broker with its diagnosis.
+  - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
 author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.printing
 options:
   before:
     description:
@@ -40,7 +41,7 @@ options:
     description:
       - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
     type: dict
-  fail_on_unwell:
+  fail_on_unhealthy:
     description:
       - Fail, after printing, when a cleaner is neither healthy nor idle in the end. What failed makes it fail anyway.
     type: bool
@@ -55,10 +56,10 @@ EXAMPLES = r"""
     metrics_url: http://{host}:7071/metrics
   register: cleaners
 
-- name: Show them, and fail when one is not well
+- name: Show them, and fail when one is not healthy
   kafkaops.recovery.log_cleaner_tables:
     before: "{{ cleaners }}"
-    fail_on_unwell: true
+    fail_on_unhealthy: true
 """
 
 RETURN = r"""

@@ -12,8 +12,8 @@ module: offline_partition_info
 short_description: Find the partitions that have no leader
 version_added: 1.0.0
 description:
-  - Finds the partitions that are offline, that is, without a leader, and tells what the cluster's metadata says of
-    them.
+  - Finds the partitions that are offline, that is, without a leader, and returns their state in the cluster's
+    metadata.
   - Looks at every broker, so that it is known which replicas could be asked and elected.
   - Trusts the leader and what brokers answer, not the ISR. The ISR of an offline partition can still name dead brokers.
 author:
@@ -29,7 +29,7 @@ options:
   report_file:
     description:
       - Where to write the report of a run that ends here, because none of the partitions is offline and nothing is
-        unfinished. Otherwise it is not written, since whatever recovers the partitions writes it.
+        unfinished. Otherwise it is not written, since the module that recovers the partitions writes it.
       - Must not exist. That is found out before any connection is opened.
     type: path
   output_paths:
@@ -99,7 +99,7 @@ brokers:
     state:
       description:
         - V(online), or what is wrong with it.
-        - V(unreachable) means from here. The controller may well hear it.
+        - V(unreachable) means from here. The controller may still receive its heartbeats.
         - V(hung) accepts connections and answers nothing within the limit.
       type: str
       choices: [online, fenced, unreachable, hung, not_authorised]
@@ -148,11 +148,11 @@ partitions:
       type: list
       elements: int
     elr:
-      description: Broker ids of the eligible leader replicas (KIP-966), null when the cluster does not tell.
+      description: Broker ids of the eligible leader replicas (KIP-966), null when unknown.
       type: list
       elements: int
     last_known_elr:
-      description: Broker ids of the last known eligible leader replicas (KIP-966), null when the cluster does not tell.
+      description: Broker ids of the last known eligible leader replicas (KIP-966), null when unknown.
       type: list
       elements: int
     offline_replicas:
@@ -186,6 +186,13 @@ left_alone:
       candidates: []
       silent: []
       losses: []
+groups:
+  description: The partitions of RV(left_alone), grouped by what they share. The fields are those of
+    RV(kafkaops.recovery.leader_candidate_info#module:groups).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 start_order:
   description:
     - The brokers that are away from partitions without a leader, the one to start first at first. That is the one that
@@ -229,7 +236,7 @@ start_order:
       elements: dict
 unfinished:
   description:
-    - Replica orders that an earlier run changed, was killed, and could not put back.
+    - Replica orders that an earlier run changed, was killed, and could not restore.
     - M(kafkaops.recovery.designated_election) puts them back before it does anything else.
   returned: success
   type: list
@@ -274,22 +281,30 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import refuse_existing_output
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL, journal_directory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT, ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION, wanted_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import read_unfinished
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import start_order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
+    JOURNAL,
+    SELECTION,
+    journal_options,
+    wanted_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    REPORT,
+    refuse_existing_output,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 
 ARGUMENTS = (
     CONNECTION
@@ -305,19 +320,23 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
     settings, wanted, report, *_checked = all_of(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
-        lambda: ReportFile(params["report_file"], Mode.CHECK),
+        lambda: ReportFile(params["report_file"], RunMode.CHECK),
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
     with Wire(settings) as wire:
-        found = survey(wire, wanted, include_internal=params["include_internal_topics"])
-    unfinished = read_unfinished(journal_directory(params), found.cluster_id)
+        kafka = Kafka(wire)
+        found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        pending = JournalHome(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
+    unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
     outcomes = [left_alone(each) for each in found.left_alone]
     advice = start_order(found.without_leader, found.brokers)
     if not found.offline and not unfinished:
@@ -328,6 +347,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": plain(found.brokers),
         "partitions": plain(found.offline),
         "left_alone": plain(outcomes),
+        "groups": plain([each.group for each in grouped(outcomes)]),
         "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
         "unfinished": plain(unfinished),
         "summary": {"offline": len(found.offline), **counted((each.status for each in outcomes), Status)},

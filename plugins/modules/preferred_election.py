@@ -18,7 +18,7 @@ description:
   - A preferred election takes the first replica in order, if it is in sync, and nothing else. So nothing is lost, and
     M(kafkaops.recovery.preferred_leader_blacklist) comes first, which changes the orders.
   - Where the first replica of a partition is not in sync, and another one is that may lead, that one is put first for
-    the time of the election. The order is remembered before, and put back after it.
+    the time of the election. The order is remembered before it and restored after it.
   - Partitions where no other broker can lead are named, and keep their leader.
   - After the elections all leaders are looked at again. What a broker that lags behind the controller did not show at
     first is moved as well, in up to O(attempts) rounds.
@@ -38,10 +38,10 @@ attributes:
   check_mode:
     support: full
     details:
-      - Tells the elections that would be asked for. The brokers of O(from_brokers) are taken to be last in every order
+      - Returns the elections that would be requested. The brokers of O(from_brokers) count as last in every order
         already, as M(kafkaops.recovery.preferred_leader_blacklist) would have put them.
-      - The brokers of O(to_brokers) are taken to be off the list already, and what is remembered is read to tell the
-        orders that this would leave.
+      - The brokers of O(to_brokers) count as taken off the list already, and the remembered orders are read to find
+        the orders that this would leave.
   diff_mode:
     support: full
     details:
@@ -168,6 +168,35 @@ truncated:
   returned: success, and when leaders are not as they should be
   type: bool
   sample: false
+groups:
+  description: All partitions, grouped by status and reason, those with the most partitions first. Never truncated.
+  returned: success, and when leaders are not as they should be
+  type: list
+  elements: dict
+  sample:
+    - status: moved
+      partitions: 501
+      topics:
+        named:
+          - topic: orders
+            partitions: 0-499, 512
+            count: 501
+        more: 0
+      reason: broker 1 is on the list
+  contains:
+    status:
+      description: The status that they share.
+      type: str
+    partitions:
+      description: How many partitions there are in the group.
+      type: int
+    topics:
+      description: C(named) has the four topics with the most partitions, each with ranges of its
+        partitions. C(more) is the number of topics that are not named.
+      type: dict
+    reason:
+      description: Their reason. Numbers that differ are given from the lowest to the highest.
+      type: str
 summary:
   description: How many partitions have each status.
   returned: success, and when leaders are not as they should be
@@ -187,20 +216,18 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import MEMORY, WRITING
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MOVING, MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import MEMORY, WRITING
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MOVING, MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
 _BROKERS = {"type": "list", "elements": "int", "default": []}
 
@@ -231,20 +258,23 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import electing_preferred
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import (
+        election_module as electing_preferred,
+    )
 
     params = module.params
     done = electing_preferred.elect_preferred(params, check_mode=module.check_mode, stop=stop)
     for warning in electing_preferred.warnings(done):
         module.warn(warning)
     moves = [*done.moves.values()]
-    shown = most_telling(moves, params["max_rows"], MOVING)
+    shown = most_important(moves, params["max_rows"], MOVING)
     failure = electing_preferred.failure_message(done)
     return {
         "changed": any(each.status in MOVING for each in moves),
         "cluster_id": done.cluster_id,
         "partitions": plain(shown),
         "truncated": len(shown) < len(moves),
+        "groups": plain(alike(moves)),
         "summary": counted((each.status for each in moves), MoveStatus),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),

@@ -3,19 +3,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Deprioritises brokers as leaders by replica order, and puts every order back (KIP-491)."""
+"""Deprioritizes brokers as leaders by replica order, and puts every order back (KIP-491)."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preferred_leader_blacklist
-short_description: Deprioritise brokers as leaders, and put every replica order back
+short_description: Deprioritize brokers for leadership, and restore every replica order
 version_added: 1.0.0
 description:
   - Keeps the list of brokers that are the last choice as leaders (KIP-491). They lead only where no other replica is
     in sync.
   - Writes the list to the cluster-default dynamic config C(preferred_leader_blacklist). Released Kafka accepts it, does
-    not know it, and never tells its value again. So it is given its effect by replica order, which is what preferred
+    not know it, and never returns its value again. So it is given its effect by replica order, which is what preferred
     elections, fail-over and the automatic rebalance go by. Listed brokers come last in every replica list, and go back
     to their places when they are taken off the list. The replica set is never changed.
   - Moves no leadership by itself. M(kafkaops.recovery.preferred_election) does.
@@ -26,7 +26,7 @@ description:
     the replicas that are still there. An order that somebody else set stays. A topic that was made again is left alone.
   - A partition with a running reassignment or without a leader is left alone and named. A later run does it.
   - Where every broker knows the config, as none of a released Kafka does, Kafka heeds it by itself. Then no order is
-    changed for it, and orders changed before are put back.
+    changed for it, and orders changed before are restored.
 author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
@@ -61,7 +61,7 @@ options:
       - V(present) adds the brokers to the list.
       - V(absent) takes them off it.
       - V(exact) makes them the whole list. With an empty O(brokers), the list is empty then. Without O(topics), so are
-        the lists of all patterns, and every order is put back.
+        the lists of all patterns, and every order is restored.
     type: str
     choices: [present, absent, exact]
     default: present
@@ -89,7 +89,7 @@ options:
     description:
       - Where to write the report, a JSON file with the list and with what became of each partition's order.
       - Must not exist. That is found out before any connection is opened.
-      - Written in check mode too, because it tells of the cluster and does not change it.
+      - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 seealso:
   - module: kafkaops.recovery.preferred_election
@@ -235,6 +235,35 @@ truncated:
   returned: success, and when replica orders could not be changed
   type: bool
   sample: false
+groups:
+  description: All partitions, grouped by status and reason, those with the most partitions first. Never truncated.
+  returned: success, and when replica orders could not be changed
+  type: list
+  elements: dict
+  sample:
+    - status: reordered
+      partitions: 501
+      topics:
+        named:
+          - topic: orders
+            partitions: 0-499, 512
+            count: 501
+        more: 0
+      reason: broker 1 is on the list
+  contains:
+    status:
+      description: The status that they share.
+      type: str
+    partitions:
+      description: How many partitions there are in the group.
+      type: int
+    topics:
+      description: C(named) has the four topics with the most partitions, each with ranges of its
+        partitions. C(more) is the number of topics that are not named.
+      type: dict
+    reason:
+      description: Their reason. Numbers that differ are given from the lowest to the highest.
+      type: str
 summary:
   description: How many partitions have each status.
   returned: success, and when replica orders could not be changed
@@ -256,21 +285,23 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.leadership import MEMORY, WRITING, list_result
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import BOTH_KAFKA_CLIENTS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.stopping import stop_on_signals
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import CHANGED, OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.counts import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import (
+    MEMORY,
+    WRITING,
+    list_result,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
 ARGUMENTS = (
     CONNECTION
@@ -298,14 +329,16 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import deprioritising
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import (
+        blacklist_module as deprioritizing,
+    )
 
-    done = deprioritising.deprioritise(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in deprioritising.warnings(done):
+    done = deprioritizing.deprioritize(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in deprioritizing.warnings(done):
         module.warn(warning)
     outcomes, max_rows = [*done.outcomes.values()], module.params["max_rows"]
-    shown = most_telling(outcomes, max_rows, CHANGED, {OrderStatus.IN_ORDER})
-    failure = deprioritising.failure_message(done)
+    shown = most_important(outcomes, max_rows, CHANGED, {OrderStatus.IN_ORDER})
+    failure = deprioritizing.failure_message(done)
     return {
         "changed": done.is_changed,
         "cluster_id": done.cluster_id,
@@ -315,8 +348,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "remembered_in": done.home,
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
+        "groups": plain(alike(outcomes)),
         "summary": counted((each.status for each in outcomes), OrderStatus),
-        "diff": deprioritising.diff_of(done, max_rows),
+        "diff": deprioritizing.diff_of(done, max_rows),
         **({"msg": failure} if failure else {}),
     }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: quorum_info
-short_description: Tell how the quorum of the controllers is, and what it can bear
+short_description: Return the state of the controller quorum, findings and verdicts
 version_added: 1.0.0
 description:
   - Describes the KRaft quorum by what its leader says, and by what each controller says that can be reached.
@@ -41,7 +41,7 @@ options:
 seealso:
   - module: kafkaops.recovery.quorum_voter
 notes:
-  - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster it tells timeouts and which controller is at
+  - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster it returns timeouts and which controller is at
     which address, and with CLUSTER_ACTION at the controllers, each controller's own epoch.
 """
 
@@ -84,12 +84,12 @@ high_watermark:
   type: int
   sample: 8129
 kraft_version:
-  description: The finalised C(kraft.version). From 1 on the voters are dynamic (KIP-853).
+  description: The finalized C(kraft.version). From 1 on the voters are dynamic (KIP-853).
   returned: success
   type: int
   sample: 1
 metadata_version:
-  description: Feature level of the finalised C(metadata.version).
+  description: Feature level of the finalized C(metadata.version).
   returned: success
   type: int
   sample: 29
@@ -311,17 +311,21 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import (
     CONTROLLERS,
     controller_addresses,
+    controller_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_report import QuorumReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QuorumReportFile
 
 ARGUMENTS = (
     CONNECTION
@@ -335,16 +339,17 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_observation import observe_quorum
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
 
     params = module.params
-    settings, controllers, report = all_of(
+    settings, controllers, their_settings, report = all_of(
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
+        lambda: controller_settings(params),
         lambda: QuorumReportFile(params["report_file"]),
     )
-    with Wire(settings) as wire:
+    with Wire(settings, their_settings) as wire:
         assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
     report.write(assessment)
     return {"changed": False, **plain(assessment)}

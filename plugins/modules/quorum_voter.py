@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: quorum_voter
-short_description: Add a voter to the quorum of the controllers, or remove one
+short_description: Add a voter to the controller quorum, or remove one
 version_added: 1.0.0
 description:
   - Makes a running controller a voter of a dynamic quorum (KIP-853), or removes a voter from it.
@@ -119,7 +119,7 @@ voter:
         port: 9093
 voters:
   description:
-    - All voters as the quorum told them after the change, or as they would be in check mode. Each has the keys of
+    - All voters as the quorum returned them after the change, or as they would be in check mode. Each has the keys of
       RV(voter).
   returned: success
   type: list
@@ -146,16 +146,38 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import (
     CONTROLLERS,
     controller_addresses,
+    controller_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.voter import VOTER, wanted_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import wanted_voter
 
+VOTER = Arguments(
+    argument_spec={
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "voter_id": {"type": "int", "required": True},
+        "directory_id": {"type": "str"},
+        "endpoints": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "name": {"type": "str", "required": True},
+                "host": {"type": "str", "required": True},
+                "port": {"type": "int", "required": True},
+            },
+        },
+        "verify_timeout_ms": {"type": "int", "default": 30000},
+    },
+)
 ARGUMENTS = CONNECTION + CONTROLLERS + VOTER
 
 
@@ -164,25 +186,27 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import quorum_voters
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 
     params = module.params
-    settings, controllers, voter = all_of(
+    settings, controllers, their_settings, voter = all_of(
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
+        lambda: controller_settings(params),
         lambda: wanted_voter(params),
     )
     membership = quorum_voters.Membership(params["state"])
-    with Wire(settings) as wire:
+    with Wire(settings, their_settings) as wire:
+        quorum = quorum_voters.QuorumPort(wire, controllers)
         try:
-            change = quorum_voters.plan_voter_change(wire, controllers, membership, voter)
+            change = quorum_voters.plan_voter_change(quorum, membership, voter)
         except quorum_voters.VoterRefusedError as refusal:
             return {"msg": str(refusal), "reasons": plain(refusal.reasons)}
         voters = change.after
         if change.is_needed and not module.check_mode:
             limit_ms = params["verify_timeout_ms"]
-            voters = quorum_voters.change_voters(wire, controllers, change, verify_timeout_ms=limit_ms)
+            voters = quorum_voters.change_voters(quorum, change, verify_timeout_ms=limit_ms)
     return {
         "changed": change.is_needed,
         "voter": plain(change.voter),

@@ -12,7 +12,7 @@ module: recovery_plan
 short_description: Check a plan file, or renew its digest after an edit by hand
 version_added: 1.0.0
 description:
-  - Checks a plan file that M(kafkaops.recovery.leader_candidate_info) wrote, and names every fault with its place in
+  - Checks a plan file that M(kafkaops.recovery.leader_candidate_info) wrote, and names every error with its place in
     the file.
   - Renews the digest of a plan file that was edited by hand, for example to designate another candidate. Without that,
     M(kafkaops.recovery.designated_election) refuses a file of which one byte was changed.
@@ -38,7 +38,7 @@ options:
   state:
     description:
       - V(checked) only reads. It fails unless everything is right, the digest too.
-      - V(digest_renewed) fails unless everything but the digest is right. It then writes the plan anew, in the usual
+      - V(digest_renewed) fails unless everything but the digest is right. It then rewrites the plan, in the usual
         layout and with the digest of its content, as one atomic replacement that keeps owner and mode.
     type: str
     choices: [checked, digest_renewed]
@@ -95,8 +95,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import DOCUMENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 
 
 def main() -> None:
@@ -111,8 +112,8 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import check_file
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import check_file
 
     path, renew = module.params["path"], module.params["state"] == "digest_renewed"
     file = check_file(path, digest_must_fit=not renew)

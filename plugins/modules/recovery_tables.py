@@ -12,15 +12,16 @@ module: recovery_tables
 short_description: Print what was found and done, for a person
 version_added: 1.0.0
 description:
-  - Prints replicas and outcomes as tables as wide as the terminal, and line by line where there is no terminal, as in
-    AWX.
-  - Tells which brokers are not well, and how many partitions ended how.
+  - Prints the verdict, the brokers that are not online with their cause, the next steps as commands, and the
+    partitions, grouped by what they share. With C(-v), prints a row for each partition too.
+  - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
 author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.printing
 options:
   result:
     description:
@@ -29,31 +30,33 @@ options:
     required: true
   tables:
     description:
-      - What to print, in this order. V(replicas) has a row for each replica, with its rank and why. V(outcomes) has a
-        row for each partition.
+      - What to print, in this order. V(replicas) has a row for each replica, with its rank. V(outcomes) has all else.
     type: list
     elements: str
     choices: [replicas, outcomes]
     default: [outcomes]
-  max_partitions:
-    description:
-      - How many partitions to print at most.
-    type: int
-    default: 50
   accepted:
     description:
       - Fail, after printing, when a partition has another status than these, or when a replica order that an earlier
-        run changed was not put back.
+        run changed was not restored.
       - When it is not given, the task does not fail for what it prints.
     type: list
     elements: str
   start_order:
     description:
-      - What M(kafkaops.recovery.offline_partition_info) returned as C(start_order). Printed after the tables,
-        unless every partition is back.
+      - What M(kafkaops.recovery.offline_partition_info) returned as C(start_order). Printed as the first of the next
+        steps, unless every partition has a leader.
     type: list
     elements: dict
     default: []
+  commands:
+    description:
+      - Commands that the next steps name, each a list of words. They must hold no secret.
+      - C(look) looks again, C(recover) carries out what would be recovered, and C(aggressive)
+        looks at what it costs to elect the best surviving replicas. C(plan_file) and
+        C(bootstrap_servers) are no commands but strings to name.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""

@@ -70,8 +70,8 @@ brokers:
       cause: ''
 rows:
   description:
-    - What each replica told, in order of topic, partition and place in the replica list.
-    - A value that a replica did not tell is null. Offsets are record offsets.
+    - What each replica answered, in order of topic, partition and place in the replica list.
+    - A value that a replica did not answer is null. Offsets are record offsets.
   returned: success
   type: list
   elements: dict
@@ -134,10 +134,10 @@ rows:
       description: The broker's log directory that holds the replica.
       type: str
     is_future:
-      description: Whether a move to another log directory is running, null when the broker told no log directory.
+      description: Whether a move to another log directory is running, null when the broker returned no log directory.
       type: bool
     cause:
-      description: Why nothing was told, null when everything was.
+      description: Why values are missing, null when none is.
       type: str
       choices:
         - fenced
@@ -178,7 +178,7 @@ summary:
       description: Number of their replicas.
       type: int
     answered:
-      description: Number of replicas that told everything.
+      description: Number of replicas that answered everything.
       type: int
     silent:
       description: Number of replicas that did not, for each cause that occurred.
@@ -197,20 +197,27 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
+    PROGRESS,
+    SELECTION,
+    progress_to,
+    wanted_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     GATHERING,
     MAX_ROWS,
     gathering,
     refuse_existing_output,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION, wanted_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.foreseen import left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import left_alone
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 
@@ -220,8 +227,9 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
     settings, wanted, how, _checked = all_of(
@@ -231,24 +239,26 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
     with Wire(settings) as wire:
-        found = survey(wire, wanted, include_internal=params["include_internal_topics"])
-    told = {
+        found = survey(Kafka(wire), wanted, include_internal=params["include_internal_topics"])
+    summary = {
         "rows": [],
         "truncated": False,
         "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
     }
     if found.offline:
-        from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.replica_log_rows import results_of
-        from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.spark_runs import evidence_of
+        from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.spark_runs import (
+            evidence_of,
+            results_of,
+        )
 
         evidence = evidence_of(settings, found, params, how, progress_to(params["progress_file"]))
-        told = results_of(evidence.replica_logs, params["max_rows"])
+        summary = results_of(evidence.replica_logs, params["max_rows"])
     return {
         "changed": False,
         "cluster_id": found.cluster_id,
         "brokers": plain(found.brokers),
         "left_alone": plain([left_alone(each) for each in found.left_alone]),
-        **told,
+        **summary,
     }
 
 

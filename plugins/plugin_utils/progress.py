@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Follows the progress file of a module that runs on this host, and prints what it says."""
+"""Follow the progress file of a module that runs on this host, and print what it waits for and the time left."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-_LOOK_EVERY_S = 0.5
+_READ_EVERY_S = 0.5
 _QUIET_AT_FIRST_S = 3.0
 """Work that ends sooner needs no progress."""
+_SAME_STEP_FACTOR = 5
+"""A step that goes on is printed again after this many times the usual interval, so that nobody takes it for hung."""
 
 
 @contextmanager
-def followed(path: Path, tell: Callable[[str], None], seconds_between: float) -> Iterator[None]:
-    """Calls ``tell`` with a line for the newest step, when it is another one, at most every ``seconds_between``."""
+def followed(path: Path, show: Callable[[str], None], seconds_between: float) -> Iterator[None]:
+    """Call ``show`` with a line for the newest step, at most every ``seconds_between``."""
     is_done = threading.Event()
-    follower = threading.Thread(target=_follow, args=(path, tell, seconds_between, is_done), daemon=True)
+    follower = threading.Thread(target=_follow, args=(path, show, seconds_between, is_done), daemon=True)
     follower.start()
     try:
         yield
@@ -32,29 +34,50 @@ def followed(path: Path, tell: Callable[[str], None], seconds_between: float) ->
         follower.join()
 
 
-def _follow(path: Path, tell: Callable[[str], None], seconds_between: float, is_done: threading.Event) -> None:
+def _follow(path: Path, show: Callable[[str], None], seconds_between: float, is_done: threading.Event) -> None:
     began = time.monotonic()
-    next_at, told = began + _QUIET_AT_FIRST_S, ""
-    while not is_done.wait(_LOOK_EVERY_S):
-        now = time.monotonic()
-        if now < next_at:
+    next_at, again_at = began + _QUIET_AT_FIRST_S, 0.0
+    shown: dict[str, Any] = {}
+    rate = Rate()
+    while not is_done.wait(_READ_EVERY_S):
+        now, step = time.monotonic(), newest(path)
+        left = rate.seconds_left(step, now)
+        if not step or now < (again_at if step == shown else next_at):
             continue
-        step = _newest(path)
-        if step and step != told:
-            tell(f"{now - began:4.0f} s: {step}")
-            next_at, told = now + seconds_between, step
+        show(f"{now - began:4.0f} s: {'still ' if step == shown else ''}{in_words(step, left)}")
+        next_at, again_at = now + seconds_between, now + _SAME_STEP_FACTOR * seconds_between
+        shown = step
 
 
-def _newest(path: Path) -> str:
-    """The last whole line's step in words; empty where there is none yet."""
-    with suppress(OSError):
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-        with suppress(ValueError, TypeError, KeyError, IndexError):
-            return _in_words(json.loads(lines[-1]))
-    return ""
+class Rate:
+    """How fast a step proceeds, from when it was first seen."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._first: tuple[float, int] = (0.0, 0)
+
+    def seconds_left(self, step: dict[str, Any], now: float) -> float | None:
+        """Return the seconds that the rest of the step takes at its speed so far; None while that is unknown."""
+        if not step or not step["total"]:
+            return None
+        done = int(step["done"] or 0)
+        if step["text"] != self._text:
+            self._text, self._first = str(step["text"]), (now, done)
+        seconds, progress = now - self._first[0], done - self._first[1]
+        return (int(step["total"]) - done) * seconds / progress if progress > 0 else None
 
 
-def _in_words(step: dict[str, Any]) -> str:
-    if step["total"]:
-        return f"{step['text']} ({step['done'] or 0} of {step['total']})"
-    return str(step["text"])
+def newest(path: Path) -> dict[str, Any]:
+    """Return the last whole line's step: ``text``, ``done`` and ``total``. Empty where there is none yet."""
+    with suppress(OSError, ValueError, TypeError, KeyError, IndexError):
+        step = json.loads(path.read_text(encoding="utf-8", errors="replace").split("\n")[-2])
+        return {name: step[name] for name in ("text", "done", "total")}
+    return {}
+
+
+def in_words(step: dict[str, Any], seconds_left: float | None) -> str:
+    """Return the step, how far it is, and about how long it will still take."""
+    if not step["total"]:
+        return str(step["text"])
+    left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"
+    return f"{step['text']} ({step['done'] or 0} of {step['total']}{left})"

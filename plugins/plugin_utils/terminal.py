@@ -14,7 +14,7 @@ from ansible.utils import color
 def is_terminal() -> bool:
     """Whether a person reads along in a terminal.
 
-    Ansible decided about colour before it detached its workers from the terminal, by what is asked here.
+    Ansible decided about color before it detached its workers from the terminal, by what is asked here.
     ansible-runner, and so AWX, gives Ansible a terminal that nobody looks at.
     """
     return bool(color.ANSIBLE_COLOR) and "AWX_ISOLATED_DATA_DIR" not in os.environ

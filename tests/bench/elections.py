@@ -13,16 +13,18 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import Home, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     plan_of_designations,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
 from simulator import offline_world
@@ -46,11 +48,18 @@ def _measured(partitions: int) -> Timing:
         tempfile.TemporaryDirectory() as journal,
         Wire(settings_from({"bootstrap_servers": bootstrap})) as wire,
     ):
-        options = ElectionOptions(journal_dir=journal, attempts=3, verify_timeout_ms=30_000, check_mode=False)
+        options = ElectionOptions(
+            journal=JournalOptions(home=Home.FILE, directory=journal),
+            attempts=3,
+            verify_timeout_ms=30_000,
+            check_mode=False,
+        )
         began, began_cpu = time.perf_counter(), time.process_time()
-        plan = plan_of_designations(wire, {TopicPartition(_TOPIC, each): _DESIGNATED for each in range(partitions)})
+        plan = plan_of_designations(
+            Kafka(wire), {TopicPartition(_TOPIC, each): _DESIGNATED for each in range(partitions)}
+        )
         planned = time.perf_counter()
-        report = run_elections(wire, plan, options, NullProgress(), threading.Event())
+        report = run_elections(Kafka(wire), plan, options, NullProgress(), threading.Event())
         ended = time.perf_counter()
         cpu_seconds = time.process_time() - began_cpu
     not_done = [each for each in report.outcomes if each.status is not Status.RECOVERED]

@@ -7,24 +7,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     settings_from,
-    write_settings_reference,
+    temporary_settings_reference,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import (
-    make_class_archive,
-    spark_session,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import make_class_archive
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.baselines import raw_gather
 from bench.kit.row import CannotMeasureError, Options, Row, Timing
 from bench.kit.timing import in_turns, timed
@@ -37,16 +35,15 @@ Replicas = dict[tuple[int, int], raw_gather.Held]
 
 
 def run(options: Options) -> Iterator[Row]:
-    """A gather in a running Spark session, with the class archive: the first (its workers start) and later ones."""
+    """Measure the first gather and later ones in a running Spark session with the class archive."""
     make_class_archive()
-    with offline_cluster(options.partitions) as (cluster, _offline), TemporaryDirectory() as directory:
+    with offline_cluster(options.partitions) as (cluster, _offline), ExitStack() as stack:
         settings = settings_from({"bootstrap_servers": cluster.bootstrap()})
-        reference = Path(directory, "connection")
-        write_settings_reference(settings, reference)
+        reference = stack.enter_context(temporary_settings_reference(settings))
         with Wire(settings) as wire:
-            found = survey(wire)
+            found = survey(Kafka(wire))
         with spark_session() as spark:
-            ours = partial(_by_pipeline, spark, str(reference), found)
+            ours = partial(_by_pipeline, spark, reference, found)
             raw = partial(_by_requests, cluster, found)
             first = timed(ours)
             _check_same(ours(), raw())
@@ -71,7 +68,7 @@ def _by_requests(cluster: Cluster, found: Survey) -> Replicas:
 
 
 def _check_same(gathered: pa.Table, held: Replicas) -> None:
-    """Raises CannotMeasureError when the two tell different things."""
+    """Raise CannotMeasureError when the two tell different things."""
     columns = ("broker_id", "partition", "log_end_offset", "last_written_epoch")
     rows = zip(*(gathered.column(name).to_pylist() for name in columns), strict=True)
     told = {(broker, number): (end, epoch) for broker, number, end, epoch in rows if end is not None}

@@ -21,7 +21,7 @@ _PING = str(Path(__file__).with_name("ping.yml"))
 
 
 def run(options: Options) -> Iterator[Row]:
-    """The recovery playbook against a playbook of one ansible.builtin.ping, on a small and on a large cluster."""
+    """Measure the recovery playbook against one ansible.builtin.ping, on a small and a large cluster."""
     with Cluster(heap="1g") as cluster:
         for partitions in (_FEW, options.partitions):
             cluster.client.create_topic(f"healthy-{partitions}", dict.fromkeys(range(partitions), (1, 2, 3)))

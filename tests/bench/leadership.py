@@ -14,14 +14,14 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import in_batches
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import PREFERRED, elect
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import reorder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_election import MoveReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import reorder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import MoveReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.timing import timed
 from lab import Cluster
@@ -39,14 +39,14 @@ Orders = Mapping[TopicPartition, tuple[int, ...]]
 
 
 def _originals() -> Orders:
-    """The broker first, the others in an order that follows no rule, so that no other partition's order will do."""
+    """Put the broker first, the others in an order that follows no rule, so that no other partition's order will do."""
     shuffled = Random(0)
     partitions = [TopicPartition(topic, partition) for topic in _topics() for partition in range(_PARTITIONS)]
     return {each: (_BROKER, *shuffled.sample(_OTHERS, len(_OTHERS))) for each in partitions}
 
 
 def run(options: Options) -> Iterator[Row]:
-    """A broker drained and restored, by the requests alone and then by the collection, each step timed once."""
+    """Drain and restore a broker, by the requests alone and then by the collection, each step timed once."""
     originals = _originals()
     drained = {each: (*order[1:], _BROKER) for each, order in originals.items()}
     with Cluster(brokers=3, heap="2g") as cluster, TemporaryDirectory() as directory:
@@ -70,7 +70,7 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def _cycle(cluster: Cluster, states: tuple[Orders, Orders], *steps: Callable[[], None]) -> list[Run]:
-    """Times each step. Raises CannotMeasureError when not every order and leader is as it has to be after it."""
+    """Time each step. Raises CannotMeasureError when not every order and leader is as it has to be after it."""
     originals, drained = states
     runs = []
     for step, name, wanted, led_by in zip(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import session
 from bench.baselines import leader_election_command, raw_recovery
 from bench.kit.own_cache import OwnCache, own_cache
 from bench.kit.playbooks import timed_playbook
@@ -95,7 +95,6 @@ def _by_playbook(cluster: Cluster, offline: Offline, cache: OwnCache) -> Run:
             "unclean_recovery_automated_recovery": True,
             "unclean_recovery_strategy": "aggressive",
             "unclean_recovery_report_file": str(Path(scratch, "report.json")),
-            "unclean_recovery_journal_dir": str(Path(scratch, "journal")),
         }
         run = timed_playbook(RECOVER, variables, cache.environment)
     check_led_by(cluster, offline, offline.best)

@@ -23,7 +23,7 @@ _GOAL = 0.5
 
 
 def run(options: Options) -> Iterator[Row]:
-    """The collection's session against PySpark as it comes."""
+    """Compare the collection's session with PySpark's default."""
     with own_cache() as cache:
         _first_ranked("ours", options, cache)
         cache.wait_for_archive()
@@ -46,7 +46,7 @@ def _first_on_a_host(options: Options) -> Run:
 
 
 def _first_ranked(kind: str, options: Options, cache: OwnCache) -> Run:
-    """Raises CannotMeasureError when the process fails."""
+    """Raise CannotMeasureError when the process fails."""
     command = [sys.executable, "-m", first_ranked.__name__, kind, str(options.partitions)]
     environment = {**os.environ, **cache.environment, "PYSPARK_PYTHON": sys.executable}
     moments: dict[str, float] = {}

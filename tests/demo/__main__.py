@@ -30,7 +30,7 @@ console = Console(highlight=False)
 
 
 def main() -> int:
-    """Break a cluster, recover it, and count what is there. Returns the exit status."""
+    """Break a cluster, recover it, and compare what is there. Returns the exit status."""
     chapter("A cluster of three brokers and one controller starts")
     with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="kafkaops-demo-") as name:
         console.print(f"Kafka {cluster.version} at {cluster.bootstrap()}")
@@ -38,9 +38,13 @@ def main() -> int:
         offline = diverged(cluster, TOPIC, PARTITIONS, records=RECORDS)
         console.print(what_happened(offline))
         chapter("The playbook recovers them")
-        status = recover(cluster, Path(name))
+        # The page outlives the demo: a person opens it afterwards.
+        page = Path(tempfile.mkdtemp(prefix="kafkaops-demo-report-")) / "report.html"
+        status = recover(cluster, Path(name), page)
         chapter("What another client reads now")
-        return status or verdict(cluster, offline)
+        status = status or verdict(cluster, offline)
+        console.print(f"Report: {page}", soft_wrap=True)
+        return status
 
 
 def chapter(title: str) -> None:
@@ -61,7 +65,7 @@ def what_happened(offline: Offline) -> str:
     )
 
 
-def recover(cluster: Cluster, scratch: Path) -> int:
+def recover(cluster: Cluster, scratch: Path, page: Path) -> int:
     """Run the playbook as a person would, and return its exit status."""
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
@@ -69,7 +73,8 @@ def recover(cluster: Cluster, scratch: Path) -> int:
         "unclean_recovery_show_replica_info": "true",
         "unclean_recovery_automated_recovery": "true",
         "unclean_recovery_strategy": "aggressive",
-        "unclean_recovery_journal_dir": str(scratch / "journal"),
+        "unclean_recovery_report_file": str(page.with_suffix(".json")),
+        "unclean_recovery_report_html": str(page),
     }
     given = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
     shown = " \\\n".join(
@@ -77,24 +82,23 @@ def recover(cluster: Cluster, scratch: Path) -> int:
     )
     console.print(shown, markup=False, soft_wrap=True)
     program = str(Path(sys.executable).with_name("ansible-playbook"))
-    # In colour also where it is piped: that is what makes the tables tables, and they are what the demo is for.
+    # In color also where it is piped: that is what makes the tables tables, and they are what the demo is for.
     environment = {"ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_FORCE_COLOR": "1", **os.environ}
     return subprocess.run([program, RECOVER, *given], cwd=PROJECT, env=environment, check=False).returncode
 
 
 def verdict(cluster: Cluster, offline: Offline) -> int:
-    """Count the records that are there, and look at leaders and orders. Returns the exit status."""
+    """Compare the records that are there, the leaders and the orders. Returns the exit status."""
     states = cluster.client.describe(offline.topic)
-    is_right = True
+    kept = [*records("common", COMMON), *records("longer", LONGER)]
+    is_right = len(states) == PARTITIONS
     for partition in offline.partitions:
         values = cluster.client.consume_all(offline.topic, partition)
         state = states[partition]
         console.print(
             f"{offline.topic}-{partition}: leader {state.leader}, replicas {list(state.replicas)}, {told(values)}"
         )
-        is_right &= (
-            state.leader == offline.best and state.replicas == offline.replicas and len(values) == COMMON + LONGER
-        )
+        is_right &= state.leader == offline.best and state.replicas == offline.replicas and values == kept
     console.print(
         f"Of each partition, {LONGER} records were saved by asking the replicas. "
         f"With broker {offline.replicas[0]}, {LOST} was lost."
@@ -102,6 +106,11 @@ def verdict(cluster: Cluster, offline: Offline) -> int:
         else "[bold red]This is not what was to be shown."
     )
     return 0 if is_right else 1
+
+
+def records(label: str, count: int) -> list[str]:
+    """Return the values that the scenario wrote under this label, in order."""
+    return [f"{label}-{number}" for number in range(count)]
 
 
 def told(values: Sequence[str]) -> str:

@@ -2,19 +2,24 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all tests on real brokers share: the Kafka versions to run on, and a home of their own for journals."""
+"""What all tests on real brokers share: the Kafka versions, the clusters, one Spark session, a home for journals."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
+from integration.shared_spark import SharedSpark
 from lab import versions
+from lab.pool import ClusterPool
 
-_SHORT = {"kafka", "lab", "leadership"}
+_SHORT = {"kafka", "lab"}
+"""Directories whose tests come last, so that no worker ends long after the others."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,33 +29,90 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=versions.KAFKA,
         help=f"a Kafka version to test on; may be given several times (default: {versions.DEFAULT})",
     )
+    parser.addoption("--wide", action="store_true", help="also run what only `make test-all` runs (docs/testing.md)")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--kafka-version") or [versions.DEFAULT]
+        chosen = _versions(metafunc.config)
         if metafunc.definition.get_closest_marker("on_any_version"):
             chosen = chosen[:1]
         metafunc.parametrize("kafka_version", chosen, scope="session")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the rooms with the longest tests first, so that no worker ends long after the others."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent.name in _SHORT)
+    if not config.getoption("--wide"):
+        others = _versions(config)[1:]
+        left_out = {item for item in items if _is_only_wide(item, others)}
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[*left_out])
+
+
+def _versions(config: pytest.Config) -> list[str]:
+    return config.getoption("--kafka-version") or [versions.DEFAULT]
+
+
+def _is_only_wide(item: pytest.Item, other_versions: list[str]) -> bool:
+    """Return whether a test is marked wide, or saves time by running on the first version only."""
+    if item.get_closest_marker("wide"):
+        return True
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    is_on_another = parameters.get("kafka_version") in other_versions
+    return is_on_another and item.get_closest_marker("on_one_version_to_save_time") is not None
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Side by side, a file's tests of one Kafka version go to one worker: they share a cluster."""
-    return _ByFileAndVersion(config, log)
+    return _ByCluster(config, log)
 
 
-class _ByFileAndVersion(LoadScopeScheduling):
+class _ByCluster(LoadScopeScheduling):
+    """A file's tests of one Kafka version go to one worker, and a worker stays with the clusters that it has.
+
+    The tests of a directory use the same specification, so the pool hands out again what is up.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self._kinds: dict[WorkerController, str] = {}
+
     def _split_scope(self, nodeid: str) -> str:
         file, _separator, test = nodeid.partition("::")
         return f"{file} {next((each for each in versions.KAFKA if each in test), '')}"
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        mine = self._kinds.get(node)
+        others = {kind for worker, kind in self._kinds.items() if worker is not node}
+        waiting = [*self.workqueue]
+        scope = next(
+            (each for each in waiting if self._kind(each) == mine),
+            next((each for each in waiting if self._kind(each) not in others), waiting[0]),
+        )
+        self._kinds[node] = self._kind(scope)
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
+
+    @staticmethod
+    def _kind(scope: str) -> str:
+        file, _separator, version = scope.partition(" ")
+        return f"{Path(file).parent} {version}"
 
 
 @pytest.fixture(autouse=True)
 def own_state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep journals of tests out of the user's own state directory."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="session")
+def clusters() -> Iterator[ClusterPool]:
+    """Return the clusters of this process, shared by all files."""
+    with ClusterPool() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def shared_spark() -> Iterator[SharedSpark]:
+    """Return the Spark session of this process. Who needs a session of another kind closes it first."""
+    with SharedSpark() as shared:
+        yield shared

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keeps a cluster in the background of something that is not Python: told by a file, ended by SIGTERM."""
+"""Keeps a cluster in the background of something that is not Python: described in a file, ended by SIGTERM."""
 
 from __future__ import annotations
 
@@ -14,18 +14,35 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
-Lab = TypeVar("Lab")
+from lab.proxy import Proxy
+
+
+class Proxied(Protocol):
+    """What has a recording proxy."""
+
+    @property
+    def proxy(self) -> Proxy: ...
+
+
+Lab = TypeVar("Lab", bound=Proxied)
 
 
 def run(lab: AbstractContextManager[Lab], prepare: Callable[[Lab], Mapping[str, object]], state_file: Path) -> NoReturn:
-    """Start it, prepare it, write what ``prepare`` tells and our ``pid``, and wait for SIGTERM."""
+    """Start it, prepare it, write what ``prepare`` returns and our ``pid``, and wait for SIGTERM.
+
+    After SIGUSR1, ``writes.json`` beside the state file names the write requests that have passed the proxy.
+    """
     end_on_sigterm()
+    signal.signal(signal.SIGUSR1, lambda _number, _frame: None)
     with lab as started:
         write_state(state_file, {"pid": os.getpid(), **prepare(started)})
         while True:
             signal.pause()
+            writes = [request.name for request in started.proxy.write_requests()]
+            passed = {"requests": len(started.proxy.requests()), "writes": writes}
+            write_state(state_file.with_name("writes.json"), passed)
 
 
 def end_on_sigterm() -> None:

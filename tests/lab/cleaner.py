@@ -6,11 +6,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import struct
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +21,10 @@ from kafka.protocol.api_key import ApiKey
 
 from lab import jars, settings, versions
 from lab.cluster import Cluster
-from lab.playbook import PROJECT
+from lab.health import heal
+from lab.module_process import results, start_module
 from lab.ports import HeldPorts
+from lab.proxy import Proxy
 from lab.request import Request
 from lab.waiting import wait_until
 from lab.work_dir import WorkDir, default_base
@@ -39,6 +38,9 @@ SMALL = {
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
 }
+WELL = {"healthy", "idle"}
+"""Diagnoses of a broker whose cleaner needs nothing."""
+
 COMPACTED = {
     "cleanup.policy": "compact",
     "segment.bytes": 1024 * 1024,
@@ -91,7 +93,7 @@ rules:
 
 
 def own_settings(admin: AdminClient, broker: int) -> dict[str, str]:
-    """The broker's own dynamic settings."""
+    """Return the broker's own dynamic settings."""
     resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
     entries = admin.describe_configs([resource])[resource].result(30)
     dynamic = ConfigSource.DYNAMIC_BROKER_CONFIG.value
@@ -102,25 +104,44 @@ class CleanerCluster:
     """A cluster with Byteman, a Prometheus JMX exporter and Jolokia in each broker; a context manager.
 
     Agents' ports are ``base + broker id``, so that one URL template fits all brokers.
+
+    Args:
+        version: of Kafka.
+        brokers: how many.
+        properties: for every broker.
+        exporters: by broker id, the file with the rules of its JMX exporter, instead of the lab's.
+        jvm_args: by node id, added to the JVM's arguments.
     """
 
-    def __init__(self, version: str, brokers: int = 3, properties: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        version: str,
+        brokers: int = 3,
+        properties: Mapping[str, object] | None = None,
+        *,
+        exporters: Mapping[int, Path] | None = None,
+        jvm_args: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
         self._directory = WorkDir(default_base())
         self._ports = HeldPorts()
         self._exporter_base, self._jolokia_base = (self._take(brokers) for _agent in range(2))
         script = self._script(version)
         exporter = self._directory.path / "exporter.yml"
         exporter.write_text(_EXPORTER, encoding="utf-8")
+        rules = {**dict.fromkeys(range(1, brokers + 1), exporter), **(exporters or {})}
+        more = dict(jvm_args or {})
         byteman, jmx, jolokia = map(jars.artifact, (versions.BYTEMAN, versions.JMX_EXPORTER, versions.JOLOKIA))
         self.cluster = Cluster(
             version,
             brokers,
             properties={**SMALL, **(properties or {})},
-            jvm_args={
+            jvm_args=more
+            | {
                 broker: [
+                    *more.get(broker, ()),
                     f"-Dlab.switch={self._switch(broker)}",
                     f"-javaagent:{byteman}=script:{script}",
-                    f"-javaagent:{jmx}=127.0.0.1:{self._exporter_base + broker}:{exporter}",
+                    f"-javaagent:{jmx}=127.0.0.1:{self._exporter_base + broker}:{rules[broker]}",
                     f"-javaagent:{jolokia}=host=127.0.0.1,port={self._jolokia_base + broker}",
                 ]
                 for broker in range(1, brokers + 1)
@@ -141,6 +162,15 @@ class CleanerCluster:
         self._ports.release()
         self._directory.remove()
 
+    def exporter_address(self, broker: int) -> str:
+        """Where a broker's JMX exporter listens, as Prometheus takes it."""
+        return f"127.0.0.1:{self._exporter_base + broker}"
+
+    @property
+    def proxy(self) -> Proxy:
+        """What passed the brokers' listeners, and the faults on them."""
+        return self.cluster.proxy
+
     @property
     def prometheus_url(self) -> str:
         """The template of the exporters' URLs."""
@@ -159,6 +189,12 @@ class CleanerCluster:
     def hang_threads(self, broker: int) -> None:
         """Make every cleaner thread of a broker hang. To shut it down takes until it is let go."""
         self._until_logged(broker, ".hang", "hung by the lab")
+
+    def heal(self) -> None:
+        """Let every thread go on, and bring the cluster back to the state that it was started in."""
+        for broker in self.cluster.brokers:
+            self.let_go(broker)
+        heal(self.cluster)
 
     def let_go(self, broker: int) -> None:
         """Threads that hang go on with the next look at the metrics, and those that are started from now on run."""
@@ -187,7 +223,7 @@ class CleanerCluster:
             raise RuntimeError(f"{topic}: {left} records were not written.")
 
     def segments(self, topic: str, broker: int) -> list[Path]:
-        """The segments of partition 0 on a broker's disk, oldest first."""
+        """Return the segments of partition 0 on a broker's disk, oldest first."""
         return sorted(self.cluster.brokers[broker].data_dirs[0].glob(f"{topic}-0/*.log"))
 
     def size(self, topic: str, broker: int) -> int:
@@ -219,7 +255,7 @@ class CleanerCluster:
         assert leader in (None, state.leader), state
 
     def drops(self, broker: int) -> list[Request]:
-        """The requests that the proxy saw for a replica list of two, without the broker."""
+        """Return the requests that the proxy saw for a replica list of two, without the broker."""
         return [
             request
             for request in self.cluster.proxy.write_requests()
@@ -309,38 +345,24 @@ class CleanerOperator:
             **({} if module == "log_cleaner_info" else {"journal_dir": str(self.journal_dir)}),
             **options,
         }
-        arguments = {name: value for name, value in given.items() if value is not None}
-        arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
-        collections = str(PROJECT / ".venv" / "collections")
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"ansible_collections.kafkaops.recovery.plugins.modules.{module}"],
-            env={**os.environ, "PYTHONPATH": collections},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdin is not None
-        process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
-        process.stdin.close()
-        process.stdin = None
-        return process
+        return start_module(module, given, check_mode=check_mode)
 
     def run(self, module: str, *, check_mode: bool = False, **options: object) -> dict[str, Any]:
         """Run a module to its end, and return its results."""
-        return self.results(self.start(module, check_mode=check_mode, **options))
+        return results(self.start(module, check_mode=check_mode, **options))
 
-    def results(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        """Wait for the end of a module that was started, and return its results."""
-        output, errors = process.communicate(timeout=240)
-        try:
-            results: dict[str, Any] = json.loads(output)
-        except ValueError:
-            raise RuntimeError(f"the module gave no results: {output}{errors}") from None
-        return results
+    def is_well(self, *brokers: int) -> bool:
+        """Whether these brokers, all unless some are given, are all diagnosed, and none of them needs anything."""
+        wanted = brokers or (*self.lab.cluster.brokers,)
+        found = self.diagnoses(brokers=wanted)
+        return found.keys() == {*wanted} and set(found.values()) <= WELL
+
+    def assert_well(self, *brokers: int) -> None:
+        """See ``is_well``."""
+        assert self.is_well(*brokers), self.diagnoses()
 
     def diagnoses(self, **options: Any) -> dict[int, str]:
-        """The case of each broker, by log_cleaner_info."""
+        """Return the case of each broker, by log_cleaner_info."""
         told = self.run("log_cleaner_info", **options)
         if "brokers" not in told:
             raise RuntimeError(told["msg"])

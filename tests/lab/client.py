@@ -136,7 +136,7 @@ class Client:
         return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
 
     def _watermarks(self, consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
-        """A broker that has just been elected needs a moment to know."""
+        """Retry until a broker that was just elected knows that it leads."""
 
         def ask() -> list[tuple[int, int]]:
             try:

@@ -147,6 +147,11 @@ class Cluster:
         """The brokers that run and are not frozen."""
         return [broker for broker in self.brokers.values() if broker.running and not broker.frozen]
 
+    @property
+    def has_static_voters(self) -> bool:
+        """Whether the voters are in every node's properties, and not in the metadata log (KIP-853)."""
+        return not self._dynamic_quorum
+
     def bootstrap(self, listener: str | None = None) -> str:
         """Return the bootstrap servers of a listener, by default the first client listener, as clients see it."""
         name = listener or self._listeners[0]

@@ -19,24 +19,25 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import (
     LeadershipOptions,
     LeadershipResult,
     run_leadership,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
     MoveOptions,
     MoveReport,
     move_leaders,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Wish
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Wish
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from lab import settings as node_settings
 from lab.client import PartitionState
 from lab.cluster import Cluster
@@ -48,7 +49,7 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Operator:
-    """Somebody on a host of their own, who keeps the list of deprioritised brokers."""
+    """Somebody on a host of their own, who keeps the list of deprioritized brokers."""
 
     cluster: Cluster
     journal_dir: Path
@@ -73,7 +74,7 @@ class Operator:
         options = LeadershipOptions(
             memory=memory,
             memory_topic=memory_topic,
-            journal_dir=str(self.journal_dir),
+            journal=JournalOptions(directory=str(self.journal_dir)),
             attempts=3,
             verify_timeout_ms=10_000,
             check_mode=check_mode,
@@ -104,7 +105,7 @@ class Operator:
             max_moves=1000,
             memory=Home.TOPIC,
             memory_topic=MEMORY_TOPIC,
-            journal_dir=str(self.journal_dir),
+            journal=JournalOptions(directory=str(self.journal_dir)),
             attempts=3,
             verify_timeout_ms=10_000,
             check_mode=False,
@@ -125,22 +126,22 @@ class Operator:
 
 
 def outcome(result: LeadershipResult, topic: str, partition: int = 0) -> OrderOutcome:
-    """What became of one partition."""
+    """Return what became of one partition."""
     return result.outcomes[TopicPartition(topic, partition)]
 
 
 def orders(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
-    """The replica order of every partition, once all brokers see the same."""
+    """Return the replica order of every partition, once all brokers see the same."""
     return {partition: state.replicas for partition, state in _agreed(cluster, topic).items()}
 
 
 def leaders(cluster: Cluster, topic: str) -> dict[int, int | None]:
-    """The leader of every partition, once all brokers see the same."""
+    """Return the leader of every partition, once all brokers see the same."""
     return {partition: state.leader for partition, state in _agreed(cluster, topic).items()}
 
 
 def _agreed(cluster: Cluster, topic: str) -> dict[int, PartitionState]:
-    """The code under test may have looked through another broker than we, and one of the two may lag."""
+    """Wait until all brokers agree: the code under test may have used another broker than this client."""
 
     def agreed() -> list[dict[int, PartitionState]]:
         views = [cluster.client.describe(topic, broker=each.node_id) for each in cluster.live_brokers]

@@ -50,6 +50,8 @@ class Node:
         self.properties = dict(properties)
         self.jvm_args = list(jvm_args)
         self.data_dirs = list(data_dirs)
+        self._original = (dict(properties), list(jvm_args))
+        self._started_with = self._original
         self.host = cluster.host
         self.log_path = cluster.work_dir / f"{self.role}-{node_id}.log"
         self._properties_file = cluster.work_dir / f"{self.role}-{node_id}.properties"
@@ -83,6 +85,7 @@ class Node:
             raise NodeError(f"{self!r} is running already.")
         self.write_properties()
         self.frozen = False
+        self._started_with = (dict(self.properties), list(self.jvm_args))
         self._process = process.spawn(self.cluster.java_command(self.jvm_args, self._properties_file), self.log_path)
         if wait:
             self.wait_ready()
@@ -104,6 +107,16 @@ class Node:
     def is_ready(self) -> bool:
         """Whether the node answers and is part of the cluster."""
         raise NotImplementedError
+
+    @property
+    def runs_as_created(self) -> bool:
+        """Whether it runs, answers, and was started with the properties and JVM arguments that it was created with."""
+        return self.running and not self.frozen and self._started_with == self._original
+
+    def reset(self) -> None:
+        """Take back every change of ``properties`` and ``jvm_args``; it takes effect at the next start."""
+        properties, jvm_args = self._original
+        self.properties, self.jvm_args = dict(properties), list(jvm_args)
 
     def stop(self, timeout: float = _STOP_TIMEOUT_S) -> None:
         """Stop cleanly (SIGTERM: a broker's controlled shutdown) and wait for the exit; SIGKILL after ``timeout`` s.
@@ -179,7 +192,7 @@ class Broker(Node):
         """The proxy's side of each proxied listener, by the listener's name."""
 
     def advertised_port(self, listener: str) -> int:
-        """The port that clients of a listener use: the proxy's, or the broker's own."""
+        """Return the port that clients of a listener use: the proxy's, or the broker's own."""
         return self.proxies[listener].port if listener in self.proxies else self.ports[listener]
 
     def start(self, *, wait: bool = True) -> None:
@@ -228,15 +241,25 @@ class Controller(Node):
         return wire.accepts(self.host, self.port)
 
     def format(self) -> None:
-        """Run StorageTool, which writes the bootstrap records."""
+        """Write meta.properties and the bootstrap records: by StorageTool, or as it wrote them last time."""
+        options = self.cluster.format_options(rejoining=self._formatted)
+        if self.cluster.has_static_voters:
+            key = (*self.cluster.class_path, *options)
+            storage.copy_formatted_controller(
+                self.node_id, self.cluster.cluster_id, self.data_dirs[0], key, lambda: self._run_storage_tool(options)
+            )
+        else:
+            self._run_storage_tool(options)
+        self._formatted = True
+
+    def _run_storage_tool(self, options: Sequence[str]) -> None:
         storage.format_controller(
             self.cluster.class_path,
             self.cluster.cluster_id,
             self.write_properties(),
-            self.cluster.format_options(rejoining=self._formatted),
+            options,
             jvm_args=self.cluster.sharing(),
         )
-        self._formatted = True
 
 
 def each(action: Callable[[Node], None], nodes: Sequence[Node]) -> None:

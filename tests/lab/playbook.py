@@ -32,6 +32,11 @@ class PlaybookRun:
     """stdout and stderr, as the terminal would have shown them."""
 
     @property
+    def words(self) -> str:
+        """The output in one line: where the text was wrapped is of no interest."""
+        return " ".join(self.output.split())
+
+    @property
     def counts(self) -> dict[str, int]:
         """The recap: ok, changed, failed and so on; empty when the play never began."""
         recap = _RECAP.search(self.output)
@@ -39,7 +44,7 @@ class PlaybookRun:
 
 
 def command(playbook: str, variables: Mapping[str, object], *arguments: str) -> list[str]:
-    """The command line of a run."""
+    """Return the command line of a run."""
     ansible = str(Path(sys.executable).with_name("ansible-playbook"))
     return [ansible, playbook, "-e", json.dumps(variables), *arguments]
 
@@ -98,7 +103,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """A report file, as any JSON reader sees it."""
+    """Return a report file, as any JSON reader sees it."""
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return report
 

@@ -85,6 +85,10 @@ class QuorumCluster(Cluster):
         with self.proxy.inject(CutOff(node_id)):
             yield
 
+    def is_cut_off(self, node_id: int) -> bool:
+        """Whether a controller is kept from the other nodes now."""
+        return any(rule.fault == CutOff(node_id) for rule in self.proxy.rules)
+
     def controllers_at(self, *node_ids: int) -> str:
         """Return the own addresses of controllers, all unless ids are given."""
         return ",".join(

@@ -32,7 +32,7 @@ class Recovery:
         return read_report(self.report_path)
 
     def variables(self, **more: object) -> dict[str, object]:
-        """What a run is told unless a test says otherwise, under a new report file name.
+        """Return a run's default variables, with a new report file name.
 
         Aggressive, since the scenarios' last leader is dead and stays dead: balanced waits for it.
         """
@@ -42,7 +42,6 @@ class Recovery:
             "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
             "unclean_recovery_report_file": str(self.report_path),
-            "unclean_recovery_journal_dir": str(self.directory / "journal"),
             **more,
         }
 
@@ -55,7 +54,7 @@ class Recovery:
         return self.run(*arguments, **everything, **variables)
 
     def make_plan(self, **variables: object) -> Path:
-        """A plan for all offline partitions, for a person to review."""
+        """Return a plan for all offline partitions, for a person to review."""
         plan = self.directory / f"plan-{self.runs}.json"
         run = self.run(
             unclean_recovery_all_offline_partitions=True, unclean_recovery_manual_output_file=str(plan), **variables

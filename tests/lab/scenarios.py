@@ -94,7 +94,7 @@ def longer_log_of_older_epoch(
     cluster.client.elect_unclean(topic, offline)
     _wait_isr(cluster, topic, {newer}, seen_by=newer)
     _write(cluster, topic, offline, records[2], "newer", holders=(newer,))
-    # The newer one must leave the ISR, and can only do so in favour of another member: the dead one, come back.
+    # The newer one must leave the ISR, and can only do so in favor of another member: the dead one, come back.
     cluster.brokers[dead].start()
     _wait_isr(cluster, topic, {dead, newer}, seen_by=newer)
     cluster.brokers[newer].freeze()

@@ -5,18 +5,22 @@
 """What ``StorageTool format`` does, without one JVM per broker.
 
 A broker of a cluster needs nothing but ``meta.properties`` in each log directory; a controller also needs the bootstrap
-records (features, SCRAM users, voters), which Kafka's own StorageTool writes.
+records (features, SCRAM users, voters), which Kafka's own StorageTool writes. What it wrote is copied the next time.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import shutil
 import subprocess
+import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lab import process
+from lab.cache import cache_dir, exclusive
 
 _FORMAT_TIMEOUT_S = 120
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -38,8 +42,7 @@ def format_broker(node_id: int, cluster_id: str, log_dirs: Sequence[Path]) -> No
     """Write meta.properties (version 1, KIP-853's directory.id included) into each of a broker's log directories."""
     for log_dir in log_dirs:
         log_dir.mkdir(parents=True)
-        properties = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": random_uuid()}
-        write_properties(log_dir / "meta.properties", properties)
+        _write_identity(node_id, cluster_id, log_dir)
 
 
 def format_controller(
@@ -62,7 +65,40 @@ def format_controller(
         raise FormatError(f"StorageTool format failed for {properties_file}:\n{result.stdout}{result.stderr}")
 
 
+def copy_formatted_controller(
+    node_id: int, cluster_id: str, data_dir: Path, key: Sequence[object], format_it: Callable[[], None]
+) -> None:
+    """Make ``data_dir`` a formatted directory, from the cache if ``key`` is there; it saves a JVM.
+
+    Args:
+        node_id: the controller's.
+        cluster_id: the cluster's.
+        data_dir: must not exist yet.
+        key: all that the bootstrap records depend on: the release and StorageTool's options. They depend neither on the
+            cluster's id nor on the node's, and must name no port (a dynamic quorum's first voters do).
+        format_it: formats ``data_dir`` where the cache has nothing for the key.
+    """
+    name = hashlib.sha256("\n".join(map(str, key)).encode()).hexdigest()[:16]
+    cached = cache_dir() / "formatted" / name
+    if not cached.is_dir():
+        with exclusive(f"formatted-{name}"):
+            if not cached.is_dir():
+                format_it()
+                cached.parent.mkdir(exist_ok=True)
+                scratch = Path(tempfile.mkdtemp(dir=cached.parent, prefix=".copying-"))
+                shutil.copytree(data_dir, scratch, dirs_exist_ok=True)
+                scratch.rename(cached)
+                return
+    shutil.copytree(cached, data_dir)
+    _write_identity(node_id, cluster_id, data_dir)
+
+
 def write_properties(path: Path, properties: Mapping[str, object]) -> None:
     """Write a Java properties file; values are taken literally."""
     lines = (f"{key}={str(value).replace(chr(92), chr(92) * 2)}\n" for key, value in properties.items())
     path.write_text("".join(lines), encoding="utf-8")
+
+
+def _write_identity(node_id: int, cluster_id: str, log_dir: Path) -> None:
+    properties = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": random_uuid()}
+    write_properties(log_dir / "meta.properties", properties)

@@ -28,6 +28,11 @@ TOOLS = {"4.4.0": "4.3.1"}
 """Per Kafka version, whose command-line classes to use, where its own (kafka-tools) were never published either."""
 
 
+def has_elr(version: str) -> bool:
+    """Whether new clusters of a version have eligible leader replicas switched on (KIP-966): from 4.1 on."""
+    return check(version) not in ("3.9.2", "4.0.2")
+
+
 def check(version: str) -> str:
     """Return ``version`` if the lab knows it; raise ValueError naming the known ones otherwise."""
     if version not in KAFKA:

@@ -15,8 +15,12 @@ from confluent_kafka.admin import AclBinding
 from kafka.protocol.admin import (
     DescribeAclsRequest,
     DescribeAclsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
@@ -26,12 +30,19 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 _CORRELATION_ID = 1
 _METADATA_VERSION = 9
 _DESCRIBE_ACLS_VERSION = 2
+_DESCRIBE_CONFIGS_VERSION = 4
+_INCREMENTAL_ALTER_CONFIGS_VERSION = 1
 _LIST_OFFSETS_VERSION = 7
 _PRODUCE_VERSION = 9
 _ACKS_ALL = -1
 _UNLIMITED = 2**31 - 1
 _DEBUGGING_REPLICA = -2
 _LATEST = -1
+_BROKER_RESOURCE = 4
+_DYNAMIC_BROKER, _DYNAMIC_DEFAULT = 2, 3
+_DELETE = 1
+_SET_BY_KAFKA = "min.insync.replicas"
+"""Where ELR is on, the controller itself sets the cluster default, and refuses to delete it (KIP-966)."""
 _PARTITIONS_PER_PAGE = 2000
 
 
@@ -75,6 +86,55 @@ def topic_partitions(host: str, port: int, topic: str, *, timeout: float = 5.0) 
         cursor = DescribeTopicPartitionsRequest.Cursor(
             topic_name=response.next_cursor.topic_name, partition_index=response.next_cursor.partition_index
         )
+
+
+def topics(host: str, port: int, *, timeout: float = 5.0) -> list[str]:
+    """Return the names of all topics that one broker knows, internal ones included."""
+    request = MetadataRequest[_METADATA_VERSION](topics=None, allow_auto_topic_creation=False)
+    return [each.name for each in ask(host, port, request, MetadataResponse, timeout=timeout).topics]
+
+
+def broker_configs(host: str, port: int, resource: str, *, timeout: float = 5.0) -> list[str]:
+    """Return the names of the dynamic configs of a broker, by its id, or of the cluster default, "", as a broker knows.
+
+    Not the one that Kafka sets by itself. A broker's own configs have to be asked of that broker.
+    """
+    wanted = DescribeConfigsRequest.DescribeConfigsResource
+    request = DescribeConfigsRequest[_DESCRIBE_CONFIGS_VERSION](
+        resources=[wanted(resource_type=_BROKER_RESOURCE, resource_name=resource, configuration_keys=None)],
+        include_synonyms=False,
+        include_documentation=False,
+    )
+    response = ask(host, port, request, DescribeConfigsResponse, timeout=timeout)
+    source = _DYNAMIC_BROKER if resource else _DYNAMIC_DEFAULT
+    return [
+        each.name
+        for result in response.results
+        for each in result.configs
+        if each.config_source == source and each.name != _SET_BY_KAFKA
+    ]
+
+
+def delete_broker_configs(host: str, port: int, resource: str, *, timeout: float = 30.0) -> None:
+    """Delete all of ``broker_configs``. Raises ConnectionError when the broker refuses."""
+    names = broker_configs(host, port, resource, timeout=timeout)
+    if not names:
+        return
+    wanted = IncrementalAlterConfigsRequest.AlterConfigsResource
+    request = IncrementalAlterConfigsRequest[_INCREMENTAL_ALTER_CONFIGS_VERSION](
+        resources=[
+            wanted(
+                resource_type=_BROKER_RESOURCE,
+                resource_name=resource,
+                configs=[wanted.AlterableConfig(name=name, config_operation=_DELETE, value=None) for name in names],
+            )
+        ],
+        validate_only=False,
+    )
+    response = ask(host, port, request, IncrementalAlterConfigsResponse, timeout=timeout)
+    for answer in response.responses:
+        if answer.error_code:
+            raise ConnectionError(f"configs of {resource or 'the cluster default'}: error code {answer.error_code}")
 
 
 def log_end_offsets(

@@ -119,7 +119,7 @@ class Broker:
         )
 
     def _probe(self, topic: str, asked: Any) -> Any:
-        """An epoch probe, the only Fetch that is asked of the simulator: beyond the log's end, with an epoch."""
+        """Return an epoch probe, the only Fetch that is asked of the simulator: beyond the log's end, with an epoch."""
         message = messages.FETCH.response.FetchableTopicResponse.PartitionData
         held = self._held(topic, asked.partition)
         found = held[1].diverging_epoch(asked.last_fetched_epoch) if held else None

@@ -82,12 +82,12 @@ class SimulatedCluster:
         return {broker_id: listener.getsockname()[1] for broker_id, listener in self._listeners.items()}
 
     def bootstrap(self, brokers: Sequence[int] = ()) -> str:
-        """The bootstrap servers: the first three brokers unless told otherwise."""
+        """Return the bootstrap servers: the first three brokers unless told otherwise."""
         ports = self.ports
         return ",".join(f"{_LOOPBACK}:{ports[each]}" for each in brokers or list(ports)[:3])
 
     def start(self) -> None:
-        """Listens for every broker of the world."""
+        """Listen for every broker of the world."""
         for broker_id in self.world.broker_ids:
             self._listeners[broker_id] = socket.create_server((_LOOPBACK, 0), backlog=64)
         self._brokers = {each: Broker(self.world, each, self.ports, self._apis) for each in self._listeners}
@@ -95,7 +95,7 @@ class SimulatedCluster:
         self._start(self._accept)
 
     def stop(self) -> None:
-        """Ends every connection and listener."""
+        """End every connection and listener."""
         self._wakeup.close()
         with self._lock:
             connections = list(self._connections)
@@ -159,7 +159,7 @@ class SimulatedCluster:
         return Request.parse(payload, broker=broker_id, time=0.0), _NONE
 
     def _payload(self, broker: Broker, request: Request, fault: Fault) -> bytes:
-        """The answer without its length."""
+        """Return the answer without its length."""
         correlation_id = request.payload[4:8]
         is_kept = request.api_key in _KEPT or request.api_key == self.native_key
         if isinstance(fault, Lie | Throttle) or not is_kept:

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import packed_size, read_varint
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import packed_size, read_varint
 from lab.request import Request
 from simulator import messages
 from simulator.world import World

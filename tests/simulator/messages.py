@@ -28,11 +28,11 @@ from kafka.protocol.admin import (
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_elections import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import (
     DesignatedElectLeadersRequest,
     DesignatedElectLeadersResponse,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import messages
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import messages
 
 
 @dataclass(frozen=True)

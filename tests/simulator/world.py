@@ -109,13 +109,13 @@ class World:
         return self.broker_epochs.get(broker_id, 1000 + broker_id)
 
     def restart(self, broker_id: int) -> None:
-        """The broker registers again: its epoch is another one."""
+        """Register the broker again, with another epoch."""
         with self.lock:
             self.broker_epochs[broker_id] = self.broker_epoch(broker_id) + 100_000
             self.generation += 1
 
     def held(self, broker_id: int, topic: str, number: int) -> tuple[Partition, Log] | None:
-        """The partition and the broker's log of it, None where it has none."""
+        """Return the partition and the broker's log of it, None where it has none."""
         found = self.topics[topic].partitions.get(number) if topic in self.topics else None
         if found is None or broker_id not in found.logs:
             return None

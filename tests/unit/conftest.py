@@ -10,4 +10,6 @@ from hypothesis import settings
 
 # A busy machine makes examples slow, not wrong; pytest-timeout bounds each test.
 settings.register_profile("kafkaops", deadline=None)
+# `make test-all`: --hypothesis-profile=wide.
+settings.register_profile("wide", deadline=None, max_examples=500)
 settings.load_profile("kafkaops")

@@ -21,4 +21,4 @@ def prepare(cluster: Cluster) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    background.run(Cluster(), prepare, Path(sys.argv[1]))
+    background.run(Cluster(proxied=True), prepare, Path(sys.argv[1]))

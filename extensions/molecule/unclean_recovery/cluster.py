@@ -22,10 +22,11 @@ def prepare(cluster: Cluster) -> dict[str, object]:
         "bootstrap_servers": cluster.bootstrap(),
         "topic": offline.topic,
         "replicas": offline.replicas,
+        "partitions": _PARTITIONS,
         "best": offline.best,
         "records": offline.log_end_offsets[offline.best],
     }
 
 
 if __name__ == "__main__":
-    background.run(Cluster(), prepare, Path(sys.argv[1]))
+    background.run(Cluster(proxied=True), prepare, Path(sys.argv[1]))

@@ -13,13 +13,18 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import ranked_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
+    REPLICA_LOG_SCHEMA,
+    ranked_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.made_up import made_up_answer
 
 STARTED = "session started"

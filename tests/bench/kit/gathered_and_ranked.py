@@ -7,37 +7,34 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow.compute as pc
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     settings_from,
-    write_settings_reference,
+    temporary_settings_reference,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
 _DURATION_MS = 900_000
 _REQUEST_TIMEOUT_MS = 300_000
 
 
 def main(bootstrap: str) -> None:
-    """Prints each step when it is done."""
+    """Print each step when it is done."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
-    with TemporaryDirectory() as directory, spark_session() as spark:
+    with temporary_settings_reference(settings) as reference, spark_session() as spark:
         print("Spark started", flush=True)
-        reference = Path(directory, "connection")
-        write_settings_reference(settings, reference)
         with Wire(settings) as wire:
-            found = survey(wire)
+            found = survey(Kafka(wire))
         print("surveyed", flush=True)
-        logs = gather(spark, str(reference), found.brokers, found.offline, _DURATION_MS)
+        logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
         if silent:
             sys.exit(f"{silent} of {logs.num_rows} replicas told nothing: {logs['error'].unique().to_pylist()[:3]}")

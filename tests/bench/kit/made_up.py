@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
 
 
 def made_up_answer(
     settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
 ) -> list[ReplicaLog]:
-    """What a broker would say at once: the higher its id, the longer its logs."""
+    """Return what a broker would say at once: the higher its id, the longer its logs."""
     end = broker.broker_id
     return [
         ReplicaLog(each.topic, each.partition, broker.broker_id, 0, end, 0, 0, (EpochEnd(0, end),))

@@ -44,6 +44,6 @@ class OwnCache:
 
 @contextmanager
 def own_cache() -> Iterator[OwnCache]:
-    """Removed at the end."""
+    """Remove it at the end."""
     with TemporaryDirectory(prefix="kafkaops-bench-", ignore_cleanup_errors=True) as name:
         yield OwnCache(Path(name))

@@ -17,7 +17,7 @@ from simulator.world import World
 
 @contextmanager
 def simulator(make_world: Callable[[], World]) -> Iterator[str]:
-    """Yields the bootstrap servers. It runs in a process of its own: it is not what is measured.
+    """Yield the bootstrap servers. It runs in a process of its own: it is not what is measured.
 
     ``make_world`` is called there, and has to be one that can be pickled.
     """

@@ -20,6 +20,6 @@ def timed(work: Callable[[], object]) -> Run:
 
 
 def in_turns(repeats: int, *works: Callable[[], Run]) -> list[tuple[Run, ...]]:
-    """The runs of each, ``repeats`` times in turns: a machine that slows down slows all of them."""
+    """Run each ``repeats`` times in turns: a machine that slows down slows all of them."""
     rounds = [[work() for work in works] for _round in range(repeats)]
     return list(zip(*rounds, strict=True))

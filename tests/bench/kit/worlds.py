@@ -20,13 +20,16 @@ _SECONDS_TO_AGREE = 60.0
 
 @contextmanager
 def offline_cluster(partitions: int) -> Iterator[tuple[Cluster, Offline]]:
-    """A new cluster of three brokers, one of them killed, with so many offline partitions. Each looks like the next."""
+    """Start a new cluster of three brokers, one of them killed, with so many offline partitions.
+
+    Each looks like the next.
+    """
     with Cluster(heap="1g") as cluster:
         yield cluster, diverged(cluster, _TOPIC, partitions)
 
 
 def check_led_by(cluster: Cluster, offline: Offline, leader: int) -> None:
-    """Raises CannotMeasureError unless this broker comes to lead every partition, in the replica order of before."""
+    """Raise CannotMeasureError unless this broker comes to lead every partition, in the replica order of before."""
 
     def is_reached() -> bool:
         states = cluster.client.describe(offline.topic).values()

@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from lab.cleaner import CleanerCluster, CleanerOperator
+from lab.pool import ClusterPool, Specification
+
+_CLEANERS: Specification[CleanerCluster] = Specification("cleaners", CleanerCluster, CleanerCluster.heal)
 
 
 @pytest.fixture(scope="module")
-def lab(kafka_version: str) -> Iterator[CleanerCluster]:
-    with CleanerCluster(kafka_version) as started:
-        yield started
+def lab(clusters: ClusterPool, kafka_version: str) -> Iterator[CleanerCluster]:
+    with clusters.lease(_CLEANERS, kafka_version) as lab:
+        yield lab
 
 
 @pytest.fixture

@@ -18,20 +18,19 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from jsonschema import Draft202012Validator
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
-from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
+from lab.changes import pending_changes
+from lab.cleaner import WELL, CleanerCluster, CleanerOperator, own_settings
 from lab.faults import After
 from lab.playbook import PROJECT, run_playbook
 from lab.waiting import wait_until
 
 _BACKOFF, _THREADS = "log.cleaner.backoff.ms", "log.cleaner.threads"
 _SCHEMA = PROJECT / "docs" / "schemas" / "log-cleaner-report.schema.json"
-_WELL = {"healthy", "idle"}
 _ALL_BROKERS = (1, 2, 3)
 
 
 def _own(lab: CleanerCluster, broker: int) -> dict[str, str]:
-    """The broker's own dynamic configs, as another client reads them."""
+    """Return the broker's own dynamic configs, as another client reads them."""
     return own_settings(lab.admin, broker)
 
 
@@ -90,7 +89,7 @@ def test_three_cases_what_helps_and_the_proof(
     assert _by_broker(done, "verified_by")[1] == "metrics"
     assert {broker: _own(lab, broker) for broker in _ALL_BROKERS} == before
     after = operator.diagnoses()
-    assert after[1] in _WELL
+    assert after[1] in WELL
     assert after[2] == "uncleanable_partitions"
 
     lab.cluster.proxy.clear()
@@ -116,7 +115,7 @@ def test_three_cases_what_helps_and_the_proof(
 
 
 def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_path: Path) -> None:
-    """The repair, as the role does it."""
+    """Repair as the role does."""
     lab.kill_threads(3)
     report_file = tmp_path / "report.json"
     variables = {
@@ -126,16 +125,17 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
         "log_cleaner_recovery_metrics_timeout_ms": 30_000,
         "log_cleaner_recovery_repair_uncleanable": True,
         "log_cleaner_recovery_report_file": str(report_file),
-        "log_cleaner_recovery_journal_dir": str(operator.journal_dir),
+        "kafka_journal_dir": str(operator.journal_dir),
         "log_cleaner_recovery_suspect_bytes": 500_000,
     }
     run = run_playbook("kafkaops.recovery.recover_log_cleaners", variables)
     assert run.returncode == 0, run.output
-    assert "marked-0 on broker 2: repair: repaired" in run.output
+    assert "repair marked-0 on broker 2 repaired" in run.words
     report = json.loads(report_file.read_text(encoding="utf-8"))
     Draft202012Validator(json.loads(_SCHEMA.read_text(encoding="utf-8"))).validate(report)
     assert [each["diagnosis"] for each in report["before"]][1:] == ["uncleanable_partitions", "dead_threads"]
-    assert {each["diagnosis"] for each in report["after"]} <= _WELL
+    assert [each["brokerId"] for each in report["after"]] == [*_ALL_BROKERS]
+    assert {each["diagnosis"] for each in report["after"]} <= WELL
     assert [each["status"] for each in report["restarts"]] == ["not_needed", "not_helped", "restarted"]
     assert [(each["topic"], each["status"]) for each in report["repairs"]] == [("marked", "repaired")]
 
@@ -155,7 +155,7 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
 
 
 def _assert_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
-    """What is written now is compacted on this broker."""
+    """Check that this broker compacts what is written now."""
     lab.write(topic)
     _wait_compacted(lab, topic, broker)
 
@@ -233,7 +233,7 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     assert lab.cluster.proxy.write_requests() == []
     deleted = lab.admin.delete_topics(["rotten"])
     deleted["rotten"].result(30)
-    wait_until(lambda: set(operator.diagnoses().values()) <= _WELL, 60, what="the marks went with the topic")
+    wait_until(operator.is_well, 60, what="the marks went with the topic")
 
 
 @pytest.mark.on_any_version
@@ -249,7 +249,7 @@ def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     second = operator.run("log_cleaner_repair", brokers=[1, 2])
     assert [(each["broker_id"], each["status"]) for each in second["outcomes"]] == [(2, "repaired")], second
     lab.assert_in_sync("half", (2, 1, 3))
-    assert set(operator.diagnoses(brokers=[1, 2]).values()) <= _WELL
+    operator.assert_well(1, 2)
 
 
 def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
@@ -259,13 +259,13 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     order = (3, 1, 2)
     lab.damaged("slow", order, 3)
     lab.hang_threads(3)
-    options = {"brokers": [3], "repair_timeout_ms": 12_000}
+    options: dict[str, Any] = {"brokers": [3], "repair_timeout_ms": 12_000}
     timed_out = operator.run("log_cleaner_repair", **options)
     assert timed_out["summary"]["failed"] == 1, timed_out
     assert "still has the mark" in timed_out["msg"]
     assert "restored" in timed_out["msg"]
     lab.assert_in_sync("slow", order)
-    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    assert pending_changes(lab.cluster) == ()
     assert all("throttled" not in name for name in _own(lab, 3))
     assert operator.diagnoses(brokers=[3], stalled_after_ms=1000, tolerated_uncleanable_partitions=1) == {3: "stalled"}
 
@@ -279,7 +279,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
         what="the cleaner of broker 3 runs again, and has its mark",
     )
     # The mark has outlived the copy: the replica was back before any pass of the cleaner.
-    named = {"brokers": [3], "partitions": [{"topic": "slow", "partition": 0}]}
+    named: dict[str, Any] = {"brokers": [3], "partitions": [{"topic": "slow", "partition": 0}]}
     process: Any = None
 
     def kill_after_the_drop() -> None:
@@ -292,13 +292,14 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     process = operator.start("log_cleaner_repair", force=True, **named)
     assert process.wait(60) == -signal.SIGKILL
     lab.cluster.proxy.clear()
-    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id)
+    assert pending_changes(lab.cluster)
     wait_until(lambda: 3 not in lab.cluster.client.describe("slow")[0].replicas, what="the replica is dropped")
     resumed = operator.run("log_cleaner_repair", **named)
+    assert resumed["leftovers"], resumed
     assert {each["undoing"] for each in resumed["leftovers"]} <= {"restored", "already_back"}, resumed
     assert "failed" not in resumed, resumed
     lab.assert_in_sync("slow", order, leader=3)
-    assert operator.diagnoses(brokers=[3])[3] in _WELL
+    assert operator.diagnoses(brokers=[3])[3] in WELL
     assert all("throttled" not in name for name in {*_own(lab, 3), *_own_of_topic(lab, "slow")})
     _assert_compacted(lab, "slow", 3)
 
@@ -307,13 +308,13 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"metrics_url": "http://{host}:1/metrics"}, "cannot be reached"),
+        ({"metrics_url": "http://{host}:1/metrics"}, "could not be reached"),
         ({"metrics_url": "http://{hots}:1/metrics"}, "only {broker_id} and {host} are filled in"),
         ({"metrics_source": "jolokia"}, "is no JSON"),
     ],
     ids=["bad URL", "bad template", "wrong payload"],
 )
-def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[str, object], said: str) -> None:
+def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[str, Any], said: str) -> None:
     told = operator.run("log_cleaner_info", **options)
     assert told["failed"]
     assert said in told["msg"]

@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import read_unfinished
+from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator
 from lab.faults import After
 from lab.waiting import wait_until
@@ -110,7 +110,7 @@ def test_an_isr_that_shrinks_after_the_plan_is_heeded(
     assert lab.drops(3) == []
     assert _asked_for(lab)[: len(writes)] == writes
     assert {*_asked_for(lab)[len(writes) :]} <= {*writes[1:]}
-    assert read_unfinished(str(operator.journal_dir), lab.cluster.cluster_id) == ()
+    assert pending_changes(lab.cluster) == ()
     # Not before broker 2 is back: the other client may have sent its question to it.
     lab.assert_in_sync(topic, (3, 1, 2))
     assert _configs(lab, ConfigResource.Type.TOPIC, topic) == {}
@@ -119,7 +119,7 @@ def test_an_isr_that_shrinks_after_the_plan_is_heeded(
 
 
 def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
-    """The replica lists that the proxy saw, oldest first."""
+    """Return the replica lists that the proxy saw, oldest first."""
     return [
         tuple(partition.replicas or ())
         for request in lab.cluster.proxy.write_requests()

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_properties import with_command_config
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import NoBrokerAnswersError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from lab import Cluster
 
 _PASSWORD = "alice-secret"
@@ -64,7 +64,7 @@ def _sasl(cluster: Cluster, mechanism: str, protocol: str = "SASL_SSL") -> dict[
 
 
 def _oauth(cluster: Cluster, *, seconds_left: float) -> dict[str, Any]:
-    """An unsecured token (RFC 7519 section 6), as the lab's listeners take them."""
+    """Return an unsecured token (RFC 7519 section 6), as the lab's listeners take them."""
     claims = {"sub": "alice", "iat": time.time() - 600, "exp": time.time() + seconds_left}
     parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in ({"alg": "none"}, claims))
     token = ".".join([*(part.rstrip("=") for part in parts), ""])
@@ -78,7 +78,7 @@ def _cluster_id(options: dict[str, Any]) -> str:
 
 
 def _refusal(options: dict[str, Any]) -> str:
-    """What a person reads. It comes within the limit, and never with a password in it."""
+    """Return the error text, after a check of its time and that no password is in it."""
     began = time.monotonic()
     with pytest.raises(NoBrokerAnswersError) as refused:
         _cluster_id(options)
@@ -122,6 +122,7 @@ def test_the_operators_own_client_properties(cluster: Cluster, tmp_path: Any) ->
     assert _cluster_id({"command_config": str(properties)}) == cluster.cluster_id
 
 
+@pytest.mark.on_any_version
 def test_ipv6(kafka_version: str) -> None:
     with Cluster(kafka_version, brokers=1, host="::1") as six:
         assert _cluster_id({"bootstrap_servers": six.bootstrap()}) == six.cluster_id

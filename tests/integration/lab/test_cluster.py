@@ -20,7 +20,7 @@ import pytest
 from lab import Cluster, NodeError, jars, versions, wait_until, wire, work_dir
 from lab.ports import HeldPorts
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 TOPIC = "orders"
 
@@ -58,7 +58,7 @@ def cluster(kafka_version: str, agent_port: int) -> Iterator[Cluster]:
 
 @pytest.fixture
 def whole(cluster: Cluster) -> Cluster:
-    """The cluster with every broker up and in every ISR."""
+    """Return the cluster with every broker up and in every ISR."""
     for broker in cluster.brokers.values():
         if not broker.running:
             broker.start()

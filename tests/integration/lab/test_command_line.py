@@ -17,7 +17,7 @@ import pytest
 
 from lab import wait_until
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 LAB = [sys.executable, "-m", "lab"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

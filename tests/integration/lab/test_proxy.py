@@ -15,7 +15,7 @@ from kafka.protocol.api_key import ApiKey
 
 from lab import Cluster, faults, wire
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from lab import Cluster
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 LARGEST_ID = 2**31 - 1
 

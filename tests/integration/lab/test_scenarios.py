@@ -12,7 +12,7 @@ import pytest
 
 from lab import Cluster, scenarios, wait_until
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 
 @pytest.fixture(scope="module")

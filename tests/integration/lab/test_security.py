@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from lab import Cluster, settings
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 PASSWORD = "alice's secret"
 PATIENT_S, QUICK_S = 30, 5

@@ -12,15 +12,24 @@ from pathlib import Path
 import pytest
 
 from lab import Cluster
+from lab.health import heal
 from lab.leadership import Operator
+from lab.pool import ClusterPool, Specification
 
-SMALL = {"transaction.state.log.num.partitions": 3, "offsets.topic.num.partitions": 3}
+_SMALL = {"transaction.state.log.num.partitions": 3, "offsets.topic.num.partitions": 3}
+
+
+def _create(version: str) -> Cluster:
+    return Cluster(version, brokers=4, proxied=True, properties=_SMALL, controller_properties=_SMALL)
+
+
+_FOUR_BROKERS: Specification[Cluster] = Specification("four brokers", _create, heal)
 
 
 @pytest.fixture(scope="module")
-def cluster(kafka_version: str) -> Iterator[Cluster]:
-    with Cluster(kafka_version, brokers=4, proxied=True, properties=SMALL, controller_properties=SMALL) as started:
-        yield started
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(_FOUR_BROKERS, kafka_version) as cluster:
+        yield cluster
 
 
 @pytest.fixture

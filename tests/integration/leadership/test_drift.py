@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Drift
 from lab import Cluster
 from lab.leadership import (
     Operator,

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
     cluster_default,
     write_cluster_default,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import BlacklistError, Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import CONFIG_NAME
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import BlacklistError, Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import CONFIG_NAME
 from lab import Cluster
 from lab.faults import Rewrite
 from lab.leadership import Operator, add_partitions, leaders, orders, outcome

@@ -17,19 +17,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import list_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import memory_path
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import read_topic
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_store import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import list_changes, memory_path
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_reading import read_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_store import (
     HeldError,
     TopicStore,
     open_topic,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home
 from lab import Cluster
 from lab.faults import After, Before, Fault, Rewrite
 from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
@@ -44,7 +43,7 @@ _NOT_AUTHORISED = 53
 
 @pytest.fixture
 def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
-    """A topic of the test's own."""
+    """Return a topic of the test's own."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name).strip("-")
     cluster.client.create_topic(name, _ORIGINAL)
     return name

@@ -14,8 +14,9 @@ from pathlib import Path
 _SESSION = """
 import pathlib
 from pyspark import SparkContext
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
-with spark_session(wait_for_class_archive=True) as spark:
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+with spark_session(rehearse=rehearse, wait_for_class_archive=True) as spark:
     assert spark.range(3).count() == 3
     print(pathlib.Path(f"/proc/{SparkContext._gateway.proc.pid}/maps").read_text())
 """

@@ -13,18 +13,23 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     ConnectionSettings,
     settings_from,
-    write_settings_reference,
+    temporary_settings_reference,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import ranked_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import SparkOptions, spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios
+
+pytestmark = pytest.mark.on_any_version
 
 _PASSWORD = "a-password-that-occurs-nowhere-else"
 _DURATION_MS = 15_000
@@ -36,7 +41,8 @@ def event_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def spark(event_logs: Path) -> Iterator[SparkSession]:
+def spark(event_logs: Path, shared_spark: SharedSpark) -> Iterator[SparkSession]:
+    shared_spark.close()
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
@@ -71,16 +77,15 @@ def settings(cluster: Cluster) -> ConnectionSettings:
 
 
 @pytest.fixture
-def reference(settings: ConnectionSettings, tmp_path: Path) -> str:
-    path = tmp_path / "settings.json"
-    write_settings_reference(settings, path)
-    return str(path)
+def reference(settings: ConnectionSettings) -> Iterator[str]:
+    with temporary_settings_reference(settings) as path:
+        yield path
 
 
 @pytest.fixture
 def found(settings: ConnectionSettings, offline: scenarios.Offline) -> Survey:
     with Wire(settings) as wire:
-        return survey(wire)
+        return survey(Kafka(wire))
 
 
 def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_told(

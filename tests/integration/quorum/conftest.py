@@ -11,19 +11,38 @@ from collections.abc import Iterator
 import pytest
 
 from integration.quorum.watched import Quorum
+from lab.health import heal
+from lab.pool import ClusterPool, Specification
 from lab.quorum import QuorumCluster
 
+_KINDS: dict[bool, Specification[QuorumCluster]] = {
+    is_dynamic: Specification(
+        f"{'dynamic' if is_dynamic else 'static'} quorum",
+        lambda version, is_dynamic=is_dynamic: QuorumCluster(  # type: ignore[misc]
+            version, brokers=1, controllers=3, dynamic_quorum=is_dynamic, proxied=True
+        ),
+        heal,
+    )
+    for is_dynamic in (False, True)
+}
 
-@pytest.fixture(scope="module", params=[False, True], ids=["static", "dynamic"])
-def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[QuorumCluster]:
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="static"),
+        pytest.param(True, id="dynamic", marks=pytest.mark.on_one_version_to_save_time),
+    ],
+)
+def cluster(clusters: ClusterPool, kafka_version: str, request: pytest.FixtureRequest) -> Iterator[QuorumCluster]:
     """One cluster after the other, so that no two run at once."""
-    with QuorumCluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=request.param, proxied=True) as cluster:
+    with clusters.lease(_KINDS[request.param], kafka_version) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def quorum(cluster: QuorumCluster) -> Quorum:
-    """A quorum that is healthy when the test begins."""
+    """Return a quorum that is healthy when the test begins."""
     quorum = Quorum(cluster)
     quorum.wait_healthy()
     return quorum

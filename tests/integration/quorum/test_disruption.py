@@ -14,16 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_verdict import elections_allowed
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_voters import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import elections_allowed
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
     Membership,
+    QuorumPort,
     VoterRefusedError,
     plan_voter_change,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind, Severity
 from integration.quorum.watched import CHECK, LIMIT_MS, ONLY_STATIC, Quorum, found, has_pre_vote, kinds
 from lab.playbook import read_report, run_playbook
 from lab.quorum import Starve
@@ -69,9 +70,9 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     assert run.counts["changed"] == 0
     assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
     assert [each.name for each in quorum.asked() if each.is_write] == []
-    assert f"leader {before.leader_id}: LEO " in run.output
-    assert "elections may be asked for" in run.output
-    assert ("nothing is wrong with the quorum" in run.output) is has_pre_vote(kafka_version)
+    assert f" {before.leader_id} leader " in run.words
+    assert "Elections may be asked for" in run.words
+    assert ("nothing is wrong with the quorum" in run.words) is has_pre_vote(kafka_version)
     told = read_report(report)
     assert [each["replicaId"] for each in told["voters"]] == [101, 102, 103]
     assert told["verdicts"]["elections"] == {"allowed": True, "reasons": []}
@@ -126,8 +127,8 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
     before = quorum.look()
     with quorum.cluster.cut_off(lost):
         if has_pre_vote(kafka_version):
-            seen, finding = quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
-            time.sleep(5)  # long enough for elections, were it to ask for them
+            quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+            quorum.wait_for_pre_votes(lost)
             seen = quorum.look()
             assert Kind.EPOCH_AHEAD not in kinds(seen)
         else:
@@ -135,9 +136,9 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
                 lambda seen: found(seen, Kind.EPOCH_AHEAD, lost) and found(seen, Kind.VOTER_NOT_FETCHING, lost),
                 "the lost one is ahead, and known not to fetch",
             )
-            finding = found(seen, Kind.EPOCH_AHEAD, lost)
-            assert finding is not None
-            assert finding.evidence["epoch"] > finding.evidence["leader_epoch"]
+            ahead = found(seen, Kind.EPOCH_AHEAD, lost)
+            assert ahead is not None
+            assert ahead.evidence["epoch"] > ahead.evidence["leader_epoch"]
             assert found(seen, Kind.PRE_VOTE_MISSING, lost)
         cut_off = found(seen, Kind.VOTER_NOT_FETCHING, lost)
         assert cut_off is not None
@@ -145,8 +146,7 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
         assert "network" in cut_off.remedy
         assert seen.leader_epoch == before.leader_epoch
         with ThreadPoolExecutor(max_workers=1) as executor:
-            watching = executor.submit(quorum.look, window_ms=10_000)
-            time.sleep(2.0)  # its first look is over
+            watching = quorum.watch(executor, window_ms=10_000, controllers=True)
             quorum.cluster.proxy.clear()
             watched = watching.result()
     churn = found(watched, Kind.EPOCH_CHURN, lost)
@@ -247,4 +247,4 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
 @ONLY_STATIC
 def test_a_static_quorum_takes_no_voters(quorum: Quorum) -> None:
     with quorum.wire() as wire, pytest.raises(VoterRefusedError, match="static"):
-        plan_voter_change(wire, (), Membership.ABSENT, Voter(103, None))
+        plan_voter_change(QuorumPort(wire, ()), Membership.ABSENT, Voter(103, None))

@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.raft_voters import remove_voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Endpoint, Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_voters import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.raft_voters import remove_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
     Membership,
+    QuorumPort,
     VoterChange,
     VoterRefusedError,
     change_voters,
     plan_voter_change,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind, Severity
 from integration.quorum.watched import ONLY_DYNAMIC, Quorum, found, kinds
 from lab.faults import Before
 from lab.playbook import run_playbook
@@ -45,13 +46,13 @@ def _endpoint(quorum: Quorum, node_id: int) -> Endpoint:
 def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> VoterChange:
     with quorum.wire() as wire:
         asked = parse_addresses(quorum.cluster.controllers_at()) if controllers else ()
-        return plan_voter_change(wire, asked, membership, voter)
+        return plan_voter_change(QuorumPort(wire, asked), membership, voter)
 
 
 def _changed(quorum: Quorum, membership: Membership, voter: Voter) -> None:
     with quorum.wire() as wire:
-        change = plan_voter_change(wire, (), membership, voter)
-        change_voters(wire, (), change, verify_timeout_ms=_VERIFY_MS)
+        change = plan_voter_change(QuorumPort(wire, ()), membership, voter)
+        change_voters(QuorumPort(wire, ()), change, verify_timeout_ms=_VERIFY_MS)
 
 
 def _may_all_be_added(seen: Assessment) -> bool:
@@ -60,7 +61,7 @@ def _may_all_be_added(seen: Assessment) -> bool:
 
 
 def _voters_by_kafka(quorum: Quorum) -> str:
-    """The voters as Kafka's own tool tells them."""
+    """Return the voters from Kafka's own tool."""
     tool = quorum.cluster.client.run_tool(
         "org.apache.kafka.tools.MetadataQuorumCommand",
         *("--bootstrap-server", quorum.cluster.bootstrap("INTERNAL"), "describe", "--replication"),
@@ -193,8 +194,7 @@ def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
     # So that some look finds it removed, whenever its own timer makes it add itself.
     late = quorum.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
     with late, ThreadPoolExecutor(max_workers=1) as executor, quorum.wire() as wire:
-        watching = executor.submit(quorum.look, window_ms=10_000)
-        time.sleep(2.0)  # its first look is over
+        watching = quorum.watch(executor, window_ms=10_000, controllers=True)
         (broker,) = parse_addresses(quorum.cluster.bootstrap())
         assert seen.cluster_id is not None
         remove_voter(wire, broker, seen.cluster_id, Voter(node_id, voter.directory_id))

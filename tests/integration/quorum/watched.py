@@ -13,13 +13,13 @@ from contextlib import contextmanager
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import parse_addresses
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_configs import CLIENT_ID
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.quorum_observation import observe_quorum
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import Assessment, assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Finding, Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import parse_addresses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import CLIENT_ID
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment, assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
 from lab import wait_until
 from lab.quorum import QuorumCluster
 from lab.request import Request
@@ -42,20 +42,30 @@ class Quorum:
         return Wire(settings_from({"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": LIMIT_MS}))
 
     def look(self, window_ms: int = 0, *, controllers: bool = True) -> Assessment:
-        """What is told of the quorum; without ``controllers``, through the broker alone."""
-        addresses = parse_addresses(self.cluster.controllers_at()) if controllers else []
-        with self.wire() as wire:
-            return assess(observe_quorum(wire, addresses, window_ms=window_ms))
+        """Return what is found about the quorum; without ``controllers``, through the broker alone."""
+        return self._look_at(self.cluster.controllers_at() if controllers else "", window_ms)
 
-    def watch(self, executor: Executor, window_ms: int) -> Future[Assessment]:
-        """A look through the broker that goes on for a window, of which the first moment has been seen."""
+    def _look_at(self, addresses: str, window_ms: int) -> Assessment:
+        with self.wire() as wire:
+            return assess(observe_quorum(wire, parse_addresses(addresses) if addresses else [], window_ms=window_ms))
+
+    def watch(self, executor: Executor, window_ms: int, *, controllers: bool = False) -> Future[Assessment]:
+        """Return a look that goes on for a window, once its first moment was seen.
+
+        They are asked through their proxies, which see it; one that is cut off answers at its own port only.
+        """
         asked = len(self._descriptions())
-        watching = executor.submit(self.look, window_ms=window_ms, controllers=False)
+        cluster = self.cluster
+        addresses = [
+            cluster.controllers_at(each) if cluster.is_cut_off(each) else cluster.advertised_controller(each)
+            for each in (VOTERS if controllers else ())
+        ]
+        watching = executor.submit(self._look_at, ",".join(addresses), window_ms)
         wait_until(lambda: len(self._descriptions()) >= asked + 2, what="the window's second look")
         return watching
 
     def look_until(self, holds: Callable[[Assessment], object], what: str, *, controllers: bool = True) -> Assessment:
-        """The first look at which something holds."""
+        """Return the first look at which something holds."""
 
         looks: list[Assessment] = []
 
@@ -70,7 +80,7 @@ class Quorum:
         return looks[-1]
 
     def wait_for(self, kind: Kind, node_id: int) -> tuple[Assessment, Finding]:
-        """A look at which something is found about a controller, and what is found."""
+        """Return a look at which something is found about a controller, and what is found."""
         if kind is not Kind.EPOCH_AHEAD:  # the broker can tell, and does not wait for a silent controller
             self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}", controllers=False)
         seen = self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}")
@@ -78,8 +88,18 @@ class Quorum:
         assert finding is not None
         return seen, finding
 
+    def wait_for_pre_votes(self, node_id: int) -> None:
+        """Return when a controller that is cut off has asked for pre-votes twice since then, as its log says."""
+        log = self.cluster.controllers[node_id].log_path
+
+        def asked() -> int:
+            return log.read_text(errors="replace").count("to ProspectiveState(")
+
+        before = asked()
+        wait_until(lambda: asked() >= before + 2, _WITHIN_S, what=f"controller {node_id} asks for pre-votes twice")
+
     def asked(self) -> list[Request]:
-        """What clients asked the broker, and we the controllers, since the proxies were cleared."""
+        """Return the requests to the broker and the controllers since the proxies were cleared."""
         return [
             each
             for each in self.cluster.proxy.requests()
@@ -99,7 +119,7 @@ class Quorum:
 
     @contextmanager
     def frozen(self, node_id: int) -> Iterator[None]:
-        """A controller that keeps its connections, and answers nothing."""
+        """Freeze a controller: it keeps its connections and answers nothing."""
         self.cluster.controllers[node_id].freeze()
         try:
             yield
@@ -108,7 +128,7 @@ class Quorum:
 
     @contextmanager
     def killed(self, *node_ids: int) -> Iterator[None]:
-        """Controllers that are dead, and started again afterwards."""
+        """Kill controllers, and start them again afterwards."""
         controllers = [self.cluster.controllers[node_id] for node_id in node_ids]
         for controller in controllers:
             controller.kill()

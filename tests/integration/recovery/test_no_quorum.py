@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
+from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios, settings
 from lab.playbook import run_playbook
 from lab.recovery import Recovery
@@ -18,11 +22,13 @@ from lab.recovery import Recovery
 pytestmark = pytest.mark.on_any_version
 
 
-def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> None:
+def test_roles_refuse_without_a_quorum(kafka_version: str, shared_spark: SharedSpark, tmp_path: Path) -> None:
     with Cluster(kafka_version, controllers=3, proxied=True) as cluster:
         scenarios.diverged(cluster, "headless")
         recovery = Recovery(cluster, tmp_path)
-        plan = recovery.make_plan()
+        plan = tmp_path / "plan.json"
+        on_call = OnCall(cluster, shared_spark.session(), tmp_path)
+        write_plan(on_call.plan(Strategy.AGGRESSIVE, "headless"), str(plan))
         # The leader among them: one that is alone takes itself for the leader until a fetch timeout has passed.
         leader = _quorum_leader(cluster)
         for controller in sorted(cluster.controllers, key=lambda node_id: node_id != leader)[:2]:

@@ -6,9 +6,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from kafka.protocol.api_key import ApiKey
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 from lab.faults import Before
 from lab.playbook import statuses
@@ -48,56 +54,50 @@ def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Clust
     assert cluster.proxy.write_requests() == _NO_WRITES
 
 
-def test_a_longer_log_of_an_older_epoch_loses(cluster: Cluster, recovery: Recovery) -> None:
+def test_a_longer_log_of_an_older_epoch_loses(cluster: Cluster, on_call: OnCall) -> None:
     offline = scenarios.longer_log_of_older_epoch(cluster, "epochs")
     older = next(broker for broker in offline.log_end_offsets if broker != offline.best)
     assert offline.log_end_offsets[older] > offline.log_end_offsets[offline.best]
-    run = recovery.recover()
-    assert run.returncode == 0, run.output
+    plan = on_call.plan(Strategy.AGGRESSIVE, "epochs")
+    (election,) = plan.elections
+    assert {each.broker_id: each.rank for each in election.candidates} == {offline.best: 1, older: 2}
+    assert [each.status for each in on_call.carry_out(plan)] == [Status.RECOVERED]
     assert cluster.client.leader("epochs") == offline.best
-    (entry,) = recovery.report["partitions"]
-    ranked = {each["brokerId"]: each["rank"] for each in entry["candidates"]}
-    assert ranked == {offline.best: 1, older: 2}
 
 
-def test_a_leader_that_returns_between_plan_and_apply(cluster: Cluster, recovery: Recovery) -> None:
+def test_a_leader_that_returns_between_plan_and_apply(cluster: Cluster, on_call: OnCall) -> None:
     offline = scenarios.diverged(cluster, "returns")
-    plan = recovery.make_plan()
+    plan = on_call.plan(Strategy.AGGRESSIVE, "returns")
     returned = cluster.brokers[offline.replicas[0]]
     returned.start()
     wait_until(lambda: cluster.client.leader("returns") == returned.node_id, 30, what="the last leader leads again")
-    run = recovery.carry_out(plan)
-    assert run.returncode == 0, run.output
-    assert run.counts["changed"] == 0
-    assert statuses(recovery.report) == [("returns", 0, "already_online")]
+    assert [each.status for each in on_call.carry_out(plan)] == [Status.ALREADY_ONLINE]
     assert cluster.proxy.write_requests() == _NO_WRITES
     assert cluster.client.leader("returns") == returned.node_id
 
 
-def test_no_replica_left_is_unrecoverable_and_blocks_nobody(cluster: Cluster, recovery: Recovery) -> None:
+def test_no_replica_left_is_unrecoverable_and_blocks_nobody(cluster: Cluster, on_call: OnCall) -> None:
     cluster.client.create_topic("lonely", {0: [1]})
     offline = scenarios.diverged(cluster, "company")
-    run = recovery.recover()
-    assert run.returncode != 0
-    assert "Traceback" not in run.output
-    assert statuses(recovery.report) == [("company", 0, "recovered"), ("lonely", 0, "unrecoverable")]
+    outcomes = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, "lonely", "company"))
+    assert {each.topic: each.status for each in outcomes} == {
+        "company": Status.RECOVERED,
+        "lonely": Status.UNRECOVERABLE,
+    }
     assert cluster.client.leader("company") == offline.best
     assert cluster.client.leader("lonely") is None
 
 
-def test_a_frozen_broker_is_named_and_the_rest_goes_on(cluster: Cluster, recovery: Recovery) -> None:
+def test_a_frozen_broker_is_named_and_the_rest_goes_on(cluster: Cluster, on_call: OnCall) -> None:
+    on_call = replace(on_call, request_timeout_ms=3000, duration_ms=12_000)
     offline = scenarios.diverged(cluster, "frozen")
     shorter = next(broker for broker in offline.log_end_offsets if broker != offline.best)
     # Not before it is asked what it holds: the controller fences a frozen broker within seconds, and Kafka 3.9 then
-    # tells nobody its address.
+    # does not list it.
     freeze = Before(cluster.brokers[shorter].freeze)
     with cluster.proxy.inject(freeze, broker=shorter, api_key=ApiKey.ListOffsets):
-        run = recovery.recover(unclean_recovery_duration_ms=12000, kafka_request_timeout_ms=3000)
-    cluster.brokers[shorter].thaw()
-    assert run.returncode == 0, run.output
-    states = {each["brokerId"]: each["state"] for each in recovery.report["brokers"]}
-    assert states[shorter] in {"hung", "fenced"}  # the second once its session, 3 s in the lab, has run out
-    (entry,) = recovery.report["partitions"]
-    assert entry["status"] == "recovered"
-    assert {each["brokerId"]: each["cause"] for each in entry["silent"]}[shorter] == "hung"
+        plan = on_call.plan(Strategy.AGGRESSIVE, "frozen")
+    (election,) = plan.elections
+    assert {each.broker_id: each.cause for each in election.silent}[shorter] is Cause.HUNG
+    assert [each.status for each in on_call.carry_out(plan)] == [Status.RECOVERED]
     assert cluster.client.describe("frozen", broker=offline.best)[0].leader == offline.best

@@ -10,12 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka.protocol.admin import DescribeClusterRequest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
+from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios
-from lab.recovery import Recovery
+from lab.leadership import leaders
+from lab.module_process import run_module
+from lab.pool import STANDARD, ClusterPool
 
 _KEY = 93
 _VERSION = "4.4.0"
@@ -23,9 +30,9 @@ _TOPIC = "orders"
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    with Cluster(_VERSION, proxied=True) as started:
-        yield started
+def cluster(clusters: ClusterPool) -> Iterator[Cluster]:
+    with clusters.lease(STANDARD, _VERSION) as cluster:
+        yield cluster
 
 
 def _keys(cluster: Cluster) -> set[int]:
@@ -33,8 +40,6 @@ def _keys(cluster: Cluster) -> set[int]:
 
 
 def _lists_the_key(cluster: Cluster) -> bool:
-    from kafka.protocol.admin import DescribeClusterRequest  # noqa: PLC0415
-
     settings = settings_from({"bootstrap_servers": cluster.bootstrap().split(",")[-1]})
     with Wire(settings) as wire:
         wire.call(settings.bootstrap_servers[0], DescribeClusterRequest())
@@ -42,21 +47,25 @@ def _lists_the_key(cluster: Cluster) -> bool:
         return _KEY in connection._connection.broker_version_data.api_versions
 
 
-def test_no_request_with_key_93_leaves_us(cluster: Cluster, tmp_path: Path) -> None:
+def test_no_request_with_key_93_leaves_us(cluster: Cluster, shared_spark: SharedSpark, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, _TOPIC, 2)
     assert _lists_the_key(cluster), "then this test shows nothing"
     cluster.proxy.clear()
-    recovery = Recovery(cluster, tmp_path)
-
-    named = recovery.recover(unclean_recovery_replica_log_source="native", unclean_recovery_replica_log_api_key=_KEY)
-    assert named.returncode != 0
-    assert "API key 93 is not GetReplicaLogInfo" in named.output
+    options = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "partitions": [{"topic": _TOPIC, "partitions": [0, 1]}],
+        "replica_log_source": "native",
+        "replica_log_api_key": _KEY,
+    }
+    named = run_module("leader_candidate_info", options)
+    assert named["failed"]
+    assert "API key 93 is not GetReplicaLogInfo" in named["msg"]
     assert _KEY not in _keys(cluster)
     assert cluster.proxy.write_requests() == []
 
-    recovered = recovery.recover()
-    assert recovered.returncode == 0, recovered.output
+    on_call = OnCall(cluster, shared_spark.session(), tmp_path)
+    outcomes = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, _TOPIC))
+    assert [each.status for each in outcomes] == [Status.RECOVERED, Status.RECOVERED]
     assert {ApiKey.ListOffsets, ApiKey.Fetch, ApiKey.ElectLeaders} <= _keys(cluster)
     assert _KEY not in _keys(cluster)
-    states = cluster.client.describe(offline.topic).values()
-    assert {state.leader for state in states} == {offline.best}
+    assert leaders(cluster, _TOPIC) == dict.fromkeys(offline.partitions, offline.best)

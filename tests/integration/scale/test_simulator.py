@@ -21,13 +21,15 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
-from lab import Cluster, scenarios, versions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from lab import scenarios, versions
 from lab.faults import Fault, framed
+from lab.pool import STANDARD, ClusterPool
 from lab.request import Request
 from lab.wire import read_exactly
 from simulator import Log, Partition, SimulatedCluster, World
@@ -66,14 +68,14 @@ class Captured:
 
 
 @pytest.fixture(scope="module")
-def captured() -> Iterator[Captured]:
-    with Cluster(versions.DEFAULT, proxied=True) as cluster:
+def captured(clusters: ClusterPool) -> Iterator[Captured]:
+    with clusters.lease(STANDARD, versions.DEFAULT) as cluster:
         scenarios.longer_log_of_older_epoch(cluster, "orders", 4)
         capture = Capture()
         settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
         with cluster.proxy.inject(capture):
             with Wire(settings) as wire:
-                found = survey(wire)
+                found = survey(Kafka(wire))
             asked = [each.topic_partition for each in found.offline]
             rows = [
                 row
@@ -173,7 +175,7 @@ def test_every_version_that_is_offered_is_offered_by_real_brokers(
 def test_the_collection_reads_the_same_rows_from_both(captured: Captured, simulated: SimulatedCluster) -> None:
     settings = settings_from({"bootstrap_servers": simulated.bootstrap(), "request_timeout_ms": 5000})
     with Wire(settings) as wire:
-        found = survey(wire)
+        found = survey(Kafka(wire))
     asked = [each.topic_partition for each in found.offline]
     for broker in (each for each in found.brokers if not each.is_fenced):
         rows = probe_replicas(settings, broker, asked, time.monotonic() + 20)

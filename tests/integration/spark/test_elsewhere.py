@@ -19,23 +19,24 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import NativeSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     ConnectionSettings,
     settings_from,
-    write_settings_reference,
+    settings_json,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.candidates import plan_recovery
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_logs import gather_evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.evidence import Evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from integration.shared_spark import SharedSpark
 from lab.faults import After, Delay
 from lab.spark import DRIVER_HERE, ConnectServer, StandaloneCluster
 from lab.waiting import wait_until
@@ -64,7 +65,7 @@ def no_faults(kafka: SimulatedCluster) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def settings(kafka: SimulatedCluster) -> ConnectionSettings:
-    """The password is of no use to these brokers: it is there to be looked for."""
+    """Return settings with a password that these brokers ignore. The test searches for it."""
     return settings_from(
         {"bootstrap_servers": kafka.bootstrap(), "request_timeout_ms": 120_000, "sasl_password": _PASSWORD}
     )
@@ -73,14 +74,15 @@ def settings(kafka: SimulatedCluster) -> ConnectionSettings:
 @pytest.fixture(scope="module")
 def reference(settings: ConnectionSettings, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("reference") / "connection.json"
-    write_settings_reference(settings, path)
+    path.touch(mode=0o600)
+    path.write_text(settings_json(settings), encoding="utf-8")
     return str(path)
 
 
 @pytest.fixture(scope="module")
 def found(settings: ConnectionSettings) -> Survey:
     with Wire(settings) as wire:
-        return survey(wire)
+        return survey(Kafka(wire))
 
 
 Gather = Callable[[SparkSession], Evidence]
@@ -100,7 +102,10 @@ class Plans:
 
 
 @pytest.fixture(scope="module")
-def plans(gather: Gather, settings: ConnectionSettings, reference: str, found: Survey) -> Plans:
+def plans(
+    gather: Gather, settings: ConnectionSettings, reference: str, found: Survey, shared_spark: SharedSpark
+) -> Plans:
+    shared_spark.close()
     with spark_session() as spark:
         native = gather_evidence(
             spark, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
@@ -125,7 +130,7 @@ def cluster(directory: Path) -> Iterator[StandaloneCluster]:
 
 
 def plan_bytes(spark: SparkSession, evidence: Evidence) -> bytes:
-    """The plan file, but for the moment it was made at."""
+    """Return the plan file, but for the moment it was made at."""
     policies = {each.topic: Policy(Strategy.AGGRESSIVE) for each in evidence.partitions}
     plan = replace(plan_recovery(spark, evidence, policies), created_at="2026-01-31T00:00:00Z")
     assert len(plan.elections) == len(evidence.partitions)
@@ -150,7 +155,7 @@ def contents(directory: Path) -> dict[Path, bytes]:
 
 
 def wait_for_executors(spark: SparkSession, count: int) -> None:
-    """The driver is listed as one, too."""
+    """Count executors. The driver is in the list, too."""
     deadline = time.monotonic() + 60
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < count + 1:
         assert time.monotonic() < deadline, "executors did not come up"
@@ -178,6 +183,7 @@ def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
     assert [each for each, content in written.items() if _PASSWORD.encode() in content] == []
 
 
+@pytest.mark.wide
 def test_speculative_copies_of_a_task_tell_nothing_twice(
     cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
 ) -> None:
@@ -210,6 +216,7 @@ def test_speculative_copies_of_a_task_tell_nothing_twice(
         assert plan_bytes(spark, evidence) == embedded
 
 
+@pytest.mark.wide
 def test_a_worker_killed_in_the_middle_changes_nothing(
     cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
 ) -> None:
@@ -240,6 +247,7 @@ def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gat
     assert [each for each, content in contents(tmp_path).items() if _PASSWORD.encode() in content] == []
 
 
+@pytest.mark.wide
 def test_a_spark_connect_server_that_dies_in_the_middle_is_named(
     gather: Gather, kafka: SimulatedCluster, tmp_path: Path
 ) -> None:
@@ -265,6 +273,7 @@ def test_a_spark_connect_server_that_dies_in_the_middle_is_named(
     assert kafka.proxy.write_requests() == []
 
 
+@pytest.mark.wide
 def test_a_frozen_spark_connect_server_is_named_before_anything_is_sent(tmp_path: Path) -> None:
     with ConnectServer(tmp_path) as server:
         server.freeze()

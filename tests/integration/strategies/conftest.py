@@ -12,30 +12,24 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
-from integration.strategies.on_call import OnCall
+from integration.on_call import OnCall
+from integration.shared_spark import SharedSpark
 from lab import Cluster
+from lab.pool import STANDARD, ClusterPool
 
 
-@pytest.fixture(scope="package")
-def spark() -> Iterator[SparkSession]:
-    """Not for the whole run: a process has one session at a time, and other rooms start their own."""
-    with spark_session() as session:
-        yield session
+@pytest.fixture
+def spark(shared_spark: SharedSpark) -> SparkSession:
+    return shared_spark.session()
 
 
-@pytest.fixture(scope="module")
-def cluster(kafka_version: str) -> Iterator[Cluster]:
-    with Cluster(kafka_version) as started:
-        yield started
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    """Return a healthy cluster without topics, whatever an earlier test did to it."""
+    with clusters.lease(STANDARD, kafka_version) as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def on_call(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> OnCall:
-    """On a cluster whose brokers all run again, whatever an earlier test did."""
-    for broker in cluster.brokers.values():
-        if broker.frozen:
-            broker.thaw()
-        if not broker.running:
-            broker.start()
     return OnCall(cluster, spark, tmp_path)

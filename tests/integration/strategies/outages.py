@@ -132,7 +132,7 @@ class Timeline:
             wait_offline(self.cluster, self.topics, seen_by=broker, away=self.dead)
 
     def _write(self) -> None:
-        """A random number of records for each partition that has a leader; twins get the same."""
+        """Return a random number of records for each partition that has a leader; twins get the same."""
         self._writes += 1
         groups: dict[int, list[int]] = defaultdict(list)
         for number in sorted(set.intersection(*(self._led(topic) for topic in self.topics))):
@@ -159,7 +159,7 @@ def timeline(cluster: Cluster, topics: Sequence[str], rng: random.Random) -> Tim
 
 
 def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dict[int, list[str]]:
-    """The values that a consumer reads of each partition, in order."""
+    """Return the values that a consumer reads of each partition, in order."""
     consumer = Consumer(
         {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "oracle", "enable.auto.commit": "false"}
     )

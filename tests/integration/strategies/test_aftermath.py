@@ -9,14 +9,13 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.aftermath import look_at_aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.flags import flagged
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Kind
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
-from integration.strategies.on_call import OnCall
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import look_at_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathKind, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import flagged
+from integration.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, settings, wait_until
 
@@ -41,7 +40,7 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     policies = {each.value: dict.fromkeys(topics, Policy(each)) for each in (Strategy.NONE, Strategy.AGGRESSIVE)}
     internal = {each.topic_partition for each in found.offline if each.is_internal}
     with Wire(on_call.settings) as wire:
-        plans = {name: flagged(wire, each, internal) for name, each in on_call.plans(policies, *topics).items()}
+        plans = {name: flagged(Kafka(wire), each, internal) for name, each in on_call.plans(policies, *topics).items()}
     assert not plans["none"].elections
     for planned in (plans["none"].left_alone, plans["aggressive"].elections):
         reasons = {each.topic: each.reason for each in planned}
@@ -52,16 +51,18 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     assert {each.status for each in outcomes} == {Status.RECOVERED}
     wait_until(lambda: _tells_its_commit(cluster), 60, what="the new coordinator of the group has loaded it")
     with Wire(on_call.settings) as wire:
-        findings = look_at_aftermath(wire, outcomes)
+        findings = look_at_aftermath(Kafka(wire), outcomes)
     told = {each.kind: each.explanation for each in findings if each.topic == "payments"}
-    assert f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond" in told[Kind.COMMITTED_BEYOND_END]
-    assert "has an open transaction from offset 0 on" in told[Kind.OPEN_TRANSACTION]
-    assert f"replica {dead} was silent" in told[Kind.WILL_TRUNCATE]
-    assert Kind.NOT_KNOWN not in {each.kind for each in findings}
+    assert (
+        f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond" in told[AftermathKind.COMMITTED_BEYOND_END]
+    )
+    assert "has an open transaction from offset 0 on" in told[AftermathKind.OPEN_TRANSACTION]
+    assert f"replica {dead} was silent" in told[AftermathKind.WILL_TRUNCATE]
+    assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
 
 def _lose_a_marker(cluster: Cluster) -> int:
-    """The records of a transaction reach all replicas, its COMMIT marker the last leader alone, which dies.
+    """Write a transaction whose records reach all replicas, its COMMIT marker the last leader alone, which dies.
 
     That one is the coordinator of the transaction too. A frozen coordinator would find the request to commit in its
     socket when it thaws, write that down, and so let the next coordinator write the marker. Returns who is dead.
@@ -94,7 +95,7 @@ def _lose_a_marker(cluster: Cluster) -> int:
 
 
 def _has_committed(reader: Consumer) -> bool:
-    """A group's coordinator takes nothing while it loads."""
+    """Retry while a group's coordinator loads."""
     try:
         reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
     except KafkaException as fault:

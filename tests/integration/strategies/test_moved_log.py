@@ -18,14 +18,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import PREFERRED, elect
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import ElectionType, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
 from integration.strategies.logs_on_disk import log_of
-from integration.strategies.on_call import OnCall
 from integration.strategies.outages import wait_isr
 from lab import Cluster, jars, versions, wait_until
 from lab.client import PartitionState

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
 from lab import Cluster, scenarios, settings, wait_until
 from lab.recovery import Recovery
 
@@ -21,7 +24,9 @@ _COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH = 10, 20, 5
 _UNCLEAN = "unclean.leader.election.enable"
 
 
-def test_a_limit_of_lost_records_and_a_controller_that_may_race(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_limit_of_lost_records_and_a_controller_that_may_race(
+    cluster: Cluster, on_call: OnCall, tmp_path: Path
+) -> None:
     """The log of the newer epoch leads; that loses what the other one holds more, and the limit refuses it."""
     cluster.client.create_topic("kept", {0: [_DEAD, _OLDER, _NEWER]}, {"min.insync.replicas": 1})
     cluster.client.produce("kept", 0, _COMMON)
@@ -37,21 +42,23 @@ def test_a_limit_of_lost_records_and_a_controller_that_may_race(cluster: Cluster
     assert by_topic["limited"]["status"] == "refused"
     reason = f"electing {_NEWER} loses {_IN_OLDER_EPOCH} records or more, and the limit is {_IN_OLDER_EPOCH - 1}"
     assert reason in by_topic["limited"]["reason"]
-    assert reason in run.output
+    assert reason in run.words
     assert cluster.client.leader("limited") is None
 
-    _may_race(recovery, cluster)
+    plan = on_call.plan(Strategy.AGGRESSIVE, "limited", max_lost_records=_IN_OLDER_EPOCH)
+    path = tmp_path / "plan.json"
+    write_plan(plan, str(path))
+    _may_race(recovery, cluster, path)
 
 
-def _may_race(recovery: Recovery, cluster: Cluster) -> None:
-    """A plan was made, and then the config became true: for the topic, or for one broker."""
-    plan = recovery.make_plan(unclean_recovery_max_lost_records=_IN_OLDER_EPOCH)
+def _may_race(recovery: Recovery, cluster: Cluster, plan: Path) -> None:
+    """Make a plan, then set the config to true: for the topic, or for one broker."""
     before = cluster.client.describe("limited")
     for resource in ((ResourceType.TOPIC, "limited"), (ResourceType.BROKER, str(_NEWER))):
         _alter(cluster, resource, AlterConfigOpType.SET)
         run = recovery.carry_out(plan)
         assert run.returncode != 0
-        assert f"{_UNCLEAN} is true for limited" in run.output
+        assert f"{_UNCLEAN} is true for limited" in run.words
         assert "acknowledge_unclean_leader_election" in run.output
         assert cluster.client.describe("limited") == before, "nothing was written"
         _alter(cluster, resource, AlterConfigOpType.DELETE)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import start_order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import in_words
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
-from integration.strategies.on_call import OnCall
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import describe_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import describe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from lab import Cluster, settings, wait_until
 
 _TIMEOUT_S = 90.0
@@ -47,18 +47,18 @@ class Turmoil:
         """All brokers but one leave, each in a random way, one after the other. Returns what is left of the partitions.
 
         The controller learns of them one by one, so that the last of each partition is another one than of its
-        neighbours.
+        neighbors.
         """
         leaving = rng.sample(sorted(self.cluster.brokers), len(self.cluster.brokers) - 1)
         for broker, way in zip(leaving, rng.choices(list(Way), k=len(leaving)), strict=True):
             node = self.cluster.brokers[broker]
             {Way.KILLED: node.kill, Way.STOPPED: node.stop, Way.FROZEN: node.freeze}[way]()
             self.away[broker] = way
-            time.sleep(_BETWEEN_LEAVES_S)
+            time.sleep(_BETWEEN_LEAVES_S)  # a pace, not a wait: some leave before the controller notices the last one
         return self.states()
 
     def come_back(self, broker: int) -> States:
-        """Returns the partitions once the controller has done all that it does about the broker's return."""
+        """Return the partitions once the controller has done all that it does about the broker's return."""
         node = self.cluster.brokers[broker]
         if self.away.pop(broker) is Way.FROZEN:
             node.thaw()

@@ -10,20 +10,20 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import (
     Case,
     CopyTrend,
     Thresholds,
     diagnose,
     infer,
+    suspects_of,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.suspicion import suspects_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
 LIMITS = Thresholds(suspect_bytes=100)
 HEALTHY = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 0, 0)))
@@ -39,7 +39,7 @@ def facts(metrics: CleanerMetrics | None, **settings: str) -> CleanerFacts:
     ("metrics", "case", "helps", "said"),
     [
         (HEALTHY, Case.HEALTHY, False, "dirty by 40%"),
-        (replace(HEALTHY, max_dirty_percent=None), Case.HEALTHY, False, "not told"),
+        (replace(HEALTHY, max_dirty_percent=None), Case.HEALTHY, False, "is unknown"),
         (replace(HEALTHY, max_dirty_percent=0), Case.IDLE, False, "nothing is dirty"),
         (replace(HEALTHY, dead_threads=1), Case.DEAD_THREADS, True, "1 of 2"),
         (replace(MARKED, dead_threads=1), Case.DEAD_THREADS, True, "does not clear"),

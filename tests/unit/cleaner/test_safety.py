@@ -10,12 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety import (
-    Overrides,
-    Surroundings,
-    refusals,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides, Surroundings, refusals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 
 STATE = PartitionState("t", 0, "id", 1, 5, (1, 2, 3), (1, 2, 3), None, None, ())
 AROUND = Surroundings(min_insync_replicas=2, is_reassigning=False, living=(1, 2, 3))
@@ -35,7 +31,7 @@ def test_three_copies_in_sync_are_enough() -> None:
         (replace(STATE, isr=(1, 2)), replace(AROUND, min_insync_replicas=1), NONE, "allow_single_copy"),
         (replace(STATE, isr=(1,)), AROUND, Overrides(allow_below_min_isr=True, allow_single_copy=True), "no other"),
         (STATE, replace(AROUND, min_insync_replicas=3), NONE, "min.insync.replicas of 3"),
-        (STATE, replace(AROUND, min_insync_replicas=None), NONE, "not told"),
+        (STATE, replace(AROUND, min_insync_replicas=None), NONE, "could not be read"),
         (STATE, replace(AROUND, is_reassigning=True), NONE, "reassignment"),
         (STATE, replace(AROUND, living=(2, 3)), NONE, "not online"),
         (replace(STATE, leader_id=-1), AROUND, NONE, "no leader"),

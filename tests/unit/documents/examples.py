@@ -12,27 +12,31 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import digest
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import digest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, Flag, SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.expected_loss import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
+    Candidate,
+    Flag,
+    SilentReplica,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import (
     ExpectedLoss,
     expected_losses,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import forecast
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     ElectionType,
     LeftAlone,
     Plan,
     PlannedElection,
     Status,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -81,7 +85,7 @@ def a_plan() -> Plan:
 
 
 def edited(*place: str | int, to: Any, renew: bool = True) -> dict[str, Any]:
-    """The plan's document with another value at a place, and a digest that fits unless told otherwise."""
+    """Return the plan's document with another value at a place, and a digest that fits unless told otherwise."""
     document = plan_document(a_plan())
     target: Any = document
     for token in place[:-1]:
@@ -128,7 +132,7 @@ def _candidates(draw: st.DrawFn, broker_id: int, rank: int) -> Candidate:
 
 @st.composite
 def _replicas(draw: st.DrawFn, least: int) -> tuple[tuple[int, ...], tuple[Candidate, ...], tuple[SilentReplica, ...]]:
-    """A replica list, those of it that are candidates (at least so many), and those that are silent."""
+    """Return a replica list, those of it that are candidates (at least so many), and those that are silent."""
     brokers = draw(st.lists(_int32, unique=True, min_size=least, max_size=4))
     count = draw(st.integers(least, len(brokers)))
     candidates = tuple(draw(_candidates(broker, rank)) for rank, broker in enumerate(brokers[:count], start=1))

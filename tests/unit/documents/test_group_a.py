@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents import plan_file, strict_json
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.files import refuse_existing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import digest
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.partitions_file import read_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents import strict_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import digest, refuse_existing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import read_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     plan_document,
     read_plan,
     write_plan,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
 from unit.documents.examples import INT32_MAX, INT64_MAX, a_plan, edited
 
 WHOLE = ""
@@ -269,10 +269,10 @@ PLAN_FILES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 def assert_refused(read: Callable[[str], object], path: Path, expected: dict[str, str]) -> None:
     with pytest.raises(DocumentError) as refused:
         read(str(path))
-    found = {fault.place: str(fault) for fault in refused.value.faults}
+    found = {problem.place: str(problem) for problem in refused.value.problems}
     assert found.keys() == expected.keys()
     assert [words for place, words in expected.items() if words not in found[place]] == [], found
-    assert str(refused.value).startswith(f"{path} is refused: {len(expected)} fault")
+    assert str(refused.value).startswith(f"{path} is refused: {len(expected)} problem")
 
 
 @pytest.mark.parametrize(("data", "expected"), PARTITIONS_FILES.values(), ids=PARTITIONS_FILES)
@@ -335,7 +335,7 @@ class TestWhatIsNoFile:
     def test_link_to_itself(self, read: Callable[[str], object], tmp_path: Path) -> None:
         path = tmp_path / "link"
         path.symlink_to(path)
-        assert_refused(read, path, {WHOLE: "cannot be read: Too many levels of symbolic links"})
+        assert_refused(read, path, {WHOLE: "could not be read: Too many levels of symbolic links"})
 
     def test_path_with_nul(self, read: Callable[[str], object]) -> None:
         assert_refused(read, Path("a\0b"), {WHOLE: "is no path: embedded null byte"})

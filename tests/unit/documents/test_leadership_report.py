@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.leadership_report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Drift
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import (
+    LeadershipReport,
     add_leaders,
     read_leadership_report,
     write_leadership_report,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import Move, MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome, OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.report import LeadershipReport, Mode
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
 
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 _ORDER = OrderOutcome(
@@ -52,7 +53,7 @@ _REPORT = LeadershipReport(
     cluster_id=_CLUSTER,
     started_at="2026-01-31T23:59:58Z",
     finished_at="2026-01-31T23:59:59Z",
-    mode=Mode.APPLY,
+    mode=RunMode.APPLY,
     before=Blacklist(),
     after=Blacklist((1,), {"audit-*": (2,)}),
     is_native=False,

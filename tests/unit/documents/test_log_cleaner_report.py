@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.log_cleaner_report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import (
     log_cleaner_report_document,
     write_log_cleaner_report,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 
 BROKER: dict[str, Any] = {
     "broker_id": 1,
@@ -54,7 +54,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_what_no_module_returns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="registered"):
         _document(before={"brokers": [{}]})
-    wrong = _document(after={"cluster_id": "c", "brokers": [BROKER | {"diagnosis": "tired"}]})
-    with pytest.raises(DocumentError):
+    with pytest.raises(DocumentError, match="tired"):
+        _document(after={"cluster_id": "c", "brokers": [BROKER | {"diagnosis": "tired"}]})
+    wrong = _document(after={"cluster_id": "c", "brokers": [BROKER | {"threads": -1}]})
+    with pytest.raises(DocumentError, match="/after/0/threads: -1 is not allowed"):
         write_log_cleaner_report(wrong, str(tmp_path / "report.json"))
     assert not (tmp_path / "report.json").exists()

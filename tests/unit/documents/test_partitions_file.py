@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.partitions_file import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import (
     check_partitions,
     read_partitions,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.documents.examples import INT32_MAX, topics
 
 
@@ -53,11 +53,11 @@ def test_every_partition_that_can_be(named: set[TopicPartition]) -> None:
 
 @pytest.mark.parametrize("value", [None, {}, "foo-0", [None], [[]], []])
 def test_inline_value_that_is_no_list_of_entries(value: Any) -> None:
-    with pytest.raises(DocumentError, match=r"^the option partitions is refused: 1 fault"):
+    with pytest.raises(DocumentError, match=r"^the option partitions is refused: 1 problem"):
         check_partitions(value, "the option partitions")
 
 
 def test_place_in_an_inline_list() -> None:
     with pytest.raises(DocumentError) as error:
         check_partitions([{"topic": "foo", "partitions": [0, "3"]}, {"topic": "foo", "partition": 1.5}])
-    assert [fault.place for fault in error.value.faults] == ["/0/partitions/1", "/1/partition"]
+    assert [problem.place for problem in error.value.problems] == ["/0/partitions/1", "/1/partition"]

@@ -16,18 +16,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents import plan_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.files import write_new_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable, write_new_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     check_file,
     check_plan,
     plan_document,
     read_plan,
     write_plan,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan
 from unit.documents.examples import CLUSTER_ID, a_plan, an_election, edited, plans
 
 # Each example gets a file of its own.
@@ -95,7 +94,7 @@ def test_no_flipped_byte_is_accepted(bits: int, tmp_path: Path) -> None:
         path.write_bytes(data[:position] + bytes([data[position] ^ bits]) + data[position + 1 :])
         with pytest.raises(DocumentError) as error:
             read_plan(str(path))
-        assert all(fault.problem and fault.remedy for fault in error.value.faults)
+        assert all(problem.message and problem.remedy for problem in error.value.problems)
 
 
 @pytest.mark.parametrize("change", ["removed", "doubled", "cut off after"])

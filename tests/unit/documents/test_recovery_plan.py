@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import read_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import read_plan
 from ansible_collections.kafkaops.recovery.plugins.modules import recovery_plan
 from unit.documents.examples import CLUSTER_ID, edited
 
@@ -25,7 +25,7 @@ PLAN = edited("partitions", 0, "designatedLeader", to=2)
 
 @pytest.fixture
 def edited_plan(tmp_path: Path) -> Path:
-    """A plan that someone edited, with a mode of its own."""
+    """Return a plan that someone edited, with a mode of its own."""
     path = tmp_path / "plan.json"
     path.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
     path.chmod(0o640)
@@ -51,7 +51,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 def test_edited_plan_is_refused_with_the_way_out(run: Any, edited_plan: Path) -> None:
     result = run(edited_plan, "checked")
     assert result["failed"]
-    assert "is refused: 1 fault\n  /digest: the plan was changed" in result["msg"]
+    assert "is refused: 1 problem\n  /digest: the plan was changed" in result["msg"]
     assert f"""-a '{{"path": "{edited_plan}", "state": "digest_renewed"}}'""" in result["msg"]
     assert "exception" not in result
 
@@ -97,12 +97,12 @@ def test_digest_may_be_anything_before_it_is_renewed(run: Any, edited_plan: Path
     assert read_plan(str(edited_plan)).elections[0].designated_leader == 2
 
 
-def test_other_faults_keep_the_digest_from_being_renewed(run: Any, edited_plan: Path) -> None:
+def test_other_problems_keep_the_digest_from_being_renewed(run: Any, edited_plan: Path) -> None:
     edited_plan.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=9, renew=False)))
     before = edited_plan.read_bytes()
     result = run(edited_plan, "digest_renewed")
     assert result["failed"]
-    assert "is refused: 1 fault\n  /partitions/0/designatedLeader: broker 9 is not among" in result["msg"]
+    assert "is refused: 1 problem\n  /partitions/0/designatedLeader: broker 9 is not among" in result["msg"]
     assert edited_plan.read_bytes() == before
 
 

@@ -15,19 +15,18 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.report_file import write_report
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.report_file import REPORT_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Mode, Outcome, Report
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Report, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE, write_report
 from unit.documents.examples import CLUSTER_ID, TOPIC_ID, an_election
 
 REPORT = Report(
     cluster_id=CLUSTER_ID,
     started_at="2026-01-31T23:59:59Z",
     finished_at="2026-02-01T00:00:07Z",
-    mode=Mode.APPLY,
+    mode=RunMode.APPLY,
     brokers=(
         Broker(1, None, None, None, True, BrokerState.FENCED, "the controller fences it"),
         Broker(3, "kafka3.example.com", 9092, "c", False, BrokerState.ONLINE),

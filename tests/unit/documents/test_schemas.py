@@ -16,20 +16,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import update_schemas
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.leadership_report import (
-    LEADERSHIP_REPORT,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.log_cleaner_report import (
-    LOG_CLEANER_REPORT,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.partitions_file import PARTITIONS_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.plan_file import PLAN_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.report_file import REPORT_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.vocabulary import Schema
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.screen import screen
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.validation import schema_faults
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import LOG_CLEANER_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.dataclass_json import Schema
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.screen import screen
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 from unit.documents.examples import a_plan, plans
 
 SCHEMAS = [LEADERSHIP_REPORT, LOG_CLEANER_REPORT, PARTITIONS_FILE, PLAN_FILE, QUORUM_REPORT, REPORT_FILE]
@@ -105,7 +100,7 @@ def _damaged(draw: st.DrawFn, whole: Any) -> Any:
 
 
 def _assert_agreed(value: Any, schema: Schema) -> None:
-    assert screen(schema)(value) == (schema_faults(value, schema) == [])
+    assert screen(schema)(value) == (schema_problems(value, schema) == [])
 
 
 @given(_damaged(plan_document(a_plan())))

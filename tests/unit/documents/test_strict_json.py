@@ -16,16 +16,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import (
-    MAX_FAULTS,
-    SHOWN_FAULTS,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import (
+    MAX_PROBLEMS,
+    SHOWN_PROBLEMS,
     DocumentError,
-    Fault,
+    Problem,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.json_text import readable
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.partitions_file import check_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.strict_json import MAX_DEPTH, parse_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import check_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.strict_json import MAX_DEPTH, parse_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from unit.documents.examples import a_plan
 
 
@@ -47,7 +47,7 @@ def assert_value_or_refusal(data: bytes) -> None:
     else:
         assert json.loads(json.dumps(value, allow_nan=False)) == value
         return
-    assert refusal.faults
+    assert refusal.problems
     # It can be printed anywhere, and cannot play with a terminal.
     assert "\x1b" not in str(refusal).encode().decode()
 
@@ -93,8 +93,10 @@ def test_any_json_is_read_as_it_is(value: Any, ascii_only: bool, encoding: str) 
 
 def test_depth_limit() -> None:
     assert parsed(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
-    assert refused(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).faults[0].place == f"line 1, column {MAX_DEPTH + 1}"
-    assert refused(b'{"a":' * 100_000).faults[0].place == f"line 1, column {5 * MAX_DEPTH + 1}"
+    assert (
+        refused(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).problems[0].place == f"line 1, column {MAX_DEPTH + 1}"
+    )
+    assert refused(b'{"a":' * 100_000).problems[0].place == f"line 1, column {5 * MAX_DEPTH + 1}"
 
 
 def test_brackets_in_strings_are_no_levels() -> None:
@@ -114,29 +116,29 @@ def test_the_depth_is_found_in_linear_time(data: bytes) -> None:
 
 def test_duplicate_keys_at_any_depth() -> None:
     error = refused(b'{"a/b": 1, "a/b": {"~": [{"x": 1, "x": 2}]}, "c": 3, "c": 3}')
-    assert [fault.place for fault in error.faults] == ["/a~1b", "/c", "/a~1b/~0/0/x"]
+    assert [problem.place for problem in error.problems] == ["/a~1b", "/c", "/a~1b/~0/0/x"]
 
 
 def test_numbers_that_json_does_not_have() -> None:
     error = refused(b"[NaN, -Infinity, 1e400, " + b"1" * 41 + b", 1]")
-    assert [fault.place for fault in error.faults] == ["/0", "/1", "/2", "/3"]
+    assert [problem.place for problem in error.problems] == ["/0", "/1", "/2", "/3"]
     assert parsed(b"1" * 40) == int("1" * 40)
 
 
-def test_faults_of_the_check_come_with_those_of_the_text() -> None:
-    def check(value: Any) -> Iterator[Fault]:
-        yield Fault("/0", "is not a thing", "Make it one")
-        yield Fault("/1", f"is {value[1]}", "Make it two")
+def test_problems_of_the_check_come_with_those_of_the_text() -> None:
+    def check(value: Any) -> Iterator[Problem]:
+        yield Problem("/0", "is not a thing", "Make it one")
+        yield Problem("/1", f"is {value[1]}", "Make it two")
 
     with pytest.raises(DocumentError) as error:
         parse_json(b"[NaN, 1]", "some.json", check)
-    assert [fault.problem for fault in error.value.faults] == ["NaN is not a value of JSON", "is 1"]
+    assert [problem.message for problem in error.value.problems] == ["NaN is not a value of JSON", "is 1"]
 
 
 def test_check_sees_what_can_be_read() -> None:
     seen: list[Any] = []
 
-    def check(value: Any) -> tuple[Fault, ...]:
+    def check(value: Any) -> tuple[Problem, ...]:
         seen.append(value)
         return ()
 
@@ -145,28 +147,28 @@ def test_check_sees_what_can_be_read() -> None:
     assert seen == [["caf\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}", math.inf]]
 
 
-def test_many_faults_are_counted_and_not_all_shown() -> None:
+def test_many_problems_are_counted_and_not_all_shown() -> None:
     message = str(refused(b"[" + b"NaN," * 29 + b"NaN]"))
-    assert message.startswith("some.json is refused: 30 faults\n  /0: NaN")
+    assert message.startswith("some.json is refused: 30 problems\n  /0: NaN")
     assert message.endswith("\n  and 10 more")
-    assert len(message.splitlines()) == SHOWN_FAULTS + 2
+    assert len(message.splitlines()) == SHOWN_PROBLEMS + 2
 
 
 @pytest.mark.parametrize("data", [b"[" + b"NaN," * 99_999 + b"NaN]", b'["' + b"\xff," * 99_999 + b'"]'])
-def test_too_many_faults_are_not_looked_for(data: bytes) -> None:
+def test_too_many_problems_are_not_looked_for(data: bytes) -> None:
     error = refused(data)
-    assert len(error.faults) == MAX_FAULTS
-    assert f"at least {MAX_FAULTS} faults" in str(error)
-    assert str(error).endswith(f"and at least {MAX_FAULTS - SHOWN_FAULTS} more")
+    assert len(error.problems) == MAX_PROBLEMS
+    assert f"at least {MAX_PROBLEMS} problems" in str(error)
+    assert str(error).endswith(f"and at least {MAX_PROBLEMS - SHOWN_PROBLEMS} more")
 
 
-def test_too_many_faults_of_the_schema_are_not_looked_for() -> None:
+def test_too_many_problems_of_the_schema_are_not_looked_for() -> None:
     with pytest.raises(DocumentError) as error:
         check_partitions([{"partitons": 1, "topic": -3.5}] * 1_000_000)
-    assert len(error.value.faults) == MAX_FAULTS
+    assert len(error.value.problems) == MAX_PROBLEMS
     with pytest.raises(DocumentError) as error:
         check_partitions([{f"k{number}": 1 for number in range(1_000_000)}])
-    assert len(error.value.faults) == MAX_FAULTS
+    assert len(error.value.problems) == MAX_PROBLEMS
 
 
 def test_message_stays_short_whatever_it_is_about() -> None:

@@ -18,22 +18,29 @@ from ansible_collections.kafkaops.recovery.plugins.doc_fragments.kafka import Mo
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.progress import ModuleDocFragment as ProgressDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.report import ModuleDocFragment as ReportDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.selection import ModuleDocFragment as SelectionDocs
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION, connection_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import GATHERING, MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.journal import JOURNAL
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import PROGRESS
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.report import REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.selection import SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import GATHERING, MAX_ROWS, REPORT
 
 SECRETS = {"sasl_password", "ssl_key_password", "sasl_oauthbearer_token", "sasl_oauthbearer_client_secret"}
 NOTHING = dict.fromkeys(CONNECTION.argument_spec)
 
 
-def test_every_setting_is_an_option() -> None:
+FROM_A_FILE = {
+    *("sasl_aws_profile", "sasl_kerberos_ticket_cache", "sasl_oauthbearer_ca_pem", "sasl_oauthbearer_extensions"),
+    *("ssl_ca_pem", "ssl_certificate_pem", "ssl_key_pem", "ssl_ciphers", "ssl_min_version", "ssl_max_version"),
+}
+"""Settings that only a properties file gives."""
+
+
+def test_every_setting_is_an_option_or_comes_from_a_file() -> None:
     settings = {field.name for field in dataclasses.fields(ConnectionSettings)}
-    assert set(CONNECTION.argument_spec) == settings | {"command_config"}
+    assert set(CONNECTION.argument_spec) == settings - FROM_A_FILE | {"command_config"}
 
 
 def test_every_secret_is_kept_out_of_logs() -> None:

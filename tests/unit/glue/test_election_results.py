@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.election_results import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Leftover, OrderChange, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
     diff_of,
     failure_message,
     warnings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import ElectionReport
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import Leftover, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
 
 RECOVERED = Outcome(
     "t", 0, Status.RECOVERED, "it holds the most", designated_leader=3, leader_before=-1, leader_after=3,

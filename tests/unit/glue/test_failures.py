@@ -7,6 +7,9 @@
 from __future__ import annotations
 
 import json
+import platform
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -15,18 +18,18 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue import libraries
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.failures import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.refusals import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module import libraries, python
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.glue.fake_module import EndedError, FakeModule
 
+_PROJECT = Path(__file__).resolve().parents[3]
 _MODULE_UTILS = Path(libraries.__file__).parents[1]
 _PACKAGE = "ansible_collections.kafkaops.recovery.plugins.module_utils"
 _SIGNALS = {
-    "kafka.bulk.UnusualAnswerError",  # never leaves its room: kafka-python reads such an answer instead
-    "kafka.oauth._RefusedError",  # never leaves its room: it is told as kafka-python's own authentication failure
+    "_kafka.bulk.UnusualAnswerError",  # never leaves its package: kafka-python reads such an answer instead
 }
 
 
@@ -65,9 +68,36 @@ def test_a_missing_library_is_named_as_its_registry_names_it_before_anything_is_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(libraries, "find_spec", lambda name: None if name in ("kafka", "pyspark") else object())
+    monkeypatch.setattr(libraries, "version", lambda name: "19.0.1" if name == "pyarrow" else "999")
     with pytest.raises(EndedError) as ended:
         run(FakeModule(), fails(AssertionError("begun")), needs=libraries.KAFKA_AND_SPARK)
-    assert "kafka-python, pyspark" in ended.value.results["msg"]
+    message = ended.value.results["msg"]
+    assert message.startswith(f"{sys.executable} (Python {platform.python_version()}) on {platform.node()}")
+    assert "lacks kafka-python 3.0 or later (not installed), pyarrow 20 or later (found 19.0.1), pyspark 4.1" in message
+    assert "-m pip install 'kafka-python>=3.0' 'pyarrow>=20' 'pyspark>=4.1')" in message
+
+
+def test_the_required_versions_are_those_of_the_requirements_file() -> None:
+    lines = (_PROJECT / "meta" / "ee-requirements.txt").read_text().splitlines()
+    stated = dict(line.split(">=") for line in lines if line and not line.startswith("#"))
+    assert stated == dict(libraries.REQUIRED.values())
+
+
+_MODULES = [path for path in (_PROJECT / "plugins" / "modules").glob("*.py") if "module_utils" in path.read_text()]
+
+
+@pytest.mark.parametrize("module", _MODULES, ids=lambda path: path.stem)
+def test_every_module_checks_its_python_before_any_other_code_of_ours_is_imported(module: Path) -> None:
+    imports = [line for line in module.read_text().splitlines() if line.startswith("from ansible_collections")]
+    assert imports[0].split()[1].endswith("._module.python"), "import _module.python first"
+
+
+def test_a_python_that_is_too_old_ends_a_module_in_words() -> None:
+    """The check itself, with another version number; ``tests/integration/recovery`` has no such Python."""
+    code = f"import sys; sys.version_info = (3, 9, 18); exec(open({python.__file__!r}).read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "this module needs Python 3.11 or later" in json.loads(done.stdout)["msg"]
 
 
 def test_a_defect_is_not_hidden() -> None:
@@ -86,7 +116,7 @@ def error_classes() -> Iterator[tuple[str, type[BaseException]]]:
 
 def test_every_error_of_ours_is_one_that_ends_a_module_in_words() -> None:
     classes = dict(error_classes())
-    assert "pipeline.java.SparkUnavailableError" in classes
+    assert "_spark.java.SparkUnavailableError" in classes
     assert {name for name, each in classes.items() if not issubclass(each, KafkaOpsError)} == _SIGNALS
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
 
 
 def test_nothing_but_plain_types_is_left() -> None:

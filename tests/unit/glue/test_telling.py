@@ -9,15 +9,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.telling import most_telling
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import DONE_OR_FORESEEN, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Outcome, Status
 
 
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))
 def test_trouble_goes_in_first_and_the_order_stays(statuses: list[Status], max_rows: int) -> None:
     outcomes = [Outcome("t", number, status, "") for number, status in enumerate(statuses)]
-    shown = most_telling(outcomes, max_rows, DONE_OR_FORESEEN)
+    shown = most_important(outcomes, max_rows, DONE_OR_FORESEEN)
     assert len(shown) == min(len(outcomes), max_rows)
     assert [each.partition for each in shown] == sorted(each.partition for each in shown)
     left_out = [each for each in outcomes if each not in shown]

@@ -20,13 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import (
-    default_directory,
-    open_journal,
-    read_unfinished,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_log import default_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
+from unit.journals import open_journal, read_pending
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 Key = tuple[str, int]
@@ -44,23 +40,23 @@ def journal_file(directory: Path) -> Path:
 
 
 def written(directory: Path, *changes: OrderChange, ended: Iterable[OrderChange] = ()) -> bytes:
-    """The content of a journal in which these changes were begun, one by one, and some of them ended."""
+    """Return the content of a journal in which these changes were begun, one by one, and some of them ended."""
     with open_journal(str(directory), CLUSTER) as journal:
         for each in changes:
             journal.begin([each])
-        journal.end([each.topic_partition for each in ended], "restored")
+        journal.end(ended, "restored")
     return journal_file(directory).read_bytes()
 
 
 def test_changes_are_unfinished_until_ended_and_survive_reopening(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as journal:
-        assert not journal.unfinished
+        assert not journal.pending
         journal.begin([B0, A1, A0])
-        assert journal.unfinished == (A0, A1, B0)
-        journal.end([A1.topic_partition], "restored")
+        assert journal.pending == (A0, A1, B0)
+        journal.end([A1], "restored")
     with open_journal(str(tmp_path), CLUSTER) as journal:
-        assert journal.unfinished == (A0, B0)
-    assert read_unfinished(str(tmp_path), CLUSTER) == (A0, B0)
+        assert journal.pending == (A0, B0)
+    assert read_pending(str(tmp_path), CLUSTER) == (A0, B0)
 
 
 keys = st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 2))
@@ -81,15 +77,15 @@ def test_it_remembers_what_a_dictionary_would(
         changes = {key: a_change(*key, changed=order) for key, order in begun.items()}
         with open_journal(directory, CLUSTER) as journal:
             if ends_first:
-                journal.end([TopicPartition(*key) for key in ended], "restored")
+                journal.end([a_change(*key) for key in ended], "restored")
                 model = {key: each for key, each in model.items() if key not in ended} | changes
                 journal.begin(changes.values())
             else:
                 journal.begin(changes.values())
-                journal.end([TopicPartition(*key) for key in ended], "restored")
+                journal.end([a_change(*key) for key in ended], "restored")
                 model = {key: each for key, each in (model | changes).items() if key not in ended}
-            assert journal.unfinished == tuple(model[key] for key in sorted(model))
-        assert read_unfinished(directory, CLUSTER) == tuple(model[key] for key in sorted(model))
+            assert journal.pending == tuple(model[key] for key in sorted(model))
+        assert read_pending(directory, CLUSTER) == tuple(model[key] for key in sorted(model))
 
 
 def test_a_torn_last_line_is_dropped_wherever_it_is_torn(tmp_path: Path) -> None:
@@ -97,10 +93,10 @@ def test_a_torn_last_line_is_dropped_wherever_it_is_torn(tmp_path: Path) -> None
     torn = written(tmp_path, A1)
     for length in range(len(whole), len(torn)):
         journal_file(tmp_path).write_bytes(torn[:length])
-        assert read_unfinished(str(tmp_path), CLUSTER) == (A0,)
+        assert read_pending(str(tmp_path), CLUSTER) == (A0,)
         assert journal_file(tmp_path).read_bytes() == torn[:length]  # looking changes nothing
         assert written(tmp_path, B0).startswith(whole)
-        assert read_unfinished(str(tmp_path), CLUSTER) == (A0, B0)
+        assert read_pending(str(tmp_path), CLUSTER) == (A0, B0)
 
 
 @settings(max_examples=50)
@@ -115,9 +111,9 @@ def test_damage_in_a_whole_line_is_refused_with_its_number(
     content[place] ^= data.draw(st.integers(1, 255), label="bits")
     journal_file(directory).write_bytes(content)
     try:
-        found = read_unfinished(str(directory), CLUSTER)
+        found = read_pending(str(directory), CLUSTER)
     except JournalError as fault:
-        assert f"is damaged in line {line}" in str(fault)  # noqa: PT017
+        assert f"is damaged in record {line}" in str(fault)  # noqa: PT017
         with pytest.raises(JournalError, match="damaged"), open_journal(str(directory), CLUSTER):
             pass
         assert journal_file(directory).read_bytes() == content
@@ -130,31 +126,31 @@ def test_an_entry_that_is_none_is_refused_though_its_checksum_is_right(tmp_path:
     written(tmp_path, A0)
     with journal_file(tmp_path).open("ab") as file:
         file.write(b"%08x %s\n" % (zlib.crc32(text.encode()), text.encode()))
-    with pytest.raises(JournalError, match="is damaged in line 2"):
-        read_unfinished(str(tmp_path), CLUSTER)
+    with pytest.raises(JournalError, match="is damaged in record 2"):
+        read_pending(str(tmp_path), CLUSTER)
 
 
 def test_a_second_run_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
     with (
         open_journal(str(tmp_path), CLUSTER),
-        pytest.raises(JournalError, match=rf"in progress here \(process {os.getpid()}\)"),
+        pytest.raises(JournalError, match=rf"in progress on this host \(process {os.getpid()}\)"),
         open_journal(str(tmp_path), CLUSTER),
     ):
         pass
     with open_journal(str(tmp_path), CLUSTER) as journal:
-        assert journal.unfinished == ()
+        assert journal.pending == ()
 
 
 def test_looking_needs_no_lock(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as journal:
         journal.begin([A0])
-        assert read_unfinished(str(tmp_path), CLUSTER) == (A0,)
+        assert read_pending(str(tmp_path), CLUSTER) == (A0,)
 
 
 HOLDER = """
 import sys
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal import file_journal
-with file_journal.open_journal(sys.argv[1], sys.argv[2]):
+from unit.journals import open_journal
+with open_journal(sys.argv[1], sys.argv[2]):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -170,23 +166,23 @@ def test_a_killed_run_leaves_no_lock(tmp_path: Path) -> None:
             pass
         holder.send_signal(signal.SIGKILL)
     with open_journal(str(tmp_path), CLUSTER) as journal:
-        assert journal.unfinished == ()
+        assert journal.pending == ()
 
 
 def test_clusters_have_journals_of_their_own(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as ours, open_journal(str(tmp_path), "other") as theirs:
         ours.begin([A0])
         theirs.begin([B0])
-    assert read_unfinished(str(tmp_path), CLUSTER) == (A0,)
-    assert read_unfinished(str(tmp_path), "other") == (B0,)
+    assert read_pending(str(tmp_path), CLUSTER) == (A0,)
+    assert read_pending(str(tmp_path), "other") == (B0,)
 
 
 @pytest.mark.parametrize("cluster_id", ["", "..", "a/b", "a\0", "a.b", "ü", "x" * 65, "id\n"])
 def test_a_cluster_id_that_could_be_a_path_is_refused(tmp_path: Path, cluster_id: str) -> None:
-    with pytest.raises(JournalError, match="which is no cluster id"), open_journal(str(tmp_path), cluster_id):
+    with pytest.raises(JournalError, match="which is not a cluster id"), open_journal(str(tmp_path), cluster_id):
         pass
-    with pytest.raises(JournalError, match="which is no cluster id"):
-        read_unfinished(str(tmp_path), cluster_id)
+    with pytest.raises(JournalError, match="which is not a cluster id"):
+        read_pending(str(tmp_path), cluster_id)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -203,7 +199,7 @@ def test_files_are_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
 
 
 def test_looking_creates_nothing(tmp_path: Path) -> None:
-    assert read_unfinished(str(tmp_path / "absent"), CLUSTER) == ()
+    assert read_pending(str(tmp_path / "absent"), CLUSTER) == ()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +218,7 @@ def test_every_change_is_on_disk_before_it_is_acknowledged(tmp_path: Path, monke
         journal.begin([A0, A1])
         assert synced[-1] == (path, os.path.getsize(path))
         count = len(synced)
-        journal.end([A0.topic_partition], "restored")
+        journal.end([A0], "restored")
         assert synced[-1] == (path, os.path.getsize(path))
         assert len(synced) == count + 1
 
@@ -231,8 +227,8 @@ def test_nothing_to_write_is_not_written(tmp_path: Path) -> None:
     before = written(tmp_path, A0)
     with open_journal(str(tmp_path), CLUSTER) as journal:
         journal.begin([])
-        journal.end([B0.topic_partition], "restored")
-        assert journal.unfinished == (A0,)
+        journal.end([B0], "restored")
+        assert journal.pending == (A0,)
     assert journal_file(tmp_path).read_bytes() == before
 
 
@@ -279,8 +275,8 @@ def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path, monke
         with pytest.raises(JournalError, match="No space left on device"):
             journal.begin([A1])
         with pytest.raises(JournalError, match="No space left on device"):
-            journal.end([A0.topic_partition], "restored")
-        assert journal.unfinished == (A0,)
+            journal.end([A0], "restored")
+        assert journal.pending == (A0,)
 
 
 def test_a_line_that_a_full_disk_tore_is_no_damage_once_there_is_room_again(
@@ -298,8 +294,8 @@ def test_a_line_that_a_full_disk_tore_is_no_damage_once_there_is_room_again(
                 journal.begin([A1])
         assert not journal_file(tmp_path).read_bytes().endswith(b"\n"), "a torn line is there"
         journal.begin([B0])
-        journal.end([A0.topic_partition], "restored")
-    assert read_unfinished(str(tmp_path), CLUSTER) == (B0,)
+        journal.end([A0], "restored")
+    assert read_pending(str(tmp_path), CLUSTER) == (B0,)
 
 
 def test_the_default_directory_is_the_users_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,29 +9,32 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.holder import Holder, holder_of, ourselves
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
     Memory,
     difference,
     list_changes,
     memory_of,
-    merged,
-    order_changes,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import (
     memory_path,
+    merged,
     open_memory_file,
+    order_changes,
     read_memory_file,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_store import (
+    Holder,
+    holder_of,
+    ourselves,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 _IDS = st.lists(st.integers(0, 2**31 - 1), max_size=4, unique=True).map(lambda ids: tuple(sorted(ids)))
 _ORDERS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=4, unique=True).map(tuple)
@@ -53,13 +56,13 @@ _MEMORIES = st.builds(
 _ONE = RememberedOrder("orders", 0, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1)))
 
 
-def _records(memory: Memory) -> dict[str, object]:
+def _records(memory: Memory) -> Any:
     return json.loads(json.dumps({**list_changes(memory), **order_changes(memory.orders.values())}))
 
 
 @given(_MEMORIES)
 def test_records_hold_all_of_a_memory(memory: Memory) -> None:
-    assert memory_of(_records(memory), "here") == memory  # type: ignore[arg-type]
+    assert memory_of(_records(memory), "here") == memory
 
 
 @given(_MEMORIES, _MEMORIES)
@@ -69,7 +72,7 @@ def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memor
         records.pop(key, None)
         if value is not None:
             records[key] = value
-    assert memory_of(records, "here") == wanted  # type: ignore[arg-type]
+    assert memory_of(records, "here") == wanted
     assert difference(wanted, wanted) == {}
 
 
@@ -85,9 +88,9 @@ def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memor
         {"list": None},
     ],
 )
-def test_what_another_version_wrote_is_refused(records: dict[str, object]) -> None:
+def test_what_another_version_wrote_is_refused(records: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(JournalError, match="topic t holds a record"):
-        memory_of(records, "topic t")  # type: ignore[arg-type]
+        memory_of(records, "topic t")
 
 
 def test_two_homes() -> None:

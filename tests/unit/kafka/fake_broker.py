@@ -18,7 +18,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.kafka.fake_epoch_cache import FakeEpochCache
 
 EARLIEST = -2
@@ -53,7 +53,7 @@ class FakeBroker:
     offline_log_dirs: tuple[str, ...] = ()
 
     def answer(self, request: Any) -> Any:
-        """Takes a kafka-python request and returns the response."""
+        """Take a kafka-python request and returns the response."""
         honest: dict[type, Callable[[Any], Any]] = {
             DescribeConfigsRequest: self._configs,
             ListOffsetsRequest: self._offsets,

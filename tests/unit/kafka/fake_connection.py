@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import BulkRequest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkRequest
 
 Answer = Callable[[Any], Any]
 """Takes a kafka-python request and returns a kafka-python response, or raises."""
@@ -38,7 +38,7 @@ class FakeConnection:
 
 
 def over_the_wire(response: Any, request: Any) -> Any:
-    """The response as it is read back from bytes, in the version that the request would be sent in to a new broker."""
+    """Return the response as decoded from bytes, in the newest version of the request."""
     message = type(response)
     highest = message.max_version if request._max_version is None else min(request._max_version, message.max_version)
     return message.decode(response.encode(version=highest), version=highest)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FakeEpochCache:
         self.entries = [*cut, *entries[len(below) :]]
 
     def ask(self, epoch: int) -> EpochEnd | None:
-        """The answer to an epoch probe, as epoch_probe describes it: None for error 1 (OFFSET_OUT_OF_RANGE)."""
+        """Return the answer to an epoch probe, as epoch_probe describes it: None for error 1 (OFFSET_OUT_OF_RANGE)."""
         if self.entries and epoch == self.entries[-1].epoch:
             return EpochEnd(epoch, self.log_end_offset)
         higher = next((each for each in self.entries if each.epoch > epoch), None)
@@ -45,7 +45,7 @@ class FakeEpochCache:
         return EpochEnd(floor, higher.start_offset)
 
     def lineage(self, log_end_offset: int | None = None) -> tuple[EpochEnd, ...]:
-        """The truth, record by record: every epoch that holds some, up to an offset (the log end offset if None)."""
+        """Return the true lineage, record by record, up to an offset (the log end offset if None)."""
         limit = self.log_end_offset if log_end_offset is None else log_end_offset
         starts = [each.start_offset for each in self.entries]
         spans = zip(self.entries, [*starts[1:], limit], strict=True) if self.entries else ()

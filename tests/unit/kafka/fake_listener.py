@@ -18,20 +18,20 @@ from typing import Any
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from lab.wire import read_exactly
 
-Behaviour = Callable[[socket.socket], None]
+Behavior = Callable[[socket.socket], None]
 """Serves one accepted connection until it returns; then the connection is closed."""
 
 _LOOPBACK = "127.0.0.1"
 
 
 class FakeListener:
-    """Accepts connections on a loopback port of its own, and serves each by ``behaviour`` in a thread of its own."""
+    """Accepts connections on a loopback port of its own, and serves each by ``behavior`` in a thread of its own."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
-        self.behaviour = behaviour
+    def __init__(self, behavior: Behavior) -> None:
+        self.behavior = behavior
         self.accepted = 0
         self._server = socket.create_server((_LOOPBACK, 0))
         self.address = Address(_LOOPBACK, self._server.getsockname()[1])
@@ -63,13 +63,13 @@ class FakeListener:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            self.behaviour(connection)
+            self.behavior(connection)
 
 
 @contextmanager
-def listening(behaviour: Behaviour) -> Iterator[FakeListener]:
-    """A listener that is gone at the end."""
-    listener = FakeListener(behaviour)
+def listening(behavior: Behavior) -> Iterator[FakeListener]:
+    """Run a listener that is closed at the end."""
+    listener = FakeListener(behavior)
     try:
         yield listener
     finally:
@@ -92,7 +92,7 @@ def close_at_once(_connection: socket.socket) -> None:
     """As a port forwarder does that has nobody behind it."""
 
 
-def greet_with(answer: bytes) -> Behaviour:
+def greet_with(answer: bytes) -> Behavior:
     """Answers whatever comes first with these bytes, and then stays silent."""
 
     def serve(connection: socket.socket) -> None:
@@ -115,7 +115,7 @@ def answer_as_broker(
     times: int | None = None,
     before: Callable[[], object] = lambda: None,
     change: Callable[[bytes], bytes | None] = lambda answer: answer,
-) -> Behaviour:
+) -> Behavior:
     """Answers ApiVersions and DescribeCluster, the latter after ``before`` returned.
 
     ``change`` may alter the bytes of that answer, frame length included; where it returns None, and after so many

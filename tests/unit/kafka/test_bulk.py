@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -13,15 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import epoch_probe, list_offsets
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import list_offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
     BulkAnswer,
     BulkRequest,
     UnusualAnswerError,
     packed_size,
     read_varint,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))
 TOPICS = st.text(min_size=1, max_size=40)
@@ -61,7 +63,7 @@ def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[Topic
     typed = request.typed()
     assert typed.encode(version=7) == request.body
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
-    assert {p.timestamp for t in typed.topics for p in t.partitions} <= {-2}
+    assert all(p.timestamp == -2 for t in typed.topics for p in t.partitions)
     assert typed.replica_id == -2
     assert isinstance(typed, ListOffsetsRequest)
 
@@ -151,10 +153,14 @@ def test_records_are_unusual() -> None:
         epoch_probe._read(memoryview(probed([("orders", [(0, 0, 5, (3, 5))])], records=b"some")))
 
 
+DAMAGED = (IndexError, TypeError, struct.error)
+"""What kafka-python raises for bytes that are no answer: the wire takes each of them for a bad answer."""
+
+
 @pytest.mark.parametrize("cut", [1, 10, 30])
 def test_a_cut_answer_is_no_answer(cut: int) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])])
-    with pytest.raises(Exception, match=r".*"):
+    with pytest.raises(DAMAGED):
         asked(epoch_probe.epoch_ends, {}).decode(encoded[:-cut])
 
 
@@ -182,7 +188,7 @@ ONE_TOPIC = b"\2a\1\0"
 def test_sizes_that_lead_back_or_nowhere_are_unusual(topics: bytes) -> None:
     with pytest.raises(UnusualAnswerError):
         list_offsets._read(memoryview(bytes(4) + topics))
-    with pytest.raises(Exception, match=r".*"):  # kafka-python's own, whatever it is
+    with pytest.raises(DAMAGED):
         asked(list_offsets.log_end_offsets, []).decode(bytes(4) + topics)
 
 

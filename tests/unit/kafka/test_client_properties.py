@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.client_properties import with_command_config
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 
 SECRET = "t0p-s3cret"
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -53,7 +53,6 @@ def test_every_connection_property_is_taken_over(tmp_path: Path) -> None:
         sasl.oauthbearer.client.credentials.client.id=us
         sasl.oauthbearer.client.credentials.client.secret=hidden
         sasl.oauthbearer.scope=kafka
-        ssl.key.password=key secret
         request.timeout.ms=1500
         default.api.timeout.ms=60000
     """
@@ -66,7 +65,6 @@ def test_every_connection_property_is_taken_over(tmp_path: Path) -> None:
         "sasl_oauthbearer_client_id": "us",
         "sasl_oauthbearer_client_secret": "hidden",
         "sasl_oauthbearer_scope": "kafka",
-        "ssl_key_password": "key secret",
         "request_timeout_ms": 1500,
     }
 
@@ -84,61 +82,126 @@ def test_every_connection_property_is_taken_over(tmp_path: Path) -> None:
     ],
 )
 def test_the_file_has_javas_escapes(tmp_path: Path, content: str, expected: str) -> None:
-    assert read(tmp_path, content) == {"bootstrap_servers": expected}
+    assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT", "bootstrap_servers": expected}
 
 
 def test_the_protocol_is_read_in_either_case(tmp_path: Path) -> None:
-    assert read(tmp_path, "security.protocol=sasl_ssl") == {"security_protocol": "SASL_SSL"}
+    assert read(tmp_path, "security.protocol=ssl") == {"security_protocol": "SSL"}
 
 
 @pytest.mark.parametrize(
-    ("jaas", "expected"),
+    ("mechanism", "jaas", "expected"),
     [
+        ("PLAIN", f'{PLAIN_LOGIN} username="alice" password="{SECRET}";', ("alice", SECRET)),
         (
-            f'{PLAIN_LOGIN} username="alice" password="{SECRET}";',
-            {"sasl_username": "alice", "sasl_password": SECRET},
-        ),
-        (
+            "SCRAM-SHA-512",
             "org.apache.kafka.common.security.scram.ScramLoginModule required \\\n"
             '    username="alice" \\\n    password="se cret; username=eve";',
-            {"sasl_username": "alice", "sasl_password": "se cret; username=eve"},
+            ("alice", "se cret; username=eve"),
         ),
-        (f"{PLAIN_LOGIN} username='o\"x' password = abc-1$.d ;", {"sasl_username": 'o"x', "sasl_password": "abc-1$.d"}),
+        ("PLAIN", f"{PLAIN_LOGIN} username='o\"x' password = abc-1$.d ;", ('o"x', "abc-1$.d")),
         # In a properties file each of JAAS's backslashes is written twice.
-        (f'{PLAIN_LOGIN} password="q\\\\"b\\\\\\\\s";', {"sasl_password": 'q"b\\s'}),
-        (f'{PLAIN_LOGIN} username="" password="{SECRET}";', {"sasl_username": "", "sasl_password": SECRET}),
+        ("PLAIN", f'{PLAIN_LOGIN} username=u password="q\\\\"b\\\\\\\\s";', ("u", 'q"b\\s')),
+    ],
+    ids=["PLAIN", "SCRAM", "single quotes and bare", "escapes"],
+)
+def test_the_jaas_line_gives_the_name_and_password(
+    tmp_path: Path, mechanism: str, jaas: str, expected: tuple[str, str]
+) -> None:
+    content = f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\nsasl.jaas.config={jaas}\n"
+    options = read(tmp_path, content)
+    assert options == {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": mechanism,
+        "sasl_username": expected[0],
+        "sasl_password": expected[1],
+    }
+
+
+def test_the_jaas_line_of_oauth(tmp_path: Path) -> None:
+    jaas = (
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        f'clientId="us" clientSecret="{SECRET}" scope="kafka" oauth.scope="theirs" extension_logicalCluster="x";'
+    )
+    options = read(tmp_path, f"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config={jaas}\n")
+    assert (options["sasl_oauthbearer_client_id"], options["sasl_oauthbearer_scope"]) == ("us", "kafka")
+    assert options["sasl_oauthbearer_client_secret"] == SECRET
+
+
+def test_kerberos_is_the_mechanism_where_none_is_named(tmp_path: Path) -> None:
+    jaas = (
+        "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
+        'keyTab="/etc/kafka.keytab" principal="us@EXAMPLE.COM" serviceName="brokers";'
+    )
+    assert read(tmp_path, f"security.protocol=SASL_SSL\nsasl.jaas.config={jaas}\n") == {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "GSSAPI",
+        "sasl_kerberos_service_name": "brokers",
+        "sasl_kerberos_principal": "us@EXAMPLE.COM",
+        "sasl_kerberos_keytab": "/etc/kafka.keytab",
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "refusal"),
+    [
         (
-            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
-            f'clientId="us" clientSecret="{SECRET}" scope="kafka" oauth.scope="theirs" extension_logicalCluster="x";',
-            {
-                "sasl_oauthbearer_client_id": "us",
-                "sasl_oauthbearer_client_secret": SECRET,
-                "sasl_oauthbearer_scope": "kafka",
-            },
+            f'sasl.jaas.config={PLAIN_LOGIN} username=a password="{SECRET}";',
+            "sasl.mechanism is not set, which means GSSAPI",
         ),
         (
-            "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
-            'keyTab="/etc/kafka.keytab" principal="us@EXAMPLE.COM" serviceName="brokers";',
-            {"sasl_kerberos_service_name": "brokers"},
+            f"sasl.mechanism=PLAIN\nsasl.jaas.config=a.b.Own required password={SECRET};",
+            "names a.b.Own, which cannot be",
+        ),
+        (
+            f"sasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN} password={SECRET};",
+            "sasl.jaas.config has no username",
+        ),
+        (f"sasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN} password={SECRET}", "does not end with a semicolon"),
+        ("sasl.mechanism=PLAIN\nsasl.login.class=a.b.Own", "sasl.login.class is a.b.Own: that is Java code"),
+        (
+            "sasl.mechanism=PLAIN\nsasl.client.callback.handler.class=a.b.C",
+            "sasl.client.callback.handler.class is a.b.C",
+        ),
+        (
+            "sasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule required debug=true;",
+            "neither useKeyTab=true nor useTicketCache=true",
+        ),
+        (
+            "sasl.kerberos.service.name=x\n"
+            "sasl.jaas.config=c.Krb5LoginModule required useTicketCache=true serviceName=y;",
+            "Kafka wants one name",
         ),
     ],
-    ids=["PLAIN", "SCRAM", "single quotes and bare", "escapes", "empty", "OAUTHBEARER", "GSSAPI"],
 )
-def test_the_jaas_line_gives_the_credentials(tmp_path: Path, jaas: str, expected: dict[str, str]) -> None:
-    assert read(tmp_path, f"sasl.jaas.config={jaas}\n") == expected
+def test_sasl_that_cannot_be_done_is_refused_by_name(tmp_path: Path, properties: str, refusal: str) -> None:
+    (fault,) = faults(tmp_path, f"security.protocol=SASL_SSL\n{properties}\n")
+    assert refusal in fault
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1))
 def test_any_password_survives_jaas_and_properties(tmp_path_factory: pytest.TempPathFactory, password: str) -> None:
     quoted = password.replace("\\", "\\\\").replace('"', '\\"')
-    jaas = javaproperties.dumps({"sasl.jaas.config": f'{PLAIN_LOGIN} username="alice" password="{quoted}";'})
-    assert read(tmp_path_factory.mktemp("properties"), jaas) == {"sasl_username": "alice", "sasl_password": password}
+    jaas = f'{PLAIN_LOGIN} username="alice" password="{quoted}";'
+    properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
+    options = read(tmp_path_factory.mktemp("properties"), javaproperties.dumps(properties))
+    assert (options["sasl_username"], options["sasl_password"]) == ("alice", password)
 
 
 def test_options_given_outright_win(tmp_path: Path) -> None:
-    content = f'security.protocol=SSL\nsasl.jaas.config={PLAIN_LOGIN} username="alice" password="theirs";'
+    content = f'security.protocol=SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN} username="a" password="b";'
     options = read(tmp_path, content, security_protocol="SASL_SSL", sasl_username="bob", sasl_password=None)
-    assert options == {"security_protocol": "SASL_SSL", "sasl_username": "bob", "sasl_password": "theirs"}
+    assert options == {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": "bob",
+        "sasl_password": "b",
+    }
+
+
+def test_what_the_protocol_does_not_use_is_ignored_as_by_kafka(tmp_path: Path) -> None:
+    content = f"sasl.mechanism=PLAIN\nsasl.jaas.config={SECRET}\nssl.truststore.location=/absent\n"
+    assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT"}
 
 
 @pytest.mark.parametrize(
@@ -146,55 +209,94 @@ def test_options_given_outright_win(tmp_path: Path) -> None:
     [
         ("ssl.endpoint.identification.algorithm=", {"ssl_check_hostname": False}),
         ("ssl.endpoint.identification.algorithm= ", {"ssl_check_hostname": False}),
-        ("ssl.endpoint.identification.algorithm=https", {}),
+        ("ssl.endpoint.identification.algorithm=https", {"ssl_check_hostname": True}),
         ("", {}),
     ],
 )
 def test_an_empty_identification_algorithm_means_no_check(
     tmp_path: Path, content: str, expected: dict[str, Any]
 ) -> None:
-    assert read(tmp_path, content) == expected
+    assert read(tmp_path, f"security.protocol=SSL\n{content}") == {"security_protocol": "SSL", **expected}
 
 
 def test_pem_stores_are_taken_over(tmp_path: Path) -> None:
     content = """
+        security.protocol=SSL
         ssl.truststore.type=PEM
         ssl.truststore.location=/etc/kafka/ca.pem
         ssl.keystore.type=pem
         ssl.keystore.location=/etc/kafka/client.pem
     """
-    assert read(tmp_path, content) == {"ssl_cafile": "/etc/kafka/ca.pem", "ssl_certfile": "/etc/kafka/client.pem"}
+    options = read(tmp_path, content)
+    assert (options["ssl_cafile"], options["ssl_certfile"]) == ("/etc/kafka/ca.pem", "/etc/kafka/client.pem")
 
 
-STORES = f"""
-    ssl.truststore.location=/etc/kafka/trust.jks
-    ssl.truststore.password={SECRET}
-    ssl.keystore.type=PKCS12
-    ssl.keystore.location=/etc/kafka/key.p12
-    ssl.keystore.password={SECRET}
-"""
-
-
-def test_stores_that_only_java_reads_are_told_all_at_once_with_the_option_to_use(tmp_path: Path) -> None:
-    trust, key, timeout = sorted(
-        faults(tmp_path, STORES + "request.timeout.ms=5s"), key=lambda fault: "ssl" not in fault
-    )
-    assert "ssl.truststore.location /etc/kafka/trust.jks is a JKS store" in trust
-    assert trust.endswith("name the file with ssl_cafile")
-    assert "ssl.keystore.location /etc/kafka/key.p12 is a PKCS12 store" in key
-    assert key.endswith("name the file with ssl_certfile")
-    assert timeout == "request.timeout.ms is '5s', which is no number of milliseconds"
-
-
-def test_pem_options_replace_such_stores(tmp_path: Path) -> None:
+def test_options_replace_stores_which_are_not_read_then(tmp_path: Path) -> None:
     explicit = {"ssl_cafile": "/etc/ca.pem", "ssl_certfile": "/etc/client.pem"}
-    assert read(tmp_path, STORES, **explicit) == explicit
+    content = "security.protocol=SSL\nssl.truststore.location=/absent.jks\nssl.keystore.location=/absent.p12"
+    assert read(tmp_path, content, **explicit) == {"security_protocol": "SSL", **explicit}
 
 
-@pytest.mark.parametrize("name", ["ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key"])
-def test_inline_pem_is_refused_and_not_repeated(tmp_path: Path, name: str) -> None:
-    (fault,) = faults(tmp_path, f"{name}=-----BEGIN PRIVATE KEY----- {SECRET}")
-    assert f"{name} holds PEM text inline" in fault
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ssl.engine.factory.class=a.b.C",
+        "ssl.provider=BCJSSE",
+        "security.providers=a.b.C",
+        "ssl.trustore.location=/typo.jks",
+        "sasl.oauthbearer.assertion.file=/a",
+        "ssl.keymanager.algorithm=Own",
+        "sasl.oauthbearer.jwt.retriever.class=org.apache.kafka.common.security.oauthbearer.FileJwtRetriever",
+        "client.dns.lookup=resolve_canonical_bootstrap_servers_only",
+    ],
+)
+def test_an_unknown_property_that_says_how_to_connect_is_refused_by_name(tmp_path: Path, line: str) -> None:
+    (fault,) = faults(tmp_path, line)
+    assert line.partition("=")[0] in fault
+
+
+def test_properties_that_do_not_concern_the_connection_are_ignored(tmp_path: Path) -> None:
+    content = """
+        acks=all
+        default.api.timeout.ms=60000
+        metadata.recovery.strategy=none
+        sasl.login.refresh.window.factor=0.9
+        ssl.client.auth=required
+        ssl.provider=
+        client.dns.lookup=use_all_dns_ips
+        sasl.oauthbearer.jwt.validator.class=org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator
+    """
+    assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT"}
+
+
+def test_all_refusals_come_at_once(tmp_path: Path) -> None:
+    content = f"""
+        security.protocol=SASL_SSL
+        ssl.provider=BCJSSE
+        ssl.enabled.protocols=TLSv1.1
+        ssl.cipher.suites=TLS_AES_256_GCM_SHA384
+        ssl.endpoint.identification.algorithm=ldaps
+        ssl.truststore.location=/absent.jks
+        ssl.keystore.key={SECRET}
+        sasl.jaas.config={SECRET}
+        request.timeout.ms=5s
+        bootstrap.servers=${{vault:x:y}}
+    """
+    named = [
+        fault.removeprefix(f"{tmp_path}/client.properties: ").split()[0].rstrip(":")
+        for fault in faults(tmp_path, content)
+    ]
+    assert named == [
+        "bootstrap.servers",
+        "ssl.provider",
+        "request.timeout.ms",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.enabled.protocols",
+        "ssl.cipher.suites",
+        "ssl.truststore.location",
+        "ssl.keystore.certificate.chain",
+        "sasl.jaas.config",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +304,7 @@ def test_inline_pem_is_refused_and_not_repeated(tmp_path: Path, name: str) -> No
 )
 def test_a_file_that_is_no_properties_file_is_not_quoted(tmp_path: Path, content: str) -> None:
     (fault,) = faults(tmp_path, content)
-    assert fault == f"command_config {tmp_path}/client.properties cannot be read: it is no Java properties file"
+    assert fault == f"command_config {tmp_path}/client.properties cannot be read: it is not a Java properties file"
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:

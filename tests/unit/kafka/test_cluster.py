@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from kafka.protocol.admin import DescribeClusterResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import (
     Cluster,
     Registration,
     describe_cluster,
     look_at_brokers,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import RequestRefusedError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import BrokerState
-from unit.kafka.fake_listener import Behaviour, answer_as_broker, close_at_once, closed_port, listening, stay_silent
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
+from unit.kafka.fake_listener import Behavior, answer_as_broker, close_at_once, closed_port, listening, stay_silent
 from unit.kafka.fake_wire import FakeWire
 
 INT32_MAX = 2**31 - 1
@@ -63,9 +63,9 @@ def test_a_refused_description_is_an_error() -> None:
 
 
 def test_every_broker_is_found_to_be_in_a_state_with_its_cause() -> None:
-    behaviours: dict[int, Behaviour] = {1: answer_as_broker(), 2: answer_as_broker(), 3: stay_silent, 4: close_at_once}
+    behaviors: dict[int, Behavior] = {1: answer_as_broker(), 2: answer_as_broker(), 3: stay_silent, 4: close_at_once}
     with ExitStack() as stack:
-        addresses = {key: stack.enter_context(listening(each)).address for key, each in behaviours.items()}
+        addresses = {key: stack.enter_context(listening(each)).address for key, each in behaviors.items()}
         addresses[5] = closed_port()
         settings = ConnectionSettings(bootstrap_servers=(addresses[1],), request_timeout_ms=2000)
         wire = stack.enter_context(Wire(settings))

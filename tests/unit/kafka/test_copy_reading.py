@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import _check
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import _check
 
 
 def _batch(base: int, count: int) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 
 
 @pytest.mark.parametrize(

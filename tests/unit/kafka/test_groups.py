@@ -12,10 +12,10 @@ import pytest
 from kafka.protocol.admin import ListGroupsResponse
 from kafka.protocol.consumer import OffsetFetchResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import groups
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import RequestRefusedError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_wire import ADDRESS, FakeWire
 
@@ -61,7 +61,7 @@ def test_one_that_goes_on_loading_is_told_within_a_requests_limit(clock: FakeClo
 
 
 def a_group(name: str, code: int = 0, **partitions: tuple[int, int]) -> Any:
-    """A group's answer: an error code and an offset for each partition of the topic ``orders``, p0 being the first."""
+    """Return a group's answer: an error code and an offset for each partition of ``orders``."""
     message = OffsetFetchResponse.OffsetFetchResponseGroup
     topic, partition = (
         message.OffsetFetchResponseTopics,

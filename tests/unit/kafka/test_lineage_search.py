@@ -14,15 +14,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.lineage_search import LineageSearch
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.epochs import LineageSearch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
 from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
 
 INT32_MAX = 2**31 - 1
 
 
 def cache_of(steps: list[tuple[int, int]], log_start_offset: int) -> FakeEpochCache:
-    """A log whose epochs are each so much newer than the one before, and hold so many records."""
+    """Return a log whose epochs are each so much newer than the one before, and hold so many records."""
     epochs = itertools.accumulate(gap for gap, _records in steps)
     offsets = itertools.accumulate((records for _gap, records in steps), initial=0)
     entries = [EpochEntry(epoch, offset) for epoch, offset in zip(epochs, offsets, strict=False)]

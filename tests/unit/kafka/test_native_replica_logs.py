@@ -6,19 +6,22 @@
 
 from __future__ import annotations
 
+import struct
+import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import (
+    NativeSource,
     messages,
     replica_log_ends,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import NativeSource
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Connection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from unit.kafka.fake_connection import FakeConnection
 
 KEY = 1020
@@ -73,7 +76,7 @@ def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -
     broker = Broker([0], [1], [2])
     limits = iter([300, 200, 100])
     answer = replica_log_ends(
-        broker, NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS, limit_ms=lambda: next(limits)
+        cast(Connection, broker), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS, limit_ms=lambda: next(limits)
     )
     assert asked(broker) == [[0, 1, 2], [1, 2], [2]]
     assert broker.limits == [300, 200, 100]
@@ -84,6 +87,23 @@ def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -
 
 @pytest.mark.parametrize("told", [[[0], [0]], [[0], [99]], [[0], []], [[]]], ids=["again", "unasked", "none", "never"])
 def test_more_data_that_does_not_come_nearer_is_a_bad_answer(told: list[list[int]]) -> None:
-    with pytest.raises(BrokerCallError, match="it has more to tell, and") as refusal:
-        replica_log_ends(Broker(*told), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
+    with pytest.raises(BrokerCallError, match="it announces more partitions, and") as refusal:
+        replica_log_ends(cast(Connection, Broker(*told)), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
     assert refusal.value.cause is Cause.BAD_ANSWER
+
+
+def test_the_fields_come_in_the_order_of_the_proposal() -> None:
+    """The bytes are laid out by hand: the simulator shares its definition with the code under test."""
+    request_class, response_class = messages(KEY)
+    topic_id = uuid.UUID(int=77)
+    request = request_class(
+        topic_partitions=[request_class.TopicPartitions(topic_id=topic_id, partitions=[1])], version=0
+    )
+    # A compact array has its length + 1; each structure ends with its number of tagged fields.
+    assert bytes(request.encode()) == b"\x02" + topic_id.bytes + b"\x02" + struct.pack(">i", 1) + b"\x00\x00"
+    log = struct.pack(">iiqh", 1, 5, 1234, 6)  # partition, partition leader epoch, log end offset, error code
+    payload = struct.pack(">iq?", 0, 9, False) + b"\x02" + topic_id.bytes + b"\x02" + log + b"\x00\x00\x00"
+    response = response_class.decode(payload, version=0)
+    assert (response.broker_epoch, response.has_more_data) == (9, False)
+    (found,) = response.topic_partition_log_info_list[0].partition_log_info
+    assert (found.partition, found.partition_leader_epoch, found.log_end_offset, found.error_code) == (1, 5, 1234, 6)

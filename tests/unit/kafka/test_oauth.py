@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from kafka.errors import SaslAuthenticationFailedError
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import oauth
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.oauth import TokenProvider
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import oauth
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import CredentialsError, SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.oauth import OAuthCredentials
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from lab.tls import Certificates
 
 SECRET = "t0p-s3cret"
 
@@ -28,6 +34,8 @@ class TokenEndpoint(HTTPServer):
     """Gives what ``answer`` holds, and keeps what it was asked."""
 
     answer: tuple[int, str] = (200, json.dumps({"access_token": "first", "expires_in": 300}))
+    at_first: tuple[int, ...] = ()
+    """The statuses of the answers before that one."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, dict[str, list[str]]]] = []
@@ -40,6 +48,8 @@ class _Handler(BaseHTTPRequestHandler):
         form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
         self.server.asked.append((self.headers["Authorization"], form))
         status, body = self.server.answer
+        if len(self.server.asked) <= len(self.server.at_first):
+            status, body = self.server.at_first[len(self.server.asked) - 1], ""
         self.send_response(status)
         self.end_headers()
         self.wfile.write(body.encode())
@@ -58,7 +68,7 @@ def endpoint() -> Iterator[TokenEndpoint]:
         thread.join()
 
 
-def settings(endpoint: TokenEndpoint, **options: str) -> ConnectionSettings:
+def settings(endpoint: TokenEndpoint, **options: Any) -> ConnectionSettings:
     return settings_from(
         {
             "bootstrap_servers": "one:1",
@@ -73,53 +83,151 @@ def settings(endpoint: TokenEndpoint, **options: str) -> ConnectionSettings:
     )
 
 
+def token(credentials: OAuthCredentials, timeout_s: float = 2.0) -> str | None:
+    credentials.prepare("one", timeout_s, is_connected=False)
+    return credentials.token
+
+
 def test_a_token_is_asked_for_with_the_clients_credentials(endpoint: TokenEndpoint) -> None:
-    assert TokenProvider(settings(endpoint, sasl_oauthbearer_scope="kafka")).token() == "first"
+    assert token(OAuthCredentials(settings(endpoint, sasl_oauthbearer_scope="kafka"))) == "first"
     ((authorization, form),) = endpoint.asked
     assert base64.b64decode(authorization.removeprefix("Basic ")).decode() == f"us:{SECRET}"
     assert form == {"grant_type": ["client_credentials"], "scope": ["kafka"]}
 
 
-def test_a_token_is_kept_until_shortly_before_it_expires(
+def test_a_token_is_renewed_when_most_of_its_life_is_over(
     endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now))
-    provider = TokenProvider(settings(endpoint))
-    assert provider.token() == "first"
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now, sleep=time.sleep))
+    credentials = OAuthCredentials(settings(endpoint))
+    assert token(credentials) == "first"
     endpoint.answer = (200, json.dumps({"access_token": "second"}))
-    now += 269
-    assert provider.token() == "first"
+    now += 239
+    assert token(credentials) == "first"
     now += 2
-    assert provider.token() == "second"
+    assert token(credentials) == "second"
     assert len(endpoint.asked) == 2
 
 
+def test_a_token_that_still_lives_is_used_when_the_endpoint_fails(
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now, sleep=time.sleep))
+    credentials = OAuthCredentials(settings(endpoint))
+    assert token(credentials) == "first"
+    endpoint.answer = (400, "")
+    now += 299
+    assert token(credentials) == "first"
+    now += 2
+    with pytest.raises(CredentialsError):
+        token(credentials)
+
+
+def test_many_threads_fetch_one_token_and_one_failure(endpoint: TokenEndpoint) -> None:
+    credentials = OAuthCredentials(settings(endpoint))
+    with ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(lambda _each: token(credentials), range(8))} == {"first"}
+        assert len(endpoint.asked) == 1
+        endpoint.answer = (400, "")
+        refused = OAuthCredentials(settings(endpoint))
+        barrier = threading.Barrier(8)
+
+        def fail(_each: int) -> str:
+            barrier.wait()
+            with pytest.raises(CredentialsError) as caught:
+                token(refused)
+            return str(caught.value)
+
+        assert len({*pool.map(fail, range(8))}) == 1
+    assert len(endpoint.asked) < 8
+
+
+@pytest.mark.parametrize("statuses", [(503,), (429, 500)])
+def test_a_busy_endpoint_is_asked_again(endpoint: TokenEndpoint, statuses: tuple[int, ...]) -> None:
+    endpoint.at_first = statuses
+    assert token(OAuthCredentials(settings(endpoint))) == "first"
+    assert len(endpoint.asked) == len(statuses) + 1
+
+
+def test_a_busy_endpoint_is_not_asked_beyond_the_limit(endpoint: TokenEndpoint) -> None:
+    endpoint.answer = (503, SECRET)
+    began = time.monotonic()
+    with pytest.raises(CredentialsError, match="HTTP status 503"):
+        token(OAuthCredentials(settings(endpoint)), 1.0)
+    assert time.monotonic() - began < 1.0
+    assert len(endpoint.asked) > 1
+
+
 def test_a_given_token_is_used_as_it_is(endpoint: TokenEndpoint) -> None:
-    assert TokenProvider(settings(endpoint, sasl_oauthbearer_token="given")).token() == "given"
+    assert token(OAuthCredentials(settings(endpoint, sasl_oauthbearer_token="given"))) == "given"
     assert endpoint.asked == []
+
+
+def test_a_token_in_a_file(endpoint: TokenEndpoint, tmp_path: Path) -> None:
+    path = tmp_path / "a token"
+    path.write_text("of the platform\n")
+    at = settings(endpoint, sasl_oauthbearer_token_endpoint_url=f"file://{tmp_path}/a%20token")
+    assert token(OAuthCredentials(at)) == "of the platform"
+    path.unlink()
+    with pytest.raises(CredentialsError, match="a%20token: No such file"):
+        token(OAuthCredentials(at))
+
+
+def test_kafka_python_gets_the_token_and_the_extensions(endpoint: TokenEndpoint) -> None:
+    credentials = OAuthCredentials(settings(endpoint, sasl_oauthbearer_extensions="logicalCluster=lkc-1,x=y"))
+    provider = credentials.kafka_python_config()["sasl_oauth_token_provider"]
+    token(credentials)
+    assert (provider.token(), provider.extensions()) == ("first", {"logicalCluster": "lkc-1", "x": "y"})
 
 
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        ((401, json.dumps({"error": SECRET})), "HTTP status 401"),
-        ((200, f"no JSON, {SECRET}"), "JSONDecodeError"),
-        ((200, json.dumps({"refresh_token": SECRET})), "KeyError"),
-        ((200, json.dumps([SECRET])), "TypeError"),
+        ((401, json.dumps({"error": SECRET})), "HTTP status 401 (check the client's id and secret)"),
+        ((302, SECRET), "HTTP status 302"),
+        ((200, f"no JSON, {SECRET}"), "its answer holds no token (JSONDecodeError)"),
+        ((200, json.dumps({"refresh_token": SECRET})), "its answer holds no token (KeyError)"),
+        ((200, json.dumps([SECRET])), "its answer holds no token (TypeError)"),
     ],
 )
 def test_no_token_is_told_with_its_kind_and_nothing_of_the_answer(
     endpoint: TokenEndpoint, answer: tuple[int, str], kind: str
 ) -> None:
     endpoint.answer = answer
-    with pytest.raises(SaslAuthenticationFailedError) as caught:
-        TokenProvider(settings(endpoint)).token()
+    with pytest.raises(CredentialsError) as caught:
+        token(OAuthCredentials(settings(endpoint)))
     assert str(caught.value).endswith(f"http://127.0.0.1:{endpoint.server_port}/token: {kind}")
     assert SECRET not in str(caught.value)
 
 
 def test_an_endpoint_that_is_not_there_is_told(endpoint: TokenEndpoint) -> None:
     gone = settings(endpoint, sasl_oauthbearer_token_endpoint_url="http://127.0.0.1:1/token")
-    with pytest.raises(SaslAuthenticationFailedError, match=r"no token from .*: ConnectionRefusedError"):
-        TokenProvider(gone).token()
+    with pytest.raises(CredentialsError, match=r"no OAUTHBEARER token from .*: Connection refused"):
+        token(OAuthCredentials(gone))
+
+
+def test_https_with_a_private_authority(endpoint: TokenEndpoint, tmp_path: Path) -> None:
+    certificates = Certificates(tmp_path / "tls")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.server("valid"))
+    endpoint.socket = context.wrap_socket(endpoint.socket, server_side=True)
+    url = f"https://127.0.0.1:{endpoint.server_port}/token"
+    for name, value in ("cafile", str(certificates.ca)), ("ca_pem", certificates.ca.read_text()):
+        trusted = settings(endpoint, sasl_oauthbearer_token_endpoint_url=url, **{f"sasl_oauthbearer_{name}": value})
+        assert token(OAuthCredentials(trusted)) == "first"
+    with pytest.raises(CredentialsError, match="its certificate was not accepted: self-signed certificate"):
+        token(OAuthCredentials(settings(endpoint, sasl_oauthbearer_token_endpoint_url=url)))
+
+
+@pytest.mark.parametrize(("host", "allow", "accepted"), [("idp.example", False, False), ("idp.example", True, True)])
+def test_a_secret_goes_over_plain_http_only_where_that_was_allowed(
+    endpoint: TokenEndpoint, host: str, allow: bool, accepted: bool
+) -> None:
+    options = {"sasl_oauthbearer_token_endpoint_url": f"http://{host}/", "sasl_oauthbearer_allow_http": allow}
+    if accepted:
+        assert settings(endpoint, **options)
+    else:
+        with pytest.raises(SettingsError, match="use https, or set sasl_oauthbearer_allow_http"):
+            settings(endpoint, **options)

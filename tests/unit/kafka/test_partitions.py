@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeTopicPartitionsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     PAGE_SIZE,
     Description,
     TopicError,
     describe_partitions,
     topic_id_text,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from unit.kafka.fake_wire import FakeWire
 
 TOPIC_ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")

@@ -13,13 +13,16 @@ import pytest
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, ListOffsetsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import replica_logs
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import replica_logs
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker, FakeReplica
 from unit.kafka.fake_connection import Answer, FakeConnection
@@ -70,7 +73,7 @@ Probe = Callable[..., tuple[list[ReplicaLog], FakeWire]]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """The clock by which a broker is asked again until the deadline: half a second after each look."""
+    """Replace the clock by which a broker is asked again until the deadline: half a second after each look."""
     clock = FakeClock()
     monkeypatch.setattr(replica_logs, "time", clock)
     return clock
@@ -265,7 +268,7 @@ def test_an_epoch_that_no_log_can_have_is_a_bad_answer(probe: Probe, epoch: int,
 
     rows, _wire = probe(FakeBroker(TWO_REPLICAS, {FetchRequest: lie}).answer)
     assert causes(rows) == [Cause.BAD_ANSWER, None]
-    assert rows[0].error.endswith(f"the broker told the end of epoch {epoch} as {end_offset}")
+    assert rows[0].error.endswith(f"the broker returned {end_offset} as the end of epoch {epoch}")
     assert rows[0].lineage == ()
 
 
@@ -319,7 +322,7 @@ def test_a_broker_that_dies_while_a_missing_replica_is_looked_for_is_not_believe
 
 
 def cut_short_as(cause: Cause, clock: FakeClock) -> Answer:
-    """The deadline passes before an answer comes, or a connection."""
+    """Check a deadline that passes before an answer or a connection."""
 
     def wait(_request: Any) -> Any:
         clock.sleep(1.0)

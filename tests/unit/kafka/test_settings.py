@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import os
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import SettingsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import private_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     SASL_MECHANISMS,
     SECURITY_PROTOCOLS,
     ConnectionSettings,
     read_settings_reference,
     settings_from,
-    write_settings_reference,
+    settings_json,
+    temporary_settings_reference,
 )
 
 SECRET = "t0p-s3cret"
@@ -141,6 +146,7 @@ described = st.fixed_dictionaries(
         "security_protocol": st.sampled_from(SECURITY_PROTOCOLS),
         "sasl_mechanism": st.none() | st.sampled_from(SASL_MECHANISMS),
         "ssl_cafile": st.none() | st.just("/dev/null"),
+        "ssl_key_pem": texts,
         "ssl_check_hostname": st.booleans(),
         "request_timeout_ms": st.integers(-1, 60_000),
         **dict.fromkeys((*SECRETS, "sasl_username", "sasl_oauthbearer_client_id", "sasl_oauthbearer_scope"), texts),
@@ -149,23 +155,61 @@ described = st.fixed_dictionaries(
 
 
 @given(described)
-def test_settings_survive_the_way_to_a_task(tmp_path_factory: pytest.TempPathFactory, options: dict[str, Any]) -> None:
+def test_settings_survive_the_way_to_a_task(options: dict[str, Any]) -> None:
     try:
         settings = settings_from(options)
     except SettingsError as fault:
         assert fault.faults  # noqa: PT017 - most descriptions make no sense; those must say why
         return
-    path = tmp_path_factory.mktemp("settings") / "reference.json"
-    write_settings_reference(settings, path)
-    assert read_settings_reference(path) == settings
+    with temporary_settings_reference(settings) as path:
+        assert read_settings_reference(path) == settings
 
 
-def test_the_reference_file_is_ours_alone_and_new(tmp_path: Path) -> None:
+def test_the_temporary_reference_is_ours_alone_and_not_on_a_disk() -> None:
     settings = settings_from({"bootstrap_servers": "one:1", **SCRAM, "sasl_password": SECRET})
-    path = tmp_path / "reference.json"
-    write_settings_reference(settings, path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    other = dataclasses.replace(settings, sasl_username="bob")
-    with pytest.raises(FileExistsError):
-        write_settings_reference(other, path)
-    assert read_settings_reference(path) == settings
+    with temporary_settings_reference(settings) as path:
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert os.readlink(path).startswith("/memfd:")
+        # As a Spark worker does, which is another process.
+        assert SECRET in subprocess.check_output([sys.executable, "-c", f"print(open({path!r}).read())"], text=True)
+    assert not os.path.exists(path)
+
+
+def test_without_such_memory_a_killed_run_s_file_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.check_output([sys.executable, "-c", "import os; print(os.getpid())"], text=True)
+    left, other = tmp_path / f"kafkaops-private-{dead.strip()}-x", tmp_path / f"kafkaops-private-{os.getpid()}-y"
+    for directory in (left, other):
+        directory.mkdir()
+        (directory / "content").write_text(SECRET)
+    with private_file(SECRET.encode()) as path:
+        assert Path(path).read_text() == SECRET
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert stat.S_IMODE(os.stat(Path(path).parent).st_mode) == 0o700
+    assert [*tmp_path.iterdir()] == [other]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o602, 0o620, 0o601])
+def test_a_reference_that_others_can_read_or_write_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "connection.json"
+    path.write_text(settings_json(settings_from({"bootstrap_servers": "one:1"})))
+    path.chmod(mode)
+    with pytest.raises(SettingsError, match=f"has mode {mode:o}, and it holds secrets: chmod 600"):
+        read_settings_reference(path)
+    path.chmod(0o640)
+    assert read_settings_reference(path).bootstrap_servers == (Address("one", 1),)
+
+
+@pytest.mark.parametrize(("text", "told"), [(f"{{{SECRET}", "is not JSON"), (f'["{SECRET}"]', "is not a JSON object")])
+def test_a_reference_that_makes_no_sense_is_refused_without_its_text(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "connection.json"
+    path.touch(mode=0o600)
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=told) as caught:
+        read_settings_reference(path)
+    assert SECRET not in str(caught.value)
+    with pytest.raises(SettingsError, match="cannot be read: No such file"):
+        read_settings_reference(tmp_path / "absent")

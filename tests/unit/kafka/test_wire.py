@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from unit.kafka.fake_listener import (
-    Behaviour,
+    Behavior,
     FakeListener,
     answer_as_broker,
     close_at_once,
@@ -45,13 +45,13 @@ SLACK_S = 3.0
 UNEXPECTED_MESSAGE_ALERT = bytes.fromhex("15 0303 0002 020a")
 """What a TLS listener sends to who speaks plaintext."""
 
-Listen = Callable[[Behaviour], FakeListener]
+Listen = Callable[[Behavior], FakeListener]
 
 
 @pytest.fixture
 def listen() -> Iterator[Listen]:
     with ExitStack() as stack:
-        yield lambda behaviour: stack.enter_context(listening(behaviour))
+        yield lambda behavior: stack.enter_context(listening(behavior))
 
 
 def a_wire(*addresses: Address, limit_ms: int = GENEROUS_MS, **options: Any) -> Wire:
@@ -59,19 +59,19 @@ def a_wire(*addresses: Address, limit_ms: int = GENEROUS_MS, **options: Any) -> 
 
 
 def ask_one(wire: Wire, address: Address) -> str:
-    """The cluster id that this listener tells."""
+    """Return the cluster id that this listener tells."""
     return str(wire.call(address, DescribeClusterRequest()).cluster_id)
 
 
 def ask_any(wire: Wire) -> tuple[str, Address]:
-    """The cluster id, and who told it."""
+    """Return the cluster id, and who told it."""
     answer, asked = wire.call_any(DescribeClusterRequest, "DescribeCluster")
     return str(answer.cluster_id), asked
 
 
-def failure(behaviour: Behaviour, **options: Any) -> BrokerCallError:
+def failure(behavior: Behavior, **options: Any) -> BrokerCallError:
     """How a call to such a listener fails; fails itself when that takes longer than the shorter limit."""
-    with listening(behaviour) as listener, a_wire(listener.address, **options) as wire:
+    with listening(behavior) as listener, a_wire(listener.address, **options) as wire:
         started = time.monotonic()
         with pytest.raises(BrokerCallError) as caught:
             ask_one(wire, listener.address)
@@ -164,7 +164,7 @@ def test_a_failed_connection_is_replaced_by_the_next_call(listen: Listen) -> Non
     with a_wire(listener.address) as wire:
         with pytest.raises(BrokerCallError):
             ask_one(wire, listener.address)
-        listener.behaviour = answer_as_broker("abc")
+        listener.behavior = answer_as_broker("abc")
         assert ask_one(wire, listener.address) == "abc"
     assert listener.accepted == 2
 
@@ -280,6 +280,6 @@ def test_closing_gives_up_what_a_silent_broker_owes(listen: Listen) -> None:
     ask_any(wire)
     wire.close()
     deadline = time.monotonic() + 10
-    while ours := [each for each in threading.enumerate() if each.name.startswith("kafkaops")]:
+    while ours := [each for each in threading.enumerate() if each.name.startswith("kafkaops-wire")]:
         assert time.monotonic() < deadline, ours
         time.sleep(0.01)

@@ -15,14 +15,14 @@ from kafka.protocol.admin import (
     ListPartitionReassignmentsResponse,
 )
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import UNCLEAN, ElectionAnswer, elect
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import RequestRefusedError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.reassignments import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import (
     reorder,
     running_reassignments,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.kafka.fake_wire import ADDRESS, FakeWire
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)

@@ -10,23 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import leadership_election, replica_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import election as leadership_election
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import Bastion, WellCluster
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """The clock by which orders and leaders are watched."""
+    """Replace the clock by which orders and leaders are watched."""
     clock = FakeClock()
-    for room in (leadership_election, replica_orders):
-        monkeypatch.setattr(room, "time", clock)
+    monkeypatch.setattr(leadership_election, "time", clock)
     return clock
 
 
 @pytest.fixture
 def bastion(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock) -> Bastion:
-    """A host to work on the cluster from, which takes the place of the Kafka room."""
+    """Provide a host that works on the fake cluster."""
     cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4}, str(tmp_path / "journal"))
+    cluster.clock = clock
+    monkeypatch.setattr(Kafka, "clock", clock)
     cluster.replace_rooms(monkeypatch)
     return Bastion(cluster)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import (
     Blacklist,
     BlacklistError,
     Change,

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.decide import decide, gone, hidden
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.drift import Drift
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, among, with_last
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
+    OrderStatus,
+    decide,
+    gone,
+    hidden,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import (
+    Drift,
+    Order,
+    RememberedOrder,
+    among,
+    with_last,
+)
 from unit.leadership.worlds import LISTED, ORDERS, OTHER_TOPIC_ID, TOPIC_ID, a_state
 
 ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
@@ -130,7 +138,7 @@ def test_a_topic_that_was_made_again() -> None:
 
 def test_deleted_is_forgotten_and_hidden_is_not() -> None:
     assert (gone(_remembered()).is_forgetting, gone(_remembered()).asks_for_order) == (True, False)
-    assert not hidden(_remembered(), "not authorised").is_work
+    assert not hidden(_remembered(), "not authorized").is_work
 
 
 def test_leaderless_is_left_alone() -> None:

@@ -10,13 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import order_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import Move, move_away
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_detours import Detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.detours import Detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import order_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, move_away
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order, RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from unit.leadership.well_cluster import Bastion, WellCluster
 from unit.leadership.worlds import OTHER_TOPIC_ID, TOPIC_ID
 

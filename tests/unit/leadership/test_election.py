@@ -10,16 +10,19 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
     Memory,
     list_changes,
     order_changes,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_last
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import (
+    Order,
+    RememberedOrder,
+    with_last,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
 from unit.leadership.worlds import TOPIC_ID

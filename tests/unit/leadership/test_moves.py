@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.moves import MoveStatus, move_away, move_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order, with_last
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus, move_away, move_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order, with_last
 from unit.leadership.worlds import LISTED, ORDERS, a_state
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import order_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.decide import decide
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.outcome import OrderOutcome, OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.remembered import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_orders import OrderRun
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Config, View
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
+    OrderOutcome,
+    OrderStatus,
+    decide,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import order_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.order_run import OrderRun
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import TOPIC_ID
 from unit.operations.fake_cluster import Fate

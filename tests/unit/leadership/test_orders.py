@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import (
     Order,
     among,
     moved_last,

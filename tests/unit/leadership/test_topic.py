@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal import topic_reading
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.topic_reading import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import topic_reading
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_reading import (
     read_topic,
     require_compacted,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.leadership.well_cluster import Bastion
 
 
@@ -60,7 +60,9 @@ def test_a_topic_that_may_expire_is_refused(
 
 
 def test_a_topic_of_several_partitions_is_refused(bastion: Bastion, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_reading, "describe_partitions", bastion.cluster.describe_partitions)
+    monkeypatch.setattr(
+        topic_reading, "describe_partitions", lambda _wire, topics: bastion.cluster.describe_partitions(topics)
+    )
     for number in range(2):
         bastion.cluster.add(number, (1, 2), leader=1)
     with pytest.raises(JournalError, match=r"topic orders has 2 partitions.*memory_topic"):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Memory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import ConfigEntry
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.blacklist import Blacklist, Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_view import Config, Wish, look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist, Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, Wish, look
 from unit.leadership.well_cluster import Bastion
 
 _SET = ConfigEntry(None, is_sensitive=True)

@@ -12,43 +12,38 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.leadership_memory import Memory
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.memory_file import (
-    memory_path,
-    read_memory_file,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import PREFERRED, ElectionAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
-    PartitionState,
-    TopicPartition,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
-    leadership_detours,
-    leadership_election,
-    leadership_memory,
-    leadership_view,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes, partitions, reassignments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import detours as leadership_detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import election as leadership_election
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_homes as leadership_memory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import view as leadership_view
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
     MoveOptions,
     MoveReport,
     move_leaders,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leadership_memory import Home, Homes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
+    Memory,
+    memory_path,
+    read_memory_file,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from unit.journals import CLUSTER_ID, in_file
 from unit.leadership.worlds import TOPIC_ID
-from unit.operations.fake_cluster import CLUSTER_ID, FakeCluster
+from unit.operations.fake_cluster import FakeCluster
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
+_FUNCTIONS = ("describe_cluster", "describe_partitions", "elect", "reorder", "running_reassignments")
 
 
 @dataclass
@@ -56,13 +51,13 @@ class WellCluster(FakeCluster):
     """Follows Kafka's rules of preferred elections."""
 
     def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().replace_rooms(monkeypatch)
-        for name in ("describe_cluster", "describe_partitions", "elect"):
-            monkeypatch.setattr(leadership_election, name, getattr(self, name))
+        """Put this cluster in the place of the functions of _kafka that _leadership calls without the port."""
+        for name in _FUNCTIONS:
+            for module in (leadership_election, leadership_detours, leadership_view, partitions, reassignments):
+                if hasattr(module, name):
+                    answer = getattr(self, name)
+                    monkeypatch.setattr(module, name, lambda _wire, *args, answer=answer, **more: answer(*args, **more))
         monkeypatch.setattr(leadership_election, "_living", lambda _wire, _cluster: self._addresses())
-        for room in (leadership_detours, leadership_view):
-            monkeypatch.setattr(room, "running_reassignments", self.running_reassignments)
-        monkeypatch.setattr(leadership_view, "describe_partitions", self.describe_partitions)
         monkeypatch.setattr(leadership_memory, "read_topic", lambda *_arguments: None)
 
     def add(self, number: int, replicas: Order, *, leader: int, isr: Order | None = None) -> TopicPartition:
@@ -76,29 +71,22 @@ class WellCluster(FakeCluster):
     def memory(self) -> Memory:
         return read_memory_file(memory_path(self.journal_dir, CLUSTER_ID))
 
-    def describe_partitions(
-        self,
-        _wire: object,
-        topics: Collection[str] | None = None,
-        _span: tuple[TopicPartition, TopicPartition] | None = None,
-    ) -> Description:
-        return super().describe_partitions(_wire, {each.topic for each in self.states} if topics is None else topics)
-
     def reorder(
-        self, _wire: object, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
         remembered = self.memory().orders
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
             assert tuple(order) in (remembered[partition].original, *remembered[partition].ours), "the memory is first"
-        codes = self._write("reorder", address, orders, lambda each: self._reorder(each, tuple(orders[each])))
+        asked = {each: str(list(order)) for each, order in orders.items()}
+        codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
         return {each: error_codes.described(code) if code else None for each, code in codes.items()}
 
     def elect(
-        self, _wire: object, address: Address, election_type: int, partitions: Collection[TopicPartition]
+        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ElectionAnswer]:
         assert election_type == PREFERRED
-        codes = self._write("elect", address, partitions, self._prefer)
+        codes = self._write("elect", address, dict.fromkeys(partitions, "preferred"), self._prefer)
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
     def _prefer(self, partition: TopicPartition) -> int:
@@ -112,7 +100,7 @@ class WellCluster(FakeCluster):
         return 0
 
     def _addresses(self) -> dict[int, Address]:
-        return {each.broker_id: each.address for each in self.describe_cluster(None).registrations}
+        return {each.broker_id: each.address for each in self.describe_cluster().registrations}
 
 
 @dataclass
@@ -125,12 +113,10 @@ class Bastion:
     @property
     def wire(self) -> Wire:
         """Nothing is sent over it: the functions that would do so are the cluster's."""
-        stand_in: Any = self.cluster
-        wire: Wire = stand_in
-        return wire
+        return self.cluster.wire
 
     def writer(self) -> Writer:
-        return Writer(self.wire, [*self.cluster._addresses().values()], 3, 1.0)
+        return Writer(self.cluster, [*self.cluster._addresses().values()], 3, 1.0)
 
     def homes(self) -> Homes:
         file = memory_path(self.cluster.journal_dir, CLUSTER_ID)
@@ -146,7 +132,7 @@ class Bastion:
             max_moves=1000,
             memory=Home.FILE,
             memory_topic="",
-            journal_dir=self.cluster.journal_dir,
+            journal=in_file(self.cluster.journal_dir),
             attempts=3,
             verify_timeout_ms=1000,
             check_mode=check_mode,

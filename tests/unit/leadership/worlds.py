@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.leadership.orders import Order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 
 TOPIC_ID = "0kfAK7wCTDmDzRwEXhGdqg"
 OTHER_TOPIC_ID = "1kfAK7wCTDmDzRwEXhGdqg"

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.metrics_source import METRICS, metrics_source
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS, metrics_source
 
 _GOOD = b"kafka_log_logcleaner_deadthreadcount 0.0\n"
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -77,8 +77,8 @@ def test_a_good_one(serve: Callable[[Answer], str]) -> None:
         (lambda handler: handler.send_error(404), "answers 404"),
         (lambda handler: handler.send_error(503), "answers 503"),
         (lambda handler: _ok(handler, b"<html>"), "no Prometheus text"),
-        (lambda handler: _ok(handler, b"\xff\xfe"), "no text"),
-        (lambda handler: handler.connection.close(), "cannot be read|cannot be reached"),
+        (lambda handler: _ok(handler, b"\xff\xfe"), "not UTF-8 text"),
+        (lambda handler: handler.connection.close(), "could not be read|could not be reached"),
     ],
     ids=["not found", "unavailable", "a page", "no text", "closed"],
 )
@@ -99,7 +99,7 @@ def test_one_that_is_too_slow(serve: Callable[[Answer], str], answer: Answer) ->
 
 
 def test_nobody_listens() -> None:
-    with pytest.raises(MetricsError, match="cannot be reached"):
+    with pytest.raises(MetricsError, match="could not be reached"):
         _read("http://{host}:1/metrics")
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import CleanerMetrics, LogDirMetrics
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics import jolokia, prometheus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.gauges import Gauge
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.url import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import jolokia, prometheus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import CleanerMetrics, LogDirMetrics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import (
+    Gauge,
+    MetricsError,
     check_template,
     url_for,
     without_secrets,
@@ -109,9 +109,9 @@ def test_jolokia() -> None:
     ("text", "said"),
     [
         ("# HELP x", "no JSON"),
-        ("{}", "none of Jolokia's"),
-        ('[{"status": 200}, {"status": 200}]', "none of Jolokia's"),
-        ('[{"status": 200, "value": {"x": 1}}, {"status": 404}]', "none of Jolokia's"),
+        ("{}", "not Jolokia's"),
+        ('[{"status": 200}, {"status": 200}]', "not Jolokia's"),
+        ('[{"status": 200, "value": {"x": 1}}, {"status": 404}]', "not Jolokia's"),
         ('[{"status": 403, "error": "not allowed"}, {"status": 403}]', "not allowed"),
         ('[{"status": 404}, {"status": 404}]', "no metric of the log cleaner"),
         (_answer({}, {}), "no metric of the log cleaner"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import same_value
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import same_value
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.version import VERSION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import VERSION
 
 GALAXY = Path(__file__).resolve().parents[3] / "galaxy.yml"
 

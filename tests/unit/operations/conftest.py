@@ -10,27 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import election_batch, replica_orders
 from unit.fake_clock import FakeClock
 from unit.operations.wreck import MakeWreck, Wreck, wrecked
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """The clock by which orders and leaders are watched."""
-    clock = FakeClock()
-    monkeypatch.setattr(replica_orders, "time", clock)
-    return clock
+def clock() -> FakeClock:
+    """Replace the clock by which orders and leaders are watched."""
+    return FakeClock()
 
 
 @pytest.fixture
-def make_wreck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock) -> MakeWreck:
-    """Makes a wreck of so many partitions, and puts its cluster in the place of the Kafka room."""
-    monkeypatch.setattr(election_batch, "_PAUSE_S", 0.0)
+def make_wreck(tmp_path: Path, clock: FakeClock) -> MakeWreck:
+    """Make a wreck of so many partitions."""
 
     def make(count: int = 1) -> Wreck:
         cluster = wrecked(count, str(tmp_path / "journal"))
-        cluster.replace_rooms(monkeypatch)
+        cluster.clock = clock
         return Wreck(cluster)
 
     return make

@@ -11,45 +11,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-import pytest
-
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import read_unfinished
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.batches import PARTITIONS_PER_REQUEST
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, Registration
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import UNCLEAN, ElectionAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, Sight, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import NativeQuestion
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    Broker,
+    BrokerState,
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
-    designated_election,
-    election_batch,
-    leftovers,
-    observation,
-    partition_sight,
-    replica_orders,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
+from unit.changes.fake_topics import FakeTopics
+from unit.journals import CLUSTER_ID, read_pending
 
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-ROOMS = (designated_election, election_batch, leftovers, observation, partition_sight, replica_orders)
+SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
 
 
 def nothing() -> None:
-    """What happens around a request unless a test says otherwise."""
+    """Return the default events around a request."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,8 @@ class Fate:
 
     lost_request: bool = False
     """It never reaches the controller, and the caller learns nothing."""
+    executed_after_s: float | None = None
+    """A lost request reaches the controller so many seconds later all the same, by the fake clock."""
     lost_answer: bool = False
     """It is carried out, and the caller learns nothing."""
     refused_with: int = 0
@@ -82,10 +83,16 @@ class Write:
     kind: str
     partitions: tuple[TopicPartition, ...]
     address: Address
+    what: tuple[str, ...] = ()
+    """What is asked for each partition: an order, or an election's type."""
+
+    def __str__(self) -> str:
+        asked = ", ".join(f"{partition} {what}" for partition, what in zip(self.partitions, self.what, strict=True))
+        return f"{self.kind} {asked} at {self.address.host.removesuffix('.invalid')}"
 
 
 @dataclass
-class FakeCluster:
+class FakeCluster(Kafka):
     """Partitions, the brokers that are unfenced, and what each replica holds."""
 
     states: dict[TopicPartition, PartitionState]
@@ -101,31 +108,52 @@ class FakeCluster:
     """After so many more descriptions no broker answers any."""
     reassigning: frozenset[TopicPartition] = frozenset()
     refused_topics: dict[str, int] = field(default_factory=dict)
+    broker_states: dict[int, BrokerState] = field(default_factory=dict)
+    """What brokers were found to be, where that is not "online" or "fenced"."""
+    topic_values: dict[str, str] = field(default_factory=dict)
+    """Values that topics have themselves, for any config."""
+    broker_values: dict[int, str] = field(default_factory=dict)
+    """What each broker says of any config; "false" unless set."""
+    described: list[set[str] | None] = field(default_factory=list)
+    """The topics of each description that was asked for; None for all."""
+    configs_read: list[str] = field(default_factory=list)
+    """Topics whose configs were read."""
+    fenced_but_alive: set[int] = field(default_factory=set)
+    """Brokers that answer although the controller fences them."""
+    shutting_down: set[int] = field(default_factory=set)
+    """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
     writes: list[Write] = field(default_factory=list)
     _before_write: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     _stale_left: int = 0
+    _late: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
 
-    settings = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
+    run_topic: FakeTopics = field(default_factory=FakeTopics)
 
-    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Puts this cluster in the place of the Kafka room, wherever operations use it."""
-        functions: dict[str, Callable[..., Any]] = {
-            "describe_cluster": self.describe_cluster,
-            "describe_partitions": self.describe_partitions,
-            "elect": self.elect,
-            "offers_designated_election": lambda _wire, _addresses: False,
-            "reorder": self.reorder,
-            "running_reassignments": self.running_reassignments,
-            "probe_replicas": self.probe_replicas,
-        }
-        for room in ROOMS:
-            for name, function in functions.items():
-                if hasattr(room, name):
-                    monkeypatch.setattr(room, name, function)
+    def __post_init__(self) -> None:
+        for name in ("create_topic", "delete_topic", "append_records", "read_records"):
+            setattr(self, name, getattr(self.run_topic, name))
+        # Nothing is sent over it: every request that tests need is answered here.
+        self.wire = cast(Wire, self)
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return SETTINGS
+
+    def answer(self, **requests: Callable[..., Any]) -> None:
+        """Answer these requests of the port by these functions from now on."""
+        for name, function in requests.items():
+            assert hasattr(Kafka, name)
+            setattr(self, name, function)
 
     def lag_behind(self, reads: int) -> None:
         """So many descriptions from now on show the world as it is now, whatever is changed."""
         self._before_write, self._stale_left = dict(self.states), reads
+
+    def pending(self) -> tuple[Change, ...]:
+        """Return what is in the journal, wherever it is."""
+        addresses = {each.broker_id: each.address for each in self.describe_cluster().registrations}
+        state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
+        return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
@@ -146,9 +174,9 @@ class FakeCluster:
         for partition in self.states:
             self._elect(partition, unclean=False)
 
-    # The Kafka room's functions, with its signatures.
+    # The port.
 
-    def describe_cluster(self, _wire: object) -> Cluster:
+    def describe_cluster(self) -> Cluster:
         return Cluster(
             CLUSTER_ID,
             tuple(
@@ -157,9 +185,30 @@ class FakeCluster:
             ),
         )
 
+    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+        known = {each.broker_id: each for each in cluster.registrations}
+        return tuple(
+            Broker(
+                each,
+                known[each].address.host if each in known else None,
+                9092,
+                None,
+                each not in self.unfenced,
+                self.broker_states.get(each, BrokerState.ONLINE if each in self.unfenced else BrokerState.FENCED),
+            )
+            for each in sorted(known.keys() | mentioned)
+        )
+
     def describe_partitions(
-        self, _wire: object, topics: Collection[str], _span: tuple[TopicPartition, TopicPartition] | None = None
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
     ) -> Description:
+        for late in [each for each in self._late if each[0] <= self.clock.monotonic()]:
+            self._late.remove(late)
+            late[1]()
+        topics = None if names is None else {*names}
+        if topics == {RUN_TOPIC}:
+            return self.run_topic.describe_partitions(topics)
+        self.described.append(topics)
         if self.reads_until_silent is not None:
             if self.reads_until_silent == 0:
                 raise NoBrokerAnswersError("DescribeTopicPartitions", [_lost("DescribeTopicPartitions")])
@@ -168,53 +217,84 @@ class FakeCluster:
         if self._stale_left > 0:
             self._stale_left -= 1
             states = self._before_write
-        visible = {*topics} - self.refused_topics.keys()
+        if topics is None:
+            topics = {each.topic for each in states}
+        visible = topics - self.refused_topics.keys()
         found = [states[each] for each in sorted(states) if each.topic in visible]
         unknown = visible - {each.topic for each in found}
         refused = {**dict.fromkeys(unknown, error_codes.UNKNOWN_TOPIC_OR_PARTITION), **self.refused_topics}
         return Description(
             tuple(self._as_described(each) for each in found),
-            tuple(TopicError(each, code) for each, code in sorted(refused.items()) if each in {*topics}),
+            tuple(TopicError(each, code) for each, code in sorted(refused.items()) if each in topics),
         )
 
-    def running_reassignments(self, _wire: object, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+        description = self.describe_partitions({each.topic for each in partitions})
+        return Sight(
+            {each.topic_partition: each for each in description.partitions if each.topic_partition in {*partitions}},
+            {each.topic: each for each in description.refused if not each.is_unknown},
+        )
+
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
         return self.reassigning & {*partitions}
 
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
+        self.configs_read += names
+        return {
+            each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
+        }
+
+    def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
+        return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
+
+    def offers_designated_election(self, addresses: Collection[Address]) -> bool:
+        return False
+
     def probe_replicas(
-        self, _settings: ConnectionSettings, broker: Broker, partitions: Sequence[TopicPartition], _deadline: float
+        self,
+        broker: Broker,
+        partitions: Sequence[TopicPartition],
+        deadline: float,
+        native: NativeQuestion | None = None,
     ) -> list[ReplicaLog]:
         return [self._log(broker.broker_id, each) for each in partitions]
 
     def reorder(
-        self, _wire: object, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
-        journal = {each.topic_partition: each for each in read_unfinished(self.journal_dir, CLUSTER_ID)}
+        changes = [each for each in self.pending() if isinstance(each, OrderChange)]
+        journal = {each.topic_partition: each for each in changes}
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
             assert tuple(order) in (journal[partition].original, journal[partition].changed), "the journal comes first"
-        codes = self._write("reorder", address, orders, lambda each: self._reorder(each, tuple(orders[each])))
+        asked = {each: str(list(order)) for each, order in orders.items()}
+        codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
         return {each: error_codes.described(code) if code else None for each, code in codes.items()}
 
     def elect(
-        self, _wire: object, address: Address, election_type: int, partitions: Collection[TopicPartition]
+        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ElectionAnswer]:
         is_unclean = election_type == UNCLEAN
-        codes = self._write("elect", address, partitions, lambda each: self._elect(each, unclean=is_unclean))
+        asked = dict.fromkeys(partitions, "unclean" if is_unclean else "preferred")
+        codes = self._write("elect", address, asked, lambda each: self._elect(each, unclean=is_unclean))
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
     def _write(
         self,
         kind: str,
         address: Address,
-        partitions: Collection[TopicPartition],
+        partitions: Mapping[TopicPartition, str],
         carry_out: Callable[[TopicPartition], int],
     ) -> dict[TopicPartition, int]:
         assert 0 < len(partitions) <= PARTITIONS_PER_REQUEST
-        self.writes.append(Write(kind, tuple(partitions), address))
+        self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
         waiting = self.fates.get(kind, [])
         fate = waiting.pop(0) if waiting else WELL
         fate.before()
         if fate.lost_request:
+            if fate.executed_after_s is not None:
+                work = partial(_for_each, carry_out, [*partitions])
+                self._late.append((self.clock.monotonic() + fate.executed_after_s, work))
             raise _lost(kind)
         if fate.refused_with:
             raise error_codes.refusal(kind, fate.refused_with)
@@ -243,7 +323,7 @@ class FakeCluster:
             choices = state.last_known_elr or ()
         if unclean:
             choices = [*choices, *state.replicas]
-        leader = next((each for each in choices if each in self.unfenced), None)
+        leader = next((each for each in choices if each in self.unfenced - self.shutting_down), None)
         if leader is None:
             return ELIGIBLE_LEADERS_NOT_AVAILABLE
         self.change(
@@ -261,7 +341,13 @@ class FakeCluster:
 
     def _log(self, broker_id: int, partition: TopicPartition) -> ReplicaLog:
         silent = ReplicaLog(partition.topic, partition.partition, broker_id, cause=Cause.UNREACHABLE, error="refused")
-        return self.logs.get((broker_id, partition), silent) if broker_id in self.unfenced else silent
+        answers = broker_id in self.unfenced or broker_id in self.fenced_but_alive
+        return self.logs.get((broker_id, partition), silent) if answers else silent
+
+
+def _for_each(carry_out: Callable[[TopicPartition], int], partitions: list[TopicPartition]) -> None:
+    for each in partitions:
+        carry_out(each)
 
 
 def a_log(broker_id: int, partition: TopicPartition, epoch: int, end: int) -> ReplicaLog:

@@ -9,39 +9,40 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.safety import Overrides
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
-    CleanerJournal,
-    ReplicaChange,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import replica_sets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair_plan as log_cleaner_repair_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import replica as log_cleaner_replica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import safeguard as log_cleaner_safeguard
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairPlanner, RepairTerms
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safeguard import Safeguard
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes, reassignments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import partitions as partition_sight
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
+    Description,
+    Sight,
+    TopicError,
+    see,
+    see_one,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import TopicConfig
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.elections import ElectionAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.log_dirs import LogDirs, ReplicaOnDisk
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
-    log_cleaner_repair_plan,
-    log_cleaner_replica,
-    log_cleaner_safeguard,
-    partition_sight,
-    replica_orders,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair_plan import (
-    RepairPlanner,
-    RepairTerms,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import ReplicaMaker
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import Safeguard
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fake_clock import FakeClock
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -49,11 +50,11 @@ PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is made from that of broker 1."""
 TARGET = Target("t", 0, 3)
-ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, partition_sight, replica_orders)
+ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, log_cleaner_safeguard, partition_sight, reassignments)
 
 
 def nothing() -> None:
-    """What happens after an election, or after a copy was read, unless a test says otherwise."""
+    """Return the default events after an election or a read."""
 
 
 @dataclass
@@ -63,11 +64,11 @@ class FakeCopy:
     address: Address
 
     def close(self) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 @dataclass
-class FakeReplicas:
+class FakeReplicas(Kafka):
     """Stands in for the Kafka room where replicas are made anew."""
 
     state: PartitionState = field(
@@ -87,32 +88,38 @@ class FakeReplicas:
     writes: list[tuple[int, ...] | None] = field(default_factory=list)
     """Replica lists that were asked for, oldest first; None is a cancellation."""
 
+    def __post_init__(self) -> None:
+        # Nothing is sent over it: every request that tests need is answered here.
+        self.wire = cast(Wire, self)
+
+    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+        return see(self.wire, partitions)
+
+    def see_one(self, partition: TopicPartition) -> PartitionState | None:
+        return see_one(self.wire, partition)
+
     def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-        """Puts this in the place of the Kafka room, and returns the clock by which steps are waited for."""
+        """Install this fake, and return the clock by which steps are waited for."""
         clock = FakeClock()
         functions: dict[str, Any] = {
-            "assign": self.assign,
-            "cancel": self.cancel,
             "check_copy": self.check_copy,
             "describe_log_dirs": self.describe_log_dirs,
-            "describe_partitions": self.describe_partitions,
-            "elect": self.elect,
-            "reorder": self.reorder,
-            "running_reassignments": self.running_reassignments,
-            "topic_configs": self.topic_configs,
+            "describe_partitions": lambda _wire, *asked: self.describe_partitions(*asked),
+            "running_reassignments": lambda _wire, *asked: self.running_reassignments(*asked),
+            "topic_configs": lambda _wire, *asked: self.topic_configs(*asked),
         }
         for room in ROOMS:
             for name, function in functions.items():
                 if hasattr(room, name):
                     monkeypatch.setattr(room, name, function)
-        for room in (log_cleaner_replica, replica_orders):
+        for room in (log_cleaner_replica, replica_sets):
             monkeypatch.setattr(room, "time", clock)
+        monkeypatch.setattr(Kafka, "clock", clock)
         return clock
 
-    def maker(self, journal: CleanerJournal) -> ReplicaMaker:
-        wire: Any = self
+    def maker(self, journal: Journal) -> ReplicaMaker:
         addresses = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
-        writer = Writer(wire, [*addresses.values()], attempts=2, verify_timeout_s=5)
+        writer = Writer(self, [*addresses.values()], attempts=2, verify_timeout_s=5)
         return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
@@ -137,48 +144,50 @@ class FakeReplicas:
 
     # The Kafka room's functions, with its signatures.
 
-    def describe_partitions(self, _wire: object, topics: Collection[str], _span: object = None) -> Description:
-        assert {*topics} == {"t"}
+    # These also stand in for the functions of _kafka, hence their own signatures.
+
+    def describe_partitions(self, names: Collection[str], _span: object = None) -> Description:  # type: ignore[override]
+        assert {*names} == {"t"}
         if self.refused_with:
             return Description((), (TopicError("t", self.refused_with),))
         return Description((self.state,), ())
 
-    def running_reassignments(self, _wire: object, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
         return frozenset(partitions if self.is_reassigning else ())
 
-    def topic_configs(self, _wire: object, topics: Sequence[str], _name: str) -> dict[str, TopicConfig]:
-        return {each: TopicConfig(self.min_isr, False) for each in topics}
+    def topic_configs(self, names: Sequence[str], _name: str) -> dict[str, TopicConfig]:
+        return {each: TopicConfig(self.min_isr, False) for each in names}
 
-    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:  # type: ignore[override]
         broker_id = _broker_of(address)
         held = [ReplicaOnDisk("/d", 10, is_future=False)] if broker_id in self.state.replicas else []
         return LogDirs(dict.fromkeys(partitions, tuple(held)), {}, "")
 
-    def check_copy(self, copy: FakeCopy, *_how_much: object) -> CopyCheck:
+    def check_copy(self, copy: FakeCopy, *_how_much: object) -> CopyCheck:  # type: ignore[override]
         broker_id = _broker_of(copy.address)
         self.read.append(broker_id)
         self.after_read()
         return self.checks.get(broker_id, CopyCheck("", 50, is_complete=True))
 
     def reorder(
-        self, _wire: object, _address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+        self, _address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
         self.writes.append(tuple(orders[PARTITION]))
         self.change(replicas=tuple(orders[PARTITION]))
         return {PARTITION: None}
 
     def elect(
-        self, _wire: object, _address: Address, _type: int, _partitions: Sequence[TopicPartition]
+        self, _address: Address, _type: int, _partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ElectionAnswer]:
         self.change(leader_id=self.state.replicas[0])
         self.after_elect()
         return {PARTITION: ElectionAnswer(error_codes.NONE, None)}
 
-    def assign(self, _wire: object, _address: Address, _partition: TopicPartition, replicas: Sequence[int]) -> None:
+    def assign(self, _address: Address, _partition: TopicPartition, replicas: Sequence[int]) -> None:
         self.writes.append(tuple(replicas))
         self.change(replicas=tuple(replicas), isr=tuple(sorted(replicas)))
 
-    def cancel(self, _wire: object, _address: Address, _partition: TopicPartition) -> None:
+    def cancel(self, _address: Address, _partition: TopicPartition) -> None:
         self.writes.append(None)
         self.is_reassigning = False
 

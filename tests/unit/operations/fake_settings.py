@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import SettingWriter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import setting_writer as log_cleaner_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fake_clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -40,7 +40,7 @@ class FakeSettings:
     writes: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Puts this in the place of the Kafka room."""
+        """Install this fake."""
         monkeypatch.setattr(log_cleaner_settings, "read_own", self.read_own)
         monkeypatch.setattr(log_cleaner_settings, "write_own", self.write_own)
         monkeypatch.setattr(log_cleaner_settings, "time", FakeClock())

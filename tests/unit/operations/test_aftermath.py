@@ -6,25 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.groups import Committed
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.list_offsets import OffsetAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.transactions import OpenTransaction
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.aftermath import Finding, Kind, first_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.expected_loss import ExpectedLoss
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import LossAgainst
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
-from unit.operations.wreck import BEST, DEAD, Wreck, partitions, wrecked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Committed, OpenTransaction
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.list_offsets import OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    AftermathFinding,
+    AftermathKind,
+    Outcome,
+    Status,
+)
+from unit.operations.fake_cluster import FakeCluster
+from unit.operations.wreck import BEST, DEAD, partitions, wrecked
 
 FIRST, SECOND, THIRD, *_OTHERS = partitions(5)
 SILENT_LOSS = ExpectedLoss(BEST, 0, None, 0, "", (LossAgainst(DEAD, False, None),))
@@ -36,83 +38,69 @@ OUTCOMES = [
     Outcome(each.topic, each.partition, Status.RECOVERED, "", leader_after=BEST, losses=(SILENT_LOSS,))
     for each in partitions(5)
 ]
-Change = Callable[..., None]
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Change:
-    """Replaces what brokers answer; until then they answer all, and nothing is left behind."""
-
-    def change(**functions: Callable[..., Any]) -> None:
-        for name, function in functions.items():
-            monkeypatch.setattr(aftermath, name, function)
-
-    wreck = Wreck(wrecked(5, ""))
-    change(
-        describe_cluster=wreck.cluster.describe_cluster,
-        describe_partitions=lambda _wire, _topics: NO_GROUPS,
-        open_transactions=lambda _wire, _address, asked: dict.fromkeys(asked, ()),
-        log_end_offsets=lambda _connection, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
-        coordinated_groups=lambda _wire, address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
-        committed_offsets=lambda _wire, _address, groups, _partitions: {each: Committed({}) for each in groups},
+def cluster() -> FakeCluster:
+    """Answers all, and nothing is left behind."""
+    cluster = wrecked(5, "")
+    cluster.answer(
+        describe_partitions=lambda _topics: NO_GROUPS,
+        open_transactions=lambda _address, asked: dict.fromkeys(asked, ()),
+        log_end_offsets=lambda _address, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
+        coordinated_groups=lambda address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
+        committed_offsets=lambda _address, groups, _partitions: {each: Committed({}) for each in groups},
         broker_config=lambda *_arguments: None,
     )
-    return change
+    return cluster
 
 
-class AnyWire:
-    def connection(self, _address: object) -> None:
-        return None
-
-
-def look(outcomes: list[Outcome] | None = None) -> list[Finding]:
-    wire: Any = AnyWire()
+def look(cluster: FakeCluster, outcomes: list[Outcome] | None = None) -> list[AftermathFinding]:
     return [
         each
-        for each in aftermath.look_at_aftermath(wire, OUTCOMES if outcomes is None else outcomes)
-        if each.kind is not Kind.WILL_TRUNCATE
+        for each in aftermath.look_at_aftermath(cluster, OUTCOMES if outcomes is None else outcomes)
+        if each.kind is not AftermathKind.WILL_TRUNCATE
     ]
 
 
-def unknown(text: str) -> list[Finding]:
-    return [Finding(Kind.NOT_KNOWN, text)]
+def unknown(text: str) -> list[AftermathFinding]:
+    return [AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=text)]
 
 
-@pytest.mark.usefixtures("answers")
-def test_where_all_answer_and_nothing_is_left_nothing_is_told() -> None:
-    assert look() == []
+def test_where_all_answer_and_nothing_is_left_nothing_is_told(cluster: FakeCluster) -> None:
+    assert look(cluster) == []
 
 
-def test_groups_whose_coordinator_is_offline_cannot_be_seen(answers: Change) -> None:
+def test_groups_whose_coordinator_is_offline_cannot_be_seen(cluster: FakeCluster) -> None:
     wreck = wrecked(5, "")
     led = replace(wreck.states[FIRST], leader_id=BEST)
     offsets = [replace(each, topic="__consumer_offsets") for each in (led, *list(wreck.states.values())[1:])]
-    answers(describe_partitions=lambda _wire, _topics: Description(tuple(offsets), ()))
-    assert look() == unknown(
+    cluster.answer(describe_partitions=lambda _topics: Description(tuple(offsets), ()))
+    assert look(cluster) == unknown(
         "groups in 4 partitions (__consumer_offsets-1, __consumer_offsets-2, __consumer_offsets-3 and 1 more): "
         "not known: these have no leader, and the groups no coordinator"
     )
 
 
-def test_a_hidden_topic_of_groups_is_told(answers: Change) -> None:
+def test_a_hidden_topic_of_groups_is_told(cluster: FakeCluster) -> None:
     hidden = Description((), (TopicError("__consumer_offsets", TOPIC_AUTHORIZATION_FAILED),))
-    answers(describe_partitions=lambda _wire, _topics: hidden)
-    assert look() == unknown(
+    cluster.answer(describe_partitions=lambda _topics: hidden)
+    assert look(cluster) == unknown(
         "whether every group has a coordinator: not known: topic __consumer_offsets: "
         "TOPIC_AUTHORIZATION_FAILED (error 29)"
     )
 
 
-def test_groups_that_do_not_tell_are_told_once_for_each_cause(answers: Change) -> None:
-    answers(
-        committed_offsets=lambda _wire, _address, groups, _partitions: (
+def test_groups_that_do_not_tell_are_told_once_for_each_cause(cluster: FakeCluster) -> None:
+    cluster.answer(
+        committed_offsets=lambda _address, groups, _partitions: (
             {"a": Committed({}, "hidden"), "b": Committed({}, "hidden"), "c": Committed({FIRST: END + 1}, "torn")}
             if groups
             else {}
         )
     )
-    beyond, *others = look()
-    assert beyond.kind is Kind.COMMITTED_BEYOND_END
+    beyond, *others = look(cluster)
+    assert beyond.kind is AftermathKind.COMMITTED_BEYOND_END
     assert "group c committed offset 11, 1 beyond the log end 10" in beyond.explanation
     assert [each.explanation for each in others] == [
         "committed offsets of 2 groups (a, b) that broker 3 coordinates: not known: hidden",
@@ -124,62 +112,55 @@ def test_groups_that_do_not_tell_are_told_once_for_each_cause(answers: Change) -
     ("leader", "why"),
     [(None, "no leader was seen"), (9, "broker 9, which leads them, is not registered")],
 )
-@pytest.mark.usefixtures("answers")
-def test_a_leader_that_nobody_can_ask_is_told(leader: int | None, why: str) -> None:
+def test_a_leader_that_nobody_can_ask_is_told(cluster: FakeCluster, leader: int | None, why: str) -> None:
     outcomes = [*OUTCOMES[:2], replace(OUTCOMES[2], leader_after=leader)]
-    assert look(outcomes) == unknown(f"transactions and log ends of 1 partition ({THIRD}): not known: {why}")
+    assert look(cluster, outcomes) == unknown(f"transactions and log ends of 1 partition ({THIRD}): not known: {why}")
 
 
-def test_partitions_that_a_leader_leaves_out_are_told(answers: Change) -> None:
-    answers(
-        open_transactions=lambda _wire, _address, _asked: {FIRST: (), SECOND: ()},
-        log_end_offsets=lambda _connection, _asked: {
+def test_partitions_that_a_leader_leaves_out_are_told(cluster: FakeCluster) -> None:
+    cluster.answer(
+        open_transactions=lambda _address, _asked: {FIRST: (), SECOND: ()},
+        log_end_offsets=lambda _address, _asked: {
             FIRST: [OffsetAnswer(0, END, 8)],
             SECOND: [OffsetAnswer(TOPIC_AUTHORIZATION_FAILED, -1, -1)],
         },
     )
-    assert [each.explanation for each in look()] == [
+    assert [each.explanation for each in look(cluster)] == [
         "the transactions of 3 partitions (orders-2, orders-3, orders-4): not known: broker 3, which leads them, does "
-        "not tell",
+        "not report it",
         "the log end of 4 partitions (orders-1, orders-2, orders-3 and 1 more): not known: broker 3, which leads them, "
-        "does not tell",
+        "does not report it",
     ]
 
 
-def test_a_transaction_whose_time_is_not_told_has_no_age(answers: Change) -> None:
-    answers(
-        open_transactions=lambda _wire, _address, asked: (
-            dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)}
-        )
+def test_a_transaction_whose_time_is_not_told_has_no_age(cluster: FakeCluster) -> None:
+    cluster.answer(
+        open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)}
     )
-    (found,) = look()
+    (found,) = look(cluster)
     assert "from offset 3 on, of unknown age; read_committed" in found.explanation
     assert found.explanation.endswith("its producer may still end it, or it hangs: look again later")
 
 
-def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(answers: Change) -> None:
-    answers(
-        open_transactions=lambda _wire, _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
-        committed_offsets=lambda _wire, _address, groups, _partitions: {
-            each: Committed({FIRST: 99}) for each in groups
-        },
+def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(cluster: FakeCluster) -> None:
+    cluster.answer(
+        open_transactions=lambda _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
+        committed_offsets=lambda _address, groups, _partitions: {each: Committed({FIRST: 99}) for each in groups},
     )
-    wire: Any = AnyWire()
-    found = aftermath.look_at_aftermath(wire, OUTCOMES)
+    found = aftermath.look_at_aftermath(cluster, OUTCOMES)
     assert [each.kind for each in found] == [
-        Kind.COMMITTED_BEYOND_END,
-        Kind.OPEN_TRANSACTION,
-        Kind.NOT_KNOWN,
-        *[Kind.WILL_TRUNCATE] * 5,
+        AftermathKind.COMMITTED_BEYOND_END,
+        AftermathKind.OPEN_TRANSACTION,
+        AftermathKind.NOT_KNOWN,
+        *[AftermathKind.WILL_TRUNCATE] * 5,
     ]
     assert first_of(found, 8) == found
     assert first_of(found, 3) == (
         *found[:3],
-        Finding(Kind.WILL_TRUNCATE, "and 5 more: the report file has all of them"),
+        AftermathFinding(kind=AftermathKind.WILL_TRUNCATE, explanation="and 5 more: the report file has all of them"),
     )
 
 
-@pytest.mark.usefixtures("answers")
-def test_where_nothing_was_recovered_nobody_is_asked() -> None:
+def test_where_nothing_was_recovered_nobody_is_asked(cluster: FakeCluster) -> None:
     left = Outcome("orders", 0, Status.FAILED, "", leader_after=NO_LEADER)
-    assert look([left]) == []
+    assert look(cluster, [left]) == []

@@ -11,16 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import open_journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.leftovers import (
-    Leftover,
-    Undoing,
-    look_at_leftovers,
-    undo_leftovers,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, Status
-from unit.operations.fake_cluster import CLUSTER_ID, Fate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderLeftover, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import look_at_orders, undo_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from unit.journals import CLUSTER_ID, open_journal
+from unit.operations.fake_cluster import Fate
 from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -28,7 +24,7 @@ TOPIC_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR, CLUSTER_AUTHORIZATION_FAILED =
 
 
 def nothing_happened(_wreck: Wreck) -> None:
-    """The order is still the one that the killed run set."""
+    """Check that the order is still the one that the killed run set."""
 
 
 def original_order(wreck: Wreck) -> None:
@@ -96,9 +92,9 @@ EVENTS = [
 ]
 
 
-def undo(wreck: Wreck) -> tuple[Leftover, ...]:
-    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID) as journal:
-        return undo_leftovers(wreck.writer(), journal)
+def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        return undo_orders(wreck.writer(), journal)
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
@@ -109,7 +105,7 @@ def test_each_leftover_ends_as_the_world_allows(
     event(wreck)
     before = wreck.cluster.states.get(FIRST)
     found = undo(wreck)
-    assert found[0] == Leftover(an_order_change(FIRST), undoing, reason)
+    assert found[0] == OrderLeftover(an_order_change(FIRST), undoing, reason)
     after = wreck.cluster.states.get(FIRST)
     if undoing is Undoing.RESTORED:
         assert after is not None
@@ -127,9 +123,9 @@ def test_a_look_says_the_same_and_writes_nothing(
 ) -> None:
     wreck.left_by_a_killed_run()
     event(wreck)
-    found = look_at_leftovers(wreck.wire, wreck.unfinished())[0]
+    found = look_at_orders(wreck.cluster, wreck.unfinished())[0]
     if undoing is Undoing.RESTORED:
-        undoing, reason = Undoing.WOULD_RESTORE, "an earlier run left [3, 1, 2]: back to [1, 2, 3]"
+        undoing, reason = Undoing.WOULD_RESTORE, "an earlier run left [3, 2, 1]: back to [1, 2, 3]"
     assert (found.undoing, found.reason) == (undoing, reason)
     assert wreck.cluster.writes == []
     assert len(wreck.unfinished()) == 3
@@ -169,7 +165,7 @@ def test_a_run_puts_back_first_and_then_elects(wreck: Wreck) -> None:
     report = wreck.run(plan)
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
-    assert wreck.cluster.kinds() == ["reorder", "reorder", "elect", "reorder"]
+    assert wreck.cluster.kinds() == ["reorder", "reorder", "elect", "elect", "reorder"]
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
     assert wreck.unfinished() == ()
 
@@ -217,7 +213,7 @@ def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: W
     other = TopicPartition("accounts", 0)
     state = wreck.cluster.states.pop(THIRD)
     wreck.cluster.states[other] = replace(state, topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
-    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID) as journal:
+    with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(other)])
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
     assert wreck.cluster.states[other].replicas == ORIGINAL

@@ -12,32 +12,24 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Diagnosis
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import marks as log_cleaner_marks
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster, Registration
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RestartStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import (
-    log_cleaner_marks,
-    log_cleaner_restart,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import (
-    Target,
-    marked_replicas,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_restart import change_settings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_sizes import CopySize
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner, CopySize
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target, marked_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import change_settings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RestartStatus, Setting, Source
 from unit.operations.fake_settings import ADDRESSES, FakeSettings
 
 BACKOFF = "log.cleaner.backoff.ms"
@@ -61,7 +53,10 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """What is read, in order. Copies of "slow..." are not answered, those of "bad..." damaged; "last" ends the run."""
+    """Return what is read, in order.
+
+    Copies of "slow..." are not answered, those of "bad..." damaged; "last" ends the run.
+    """
     found: list[tuple[int, str]] = []
 
     def check_copy(address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
@@ -91,39 +86,37 @@ def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found(
     monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
 ) -> None:
     _one_look(monkeypatch, ["a", "slow", "bad"])
-    targets, untold = _marked(cleaner(1, marks=2))
+    targets, unidentified_marks = _marked(cleaner(1, marks=2))
     assert sorted(topic for _broker, topic in read) == ["a", "bad", "slow"]
     assert targets == (Target("bad", 0, 1),)
-    assert len(untold) == 1
-    assert "slow-0 could not be read: fake.invalid:9092: hung" in untold[0]
+    assert len(unidentified_marks) == 1
+    assert "slow-0 could not be read: fake.invalid:9092: hung" in unidentified_marks[0]
 
 
 def test_a_broker_that_answers_nothing_is_left_for_the_next(
     monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
 ) -> None:
     _one_look(monkeypatch, [f"slow-{number}" for number in range(9)])
-    targets, untold = _marked(cleaner(1, marks=1), cleaner(2, marks=1))
+    targets, unidentified_marks = _marked(cleaner(1, marks=1), cleaner(2, marks=1))
     assert [broker for broker, _topic in read] == [1, 1, 1, 2, 2, 2]
     assert targets == ()
-    assert len(untold) == 2
+    assert len(unidentified_marks) == 2
 
 
 def test_a_run_that_is_asked_to_stop_reads_no_more(
     monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
 ) -> None:
     _one_look(monkeypatch, ["bad", "last", "x"])
-    targets, untold = _marked(cleaner(1, marks=3), cleaner(2, marks=1))
+    targets, unidentified_marks = _marked(cleaner(1, marks=3), cleaner(2, marks=1))
     assert read == [(1, "bad"), (1, "last")]
     assert targets == (Target("bad", 0, 1),)
-    assert all("the run was asked to stop" in each for each in untold)
-    assert len(untold) == 2
+    assert all("the run was asked to stop" in each for each in unidentified_marks)
+    assert len(unidentified_marks) == 2
 
 
 def test_settings_last_on_every_broker_that_tells_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = FakeSettings()
     settings.replace_rooms(monkeypatch)
-    monkeypatch.setattr(log_cleaner_restart, "read_own", settings.read_own)
-    monkeypatch.setattr(log_cleaner_restart, "write_own", settings.write_own)
     outcomes = change_settings(
         [cleaner(1, settings_error="broker 1 is offline"), cleaner(2)],
         {BACKOFF: "20000"},

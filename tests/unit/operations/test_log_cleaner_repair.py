@@ -11,29 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.diagnosis import Case, Diagnosis
-from ansible_collections.kafkaops.recovery.plugins.module_utils.cleaner.facts import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair as log_cleaner_repair
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
-    FileCleanerJournal,
-    open_cleaner_journal,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.metrics.errors import MetricsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.setting import Setting, Source
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import log_cleaner_repair
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner import Cleaner
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair import (
-    Repairer,
-    RepairPace,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_repair_plan import (
-    Repair,
-    RepairOutcome,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import MetricsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Repairer, RepairPace
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import Repair, RepairOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus, Setting, Source
+from unit.journals import open_journal
 from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, FakeReplicas
 from unit.operations.fake_settings import FakeSettings
 
@@ -42,8 +33,8 @@ REPAIR = Repair(CHANGE, "broker 1's copy is whole")
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
-    with open_cleaner_journal(str(tmp_path), CLUSTER_ID) as opened:
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
         yield opened
 
 
@@ -52,9 +43,9 @@ def _metrics(marks: int | None) -> CleanerMetrics:
 
 
 def _outcome(
-    monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal, marks: Sequence[int | None]
+    monkeypatch: pytest.MonkeyPatch, journal: Journal, marks: Sequence[int | None]
 ) -> tuple[RepairOutcome, float]:
-    """The outcome when the metrics tell these numbers of marks, one after the other, and the seconds that it took.
+    """Return the outcome for these numbers of marks, one after the other, and its duration in seconds.
 
     The last one is told for ever, and None is no answer.
     """
@@ -76,22 +67,20 @@ def _outcome(
     return outcome, clock.now
 
 
-def test_a_mark_is_watched_for_two_passes(monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal) -> None:
+def test_a_mark_is_watched_for_two_passes(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
     outcome, seconds = _outcome(monkeypatch, journal, [1, 0])
     assert (outcome.status, outcome.verified_by) == (RepairStatus.REPAIRED, "metrics")
     assert "marks on the broker: 1 → 0" in outcome.reason
     assert 2 <= seconds < 10
 
 
-def test_a_mark_that_comes_back_is_no_repair(monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal) -> None:
+def test_a_mark_that_comes_back_is_no_repair(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
     outcome, _seconds = _outcome(monkeypatch, journal, [1, 0, 0, 0, 0, 1])
     assert outcome.status is RepairStatus.FAILED
     assert "still marks as many partitions (1)" in outcome.reason
 
 
-def test_metrics_that_are_not_told_any_more_prove_nothing(
-    monkeypatch: pytest.MonkeyPatch, journal: FileCleanerJournal
-) -> None:
+def test_metrics_that_are_not_told_any_more_prove_nothing(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
     outcome, seconds = _outcome(monkeypatch, journal, [1, 0, 0, None])
     assert outcome.status is RepairStatus.FAILED
     assert seconds >= 30

@@ -11,21 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
-    FileCleanerJournal,
-    open_cleaner_journal,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.copy_reading import CopyCheck
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.error_codes import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import StepError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safeguard import UnsafeError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
     error_name,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.cleaner_status import RepairStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_marks import Target
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_replica import StepError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_safeguard import UnsafeError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus
+from unit.journals import open_journal
 from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, TARGET, FakeReplicas
 
 SOURCE_FIRST = (1, 3, 2)
@@ -39,12 +37,12 @@ def replicas(monkeypatch: pytest.MonkeyPatch) -> FakeReplicas:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
-    with open_cleaner_journal(str(tmp_path), CLUSTER_ID) as opened:
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
         yield opened
 
 
-def _make_anew(replicas: FakeReplicas, journal: FileCleanerJournal) -> None:
+def _make_anew(replicas: FakeReplicas, journal: Journal) -> None:
     replicas.maker(journal).make_anew(CHANGE, replicas.safeguard(), lambda _seconds: True)
 
 
@@ -78,38 +76,38 @@ MEANWHILE = [
 ]
 
 
-def test_all_is_as_it_was_planned(replicas: FakeReplicas, journal: FileCleanerJournal) -> None:
+def test_all_is_as_it_was_planned(replicas: FakeReplicas, journal: Journal) -> None:
     _make_anew(replicas, journal)
     assert replicas.writes == [SOURCE_FIRST, (1, 2), CHANGE.original, CHANGE.original]
     assert (replicas.state.replicas, replicas.state.leader_id) == (CHANGE.original, CHANGE.leader)
-    assert journal.unfinished == ()
+    assert journal.pending == ()
 
 
 @pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE)
 def test_nothing_is_written_once_it_is_not_as_it_was_planned(
-    replicas: FakeReplicas, journal: FileCleanerJournal, meanwhile: Callable[[FakeReplicas], None], said: str
+    replicas: FakeReplicas, journal: Journal, meanwhile: Callable[[FakeReplicas], None], said: str
 ) -> None:
     meanwhile(replicas)
     with pytest.raises(UnsafeError, match=said):
         _make_anew(replicas, journal)
     assert replicas.writes == []
-    assert journal.unfinished == ()
+    assert journal.pending == ()
 
 
 @pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE[:3])
 def test_no_replica_is_dropped_after_a_change_during_the_election(
-    replicas: FakeReplicas, journal: FileCleanerJournal, meanwhile: Callable[[FakeReplicas], None], said: str
+    replicas: FakeReplicas, journal: Journal, meanwhile: Callable[[FakeReplicas], None], said: str
 ) -> None:
     replicas.after_elect = lambda: meanwhile(replicas)
     with pytest.raises(UnsafeError, match=f"{said}.*; restored"):
         _make_anew(replicas, journal)
     assert replicas.writes[:2] == [SOURCE_FIRST, CHANGE.original]
     assert {*replicas.writes[2:]} <= {CHANGE.original}
-    assert journal.unfinished == ()
+    assert journal.pending == ()
 
 
 def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
-    replicas: FakeReplicas, journal: FileCleanerJournal
+    replicas: FakeReplicas, journal: Journal
 ) -> None:
     replicas.after_elect = lambda: somebody_reassigns(replicas)
     with pytest.raises(StepError, match=r"a reassignment of it is running.*; conflict"):
@@ -122,14 +120,14 @@ def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
     ("code", "undoing"), [(TOPIC_AUTHORIZATION_FAILED, Undoing.FAILED), (UNKNOWN_TOPIC_OR_PARTITION, Undoing.GONE)]
 )
 def test_only_what_is_known_not_to_exist_is_forgotten(
-    replicas: FakeReplicas, journal: FileCleanerJournal, code: int, undoing: Undoing
+    replicas: FakeReplicas, journal: Journal, code: int, undoing: Undoing
 ) -> None:
-    journal.begin(CHANGE)
+    journal.begin([CHANGE])
     replicas.refused_with = code
     found, reason = replicas.maker(journal).take_back(CHANGE)
     assert found is undoing
     assert (error_name(code) in reason) is (undoing is Undoing.FAILED)
-    assert (CHANGE in journal.unfinished) is (undoing is Undoing.FAILED)
+    assert (CHANGE in journal.pending) is (undoing is Undoing.FAILED)
     assert replicas.writes == []
 
 

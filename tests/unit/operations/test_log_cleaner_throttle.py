@@ -6,23 +6,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.cleaner_journal import (
-    FileCleanerJournal,
-    ReplicaChange,
-    open_cleaner_journal,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import AnyLeftover, Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
+    THROTTLE_RATE,
+    THROTTLED_REPLICAS,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_leftovers import undo_leftovers
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_settings import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.log_cleaner_throttle import (
-    RATE,
-    THROTTLED,
-    Throttle,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.throttle import Throttle
+from unit.journals import open_journal
 from unit.operations.fake_settings import FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
@@ -37,37 +36,49 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> FakeSettings:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[FileCleanerJournal]:
-    with open_cleaner_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with open_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
         yield opened
 
 
-def test_on_and_off(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+def undone(
+    settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
+) -> tuple[AnyLeftover, ...]:
+    """Return a rollback whose replicas are undone by a function; no order is pending."""
+    nothing: Any = None
+    replicas: Any = SimpleNamespace(take_back=take_back)
+    return Rollback(nothing, settings.writer(), replicas).undo(journal)
+
+
+def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
     throttle = Throttle(settings.writer(), journal)
     assert throttle.put_on(5000, [ON_THREE, ON_TWO]) == {}
     assert settings.values == {
-        ("2", RATE): "5000",
-        ("3", RATE): "5000",
-        ("t", THROTTLED): "0:3",
-        ("u", THROTTLED): "4:2",
+        ("2", THROTTLE_RATE): "5000",
+        ("3", THROTTLE_RATE): "5000",
+        ("t", THROTTLED_REPLICAS): "0:3",
+        ("u", THROTTLED_REPLICAS): "4:2",
     }
     assert throttle.take_off() == {}
-    assert (settings.values, journal.unfinished) == ({}, ())
+    assert (settings.values, journal.pending) == ({}, ())
 
 
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [
-        ({("t", THROTTLED): "7:1,0:2"}, {("t", THROTTLED): "7:1,0:2,0:3", ("3", RATE): "5000"}),
-        ({("t", THROTTLED): "*"}, {("t", THROTTLED): "*", ("3", RATE): "5000"}),
-        ({("3", RATE): "100"}, {("t", THROTTLED): "0:3", ("3", RATE): "100"}),
-        ({("3", RATE): "900000"}, {("t", THROTTLED): "0:3", ("3", RATE): "5000"}),
+        (
+            {("t", THROTTLED_REPLICAS): "7:1,0:2"},
+            {("t", THROTTLED_REPLICAS): "7:1,0:2,0:3", ("3", THROTTLE_RATE): "5000"},
+        ),
+        ({("t", THROTTLED_REPLICAS): "*"}, {("t", THROTTLED_REPLICAS): "*", ("3", THROTTLE_RATE): "5000"}),
+        ({("3", THROTTLE_RATE): "100"}, {("t", THROTTLED_REPLICAS): "0:3", ("3", THROTTLE_RATE): "100"}),
+        ({("3", THROTTLE_RATE): "900000"}, {("t", THROTTLED_REPLICAS): "0:3", ("3", THROTTLE_RATE): "5000"}),
     ],
     ids=["a list", "all replicas", "a lower rate", "a higher rate"],
 )
 def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
     settings: FakeSettings,
-    journal: FileCleanerJournal,
+    journal: Journal,
     theirs: dict[tuple[str, str], str],
     ours: dict[tuple[str, str], str],
 ) -> None:
@@ -81,37 +92,37 @@ def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
 
 @pytest.mark.parametrize("fault", ["silent", "refused"])
 def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
-    settings: FakeSettings, journal: FileCleanerJournal, fault: str
+    settings: FakeSettings, journal: Journal, fault: str
 ) -> None:
     getattr(settings, fault).add("3")
     throttle = Throttle(settings.writer(), journal)
     faults = throttle.put_on(5000, [ON_THREE, ON_TWO])
     assert [*faults] == [ON_THREE]
     assert "it cannot be throttled" in faults[ON_THREE]
-    assert settings.values == {("2", RATE): "5000", ("u", THROTTLED): "4:2"}
+    assert settings.values == {("2", THROTTLE_RATE): "5000", ("u", THROTTLED_REPLICAS): "4:2"}
     assert throttle.take_off() == {}
-    assert (settings.values, journal.unfinished) == ({}, ())
+    assert (settings.values, journal.pending) == ({}, ())
 
 
-def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: FileCleanerJournal) -> None:
+def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: Journal) -> None:
     """A replica whose rollback failed is still in the journal, and stays there in a run that cannot put it back."""
     throttle = Throttle(settings.writer(), journal)
     throttle.put_on(5000, [ON_THREE, ON_TWO])
-    journal.begin(ON_THREE)
-    on = {("3", RATE): "5000", ("t", THROTTLED): "0:3"}
+    journal.begin([ON_THREE])
+    on = {("3", THROTTLE_RATE): "5000", ("t", THROTTLED_REPLICAS): "0:3"}
     stuck = throttle.take_off()
     assert settings.values == on
     assert {each.resource for each in stuck} == {"3", "t"}
     assert all("until the replica of t-0 on broker 3 is back" in reason for reason in stuck.values())
 
-    found = undo_leftovers(settings.writer(), journal, lambda _change: (Undoing.FAILED, "it does not answer"))
+    found = undone(settings, journal, lambda _change: (Undoing.FAILED, "it does not answer"))
     assert {each.undoing for each in found} == {Undoing.FAILED}
     assert settings.values == on
 
     def put_replica_back(change: ReplicaChange) -> tuple[Undoing, str]:
-        journal.end(change, "restored")
+        journal.end([change], "restored")
         return Undoing.RESTORED, "it is back"
 
-    found = undo_leftovers(settings.writer(), journal, put_replica_back)
+    found = undone(settings, journal, put_replica_back)
     assert {each.undoing for each in found} == {Undoing.RESTORED}
-    assert (settings.values, journal.unfinished) == ({}, ())
+    assert (settings.values, journal.pending) == ({}, ())

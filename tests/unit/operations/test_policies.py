@@ -6,26 +6,21 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.configs import ConfigEntry, TopicConfig
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import policies
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.policies import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyError,
     PolicyOptions,
     read_policies,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.policy import Policy
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from unit.operations.fake_cluster import FakeCluster
 
-_WIRE = cast(Wire, None)
 _FROM_CONFIG = PolicyOptions(None, None, acknowledges_unclean_leader_election=False)
 _ACKNOWLEDGED = PolicyOptions(None, None, acknowledges_unclean_leader_election=True)
 
@@ -35,41 +30,48 @@ def _brokers(*states: BrokerState) -> list[Broker]:
 
 
 @pytest.fixture
-def brokers_say(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
-    """By broker id, what each says; one that is not in it does not answer. Broker 0 tells of topics."""
-    say: dict[int, str] = {}
+def brokers_say() -> dict[int, str]:
+    """By broker id, what each says; one that is not in it does not answer. Broker 0 answers for topics."""
+    return {}
 
-    def broker_config(_wire: Wire, address: Address, broker_id: int, name: str) -> ConfigEntry:
-        if broker_id not in say:
+
+@pytest.fixture
+def cluster(brokers_say: dict[int, str]) -> FakeCluster:
+    """Topics "true" and "false" have that value themselves; topic "unset" has none."""
+
+    def broker_config(address: Address, broker_id: int, name: str) -> ConfigEntry:
+        if broker_id not in brokers_say:
             raise BrokerCallError(str(address), Cause.HUNG, name)
-        return ConfigEntry(say[broker_id], is_sensitive=False)
+        return ConfigEntry(brokers_say[broker_id], is_sensitive=False)
 
-    def topic_configs(_wire: Wire, topics: list[str], _name: str) -> dict[str, TopicConfig]:
+    def topic_configs(topics: list[str], _name: str) -> dict[str, TopicConfig]:
         own = {"true": TopicConfig("true", is_own=True), "false": TopicConfig("false", is_own=True)}
-        return {each: own.get(each, TopicConfig(say[0], is_own=False)) for each in topics}
+        return {each: own.get(each, TopicConfig(brokers_say[0], is_own=False)) for each in topics}
 
-    monkeypatch.setattr(policies, "broker_config", broker_config)
-    monkeypatch.setattr(policies, "topic_configs", topic_configs)
-    return say
+    cluster = FakeCluster({}, {}, set(), set(), "")
+    cluster.answer(broker_config=broker_config, topic_configs=topic_configs)
+    return cluster
 
 
 def test_one_broker_is_enough_to_need_the_acknowledgement_and_not_enough_to_be_aggressive(
-    brokers_say: dict[int, str],
+    cluster: FakeCluster, brokers_say: dict[int, str]
 ) -> None:
     brokers_say |= {0: "false", 1: "true"}
     online = _brokers(BrokerState.ONLINE, BrokerState.ONLINE)
     with pytest.raises(PolicyError, match="is true for unset: "):
-        read_policies(_WIRE, ["false", "unset"], _FROM_CONFIG, online)
-    assert read_policies(_WIRE, ["false", "true", "unset"], _ACKNOWLEDGED, online) == {
+        read_policies(cluster, ["false", "unset"], _FROM_CONFIG, online)
+    assert read_policies(cluster, ["false", "true", "unset"], _ACKNOWLEDGED, online) == {
         "false": Policy(Strategy.BALANCED),
         "true": Policy(Strategy.AGGRESSIVE),
         "unset": Policy(Strategy.BALANCED),
     }
     brokers_say[0] = "true"
-    assert read_policies(_WIRE, ["unset"], _ACKNOWLEDGED, online) == {"unset": Policy(Strategy.AGGRESSIVE)}
+    assert read_policies(cluster, ["unset"], _ACKNOWLEDGED, online) == {"unset": Policy(Strategy.AGGRESSIVE)}
 
 
-def test_brokers_that_are_away_or_do_not_answer_are_passed_over(brokers_say: dict[int, str]) -> None:
+def test_brokers_that_are_away_or_do_not_answer_are_passed_over(
+    cluster: FakeCluster, brokers_say: dict[int, str]
+) -> None:
     brokers_say |= {0: "false", 2: "true"}
     some = _brokers(BrokerState.ONLINE, BrokerState.ONLINE, BrokerState.HUNG)
-    assert read_policies(_WIRE, ["unset"], _FROM_CONFIG, some) == {"unset": Policy(Strategy.BALANCED)}
+    assert read_policies(cluster, ["unset"], _FROM_CONFIG, some) == {"unset": Policy(Strategy.BALANCED)}

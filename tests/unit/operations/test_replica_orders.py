@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import open_journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import replica_orders
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import (
-    read_states,
-    set_orders,
-    watch,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import read_states, set_orders, watch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fake_clock import FakeClock
-from unit.operations.fake_cluster import CLUSTER_ID, Fate
+from unit.journals import open_journal
+from unit.operations.fake_cluster import Fate
 from unit.operations.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -27,8 +22,8 @@ NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
 
 
 def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
-    """Sets the changed order on every partition, journaled as it must be."""
-    with open_journal(wreck.cluster.journal_dir, CLUSTER_ID) as journal:
+    """Set the changed order on every partition, journaled as it must be."""
+    with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(each) for each in wreck.cluster.states])
     return set_orders(wreck.writer(attempts=attempts), dict.fromkeys(wreck.cluster.states, CHANGED))
 
@@ -101,14 +96,12 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
     assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
 
 
-def test_an_order_is_not_asked_for_again_while_nobody_tells_what_is_reassigned(
-    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_wire: object, _partitions: object) -> frozenset[TopicPartition]:
+def test_an_order_is_not_asked_for_again_while_nobody_tells_what_is_reassigned(wreck: Wreck) -> None:
+    def refuse(_partitions: object) -> frozenset[TopicPartition]:
         raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
 
     wreck.cluster.fates["reorder"] = [Fate(lost_request=True)]
-    monkeypatch.setattr(replica_orders, "running_reassignments", refuse)
+    wreck.cluster.answer(running_reassignments=refuse)
     faults = set_all(wreck)
     assert faults.keys() == {FIRST, SECOND, THIRD}
     assert all("not asked for again" in each and "NOT_CONTROLLER" in each for each in faults.values())
@@ -118,12 +111,12 @@ def test_an_order_is_not_asked_for_again_while_nobody_tells_what_is_reassigned(
 def test_an_order_that_cannot_be_read_back_is_a_fault(wreck: Wreck) -> None:
     wreck.cluster.reads_until_silent = 0
     faults = set_all(wreck, attempts=1)
-    assert set(faults.values()) == {"the controller accepted the order [3, 1, 2], but it cannot be read"}
+    assert set(faults.values()) == {"the controller accepted the order [3, 2, 1], but it cannot be read"}
 
 
 def test_states_are_read_of_the_wanted_partitions_that_exist(wreck: Wreck) -> None:
-    assert read_states(wreck.wire, [SECOND, ABSENT]).keys() == {SECOND}
-    assert read_states(wreck.wire, []) == {}
+    assert read_states(wreck.cluster, [SECOND, ABSENT]).keys() == {SECOND}
+    assert read_states(wreck.cluster, []) == {}
 
 
 def test_watching_ends_when_all_are_done_or_the_time_is_up(wreck: Wreck, clock: FakeClock) -> None:

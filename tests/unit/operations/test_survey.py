@@ -6,22 +6,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import Cluster
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import survey as room
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from unit.operations.fake_cluster import FakeCluster
 
 
 def a_state(topic: str, number: int, leader_id: int, *, is_internal: bool = False) -> PartitionState:
@@ -35,37 +29,17 @@ STATES = (
     a_state("orders", 1, 2),
     a_state("orders", 2, NO_LEADER),
 )
-REFUSED = (TopicError("absent", 3), TopicError("hidden", 29))
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The Kafka room replaced by one fixed cluster; what it was asked for."""
-    asked: dict[str, Any] = {}
-
-    def describe_partitions(_wire: object, topics: set[str] | None) -> Description:
-        asked["topics"] = topics
-        if topics is None:
-            return Description(STATES, ())
-        return Description(
-            tuple(each for each in STATES if each.topic in topics),
-            tuple(each for each in REFUSED if each.topic in topics),
-        )
-
-    def look_at_brokers(_wire: object, _cluster: Cluster, mentioned: frozenset[int]) -> tuple[Broker, ...]:
-        asked["mentioned"] = mentioned
-        return ()
-
-    monkeypatch.setattr(room, "describe_cluster", lambda _wire: Cluster("abc", ()))
-    monkeypatch.setattr(room, "describe_partitions", describe_partitions)
-    monkeypatch.setattr(room, "look_at_brokers", look_at_brokers)
-    return asked
+def cluster() -> FakeCluster:
+    return FakeCluster(
+        {each.topic_partition: each for each in STATES}, {}, {2, 3}, {1, 2, 3}, "", refused_topics={"hidden": 29}
+    )
 
 
-def look(wanted: list[TopicPartition] | None = None, *, include_internal: bool = False) -> Survey:
-    nothing: Any = None
-    wire: Wire = nothing
-    return survey(wire, wanted, include_internal=include_internal)
+def look(cluster: FakeCluster, wanted: list[TopicPartition] | None = None, *, include_internal: bool = False) -> Survey:
+    return survey(cluster, wanted, include_internal=include_internal)
 
 
 def offline(found: Survey) -> list[str]:
@@ -76,26 +50,27 @@ def left_alone(found: Survey) -> dict[str, Status]:
     return {str(each.topic_partition): each.status for each in found.left_alone}
 
 
-def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics(asked: dict[str, Any]) -> None:
-    found = look()
+def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics(cluster: FakeCluster) -> None:
+    found = look(cluster)
     assert offline(found) == ["orders-0", "orders-2"]
     assert left_alone(found) == {"__consumer_offsets-0": Status.REFUSED}
     assert "opt in with include_internal_topics" in found.left_alone[0].reason
-    assert asked == {"topics": None, "mentioned": frozenset({1, 2, 3})}
+    assert cluster.described == [None]
+    assert [each.broker_id for each in found.brokers] == [1, 2, 3]
 
 
-def test_internal_topics_are_looked_at_where_that_is_wished(asked: dict[str, Any]) -> None:
-    found = look(include_internal=True)
+def test_internal_topics_are_looked_at_where_that_is_wished(cluster: FakeCluster) -> None:
+    found = look(cluster, include_internal=True)
     assert offline(found) == ["__consumer_offsets-0", "orders-0", "orders-2"]
     assert found.left_alone == ()
-    assert asked["topics"] is None
+    assert cluster.described == [None]
 
 
-def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(asked: dict[str, Any]) -> None:
+def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(cluster: FakeCluster) -> None:
     wished = ["orders-2", "orders-1", "orders-9", "absent-0", "hidden-0", "__consumer_offsets-0", "orders-2"]
     wanted = [TopicPartition(topic, int(number)) for topic, number in (each.rsplit("-", 1) for each in wished)]
-    found = look(wanted)
-    assert asked["topics"] == {"orders", "absent", "hidden", "__consumer_offsets"}
+    found = look(cluster, wanted)
+    assert cluster.described == [{"orders", "absent", "hidden", "__consumer_offsets"}]
     assert offline(found) == ["orders-2"]
     assert {str(each.topic_partition): (each.status, each.reason) for each in found.left_alone} == {
         "__consumer_offsets-0": (
@@ -108,7 +83,7 @@ def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(as
         ),
         "hidden-0": (
             Status.UNKNOWN,
-            "not authorised to describe topic hidden: TOPIC_AUTHORIZATION_FAILED (error 29); grant DESCRIBE on it",
+            "not authorized to describe topic hidden: TOPIC_AUTHORIZATION_FAILED (error 29); grant DESCRIBE on it",
         ),
         "orders-1": (Status.ALREADY_ONLINE, "broker 2 leads it"),
         "orders-9": (Status.UNKNOWN, "topic orders has no partition 9"),
@@ -118,7 +93,7 @@ def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(as
     assert (online.leader_id, online.leader_epoch, online.replicas) == (2, 7, (1, 2, 3))
 
 
-def test_a_wish_for_nothing_is_not_a_wish_for_all(asked: dict[str, Any]) -> None:
-    found = look([])
-    assert asked["topics"] == set()
+def test_a_wish_for_nothing_is_not_a_wish_for_all(cluster: FakeCluster) -> None:
+    found = look(cluster, [])
+    assert cluster.described == [set()]
     assert (offline(found), left_alone(found)) == ([], {})

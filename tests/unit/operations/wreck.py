@@ -7,34 +7,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.file_journal import (
-    open_journal,
-    read_unfinished,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.journal.order_change import OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.progress import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.designated_election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     ElectionReport,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import Plan, PlannedElection
-from unit.operations.fake_cluster import CLUSTER_ID, FakeCluster, a_log
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, PlannedElection
+from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
+from unit.operations.fake_cluster import FakeCluster, a_log
 
 TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
-ORIGINAL, CHANGED = (1, 2, 3), (3, 1, 2)
+ORIGINAL, CHANGED = (1, 2, 3), (3, 2, 1)
 DEAD, BEHIND, BEST = ORIGINAL
 
 
@@ -65,19 +62,12 @@ class Wreck:
     progress: Any = field(default_factory=NullProgress)
     stop: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def wire(self) -> Wire:
-        """Nothing is sent over it: the functions that would do so are the cluster's."""
-        stand_in: Any = self.cluster
-        wire: Wire = stand_in
-        return wire
-
     def writer(self, *, attempts: int = 3, verify_timeout_s: float = 1.0) -> Writer:
-        addresses = [each.address for each in self.cluster.describe_cluster(self.wire).registrations]
-        return Writer(self.wire, addresses, attempts, verify_timeout_s)
+        addresses = [each.address for each in self.cluster.describe_cluster().registrations]
+        return Writer(self.cluster, addresses, attempts, verify_timeout_s)
 
     def plan(self, designated: int = BEST) -> Plan:
-        """A plan made of the cluster as it is."""
+        """Return a plan made of the cluster as it is."""
         return Plan(
             CLUSTER_ID,
             "2026-01-31T23:59:59Z",
@@ -85,21 +75,40 @@ class Wreck:
             (),
         )
 
-    def run(self, plan: Plan | None = None, *, attempts: int = 3, check_mode: bool = False) -> ElectionReport:
+    def run(
+        self,
+        plan: Plan | None = None,
+        *,
+        attempts: int = 3,
+        check_mode: bool = False,
+        timeout_ms: int = 600_000,
+        journal: JournalOptions | None = None,
+    ) -> ElectionReport:
         options = ElectionOptions(
-            journal_dir=self.cluster.journal_dir, attempts=attempts, verify_timeout_ms=1000, check_mode=check_mode
+            journal=journal or in_file(self.cluster.journal_dir),
+            attempts=attempts,
+            verify_timeout_ms=1000,
+            check_mode=check_mode,
+            timeout_ms=timeout_ms,
         )
-        return run_elections(self.wire, plan or self.plan(), options, self.progress, self.stop)
+        return run_elections(self.cluster, plan or self.plan(), options, self.progress, self.stop)
 
     def unfinished(self) -> tuple[OrderChange, ...]:
-        return read_unfinished(self.cluster.journal_dir, CLUSTER_ID)
+        pending = read_pending(self.cluster.journal_dir)
+        return tuple(each for each in pending if isinstance(each, OrderChange))
 
     def left_by_a_killed_run(self) -> None:
         """Every partition's order was journaled and changed, and then the run was killed."""
-        with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
+        with open_journal(self.cluster.journal_dir) as journal:
             journal.begin([an_order_change(each) for each in self.cluster.states])
         for each in self.cluster.states:
             self.cluster.change(each, replicas=CHANGED)
+
+    def journal(self, partition: str, *, topic_id: str, original: Sequence[int], changed: Sequence[int]) -> None:
+        """Leave this change in the journal, as a killed run does."""
+        topic, _dash, number = partition.rpartition("-")
+        with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
+            journal.begin([OrderChange(topic, int(number), topic_id, tuple(original), tuple(changed))])
 
     def _election(self, partition: TopicPartition, designated: int) -> PlannedElection:
         state = self.cluster.states[partition]

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
 _TESTS = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session as a module starts it; its workers can also import ``unit.pipeline.fake_brokers``."""
+    """Start a session as a module does; its workers can also import ``unit.pipeline.fake_brokers``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(_TESTS), prepend=os.pathsep)
         with spark_session() as session:

@@ -13,9 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 
 
 def a_broker(broker_id: int, state: BrokerState = BrokerState.ONLINE, *, fenced: bool = False) -> Broker:
@@ -29,7 +33,7 @@ def a_partition(topic: str, partition: int, replicas: tuple[int, ...]) -> Partit
 
 
 def a_log(topic: str, partition: int, broker_id: int, *lineage: tuple[int, int], start: int = 0) -> ReplicaLog:
-    """A log that holds the given (epoch, end offset) pairs, oldest first."""
+    """Return a log that holds the given (epoch, end offset) pairs, oldest first."""
     return ReplicaLog(
         topic,
         partition,

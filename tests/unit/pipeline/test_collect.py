@@ -10,18 +10,18 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.collect import (
-    RankedPartition,
-    ranked_partitions,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import REPLICA_LOG_SCHEMA
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,
     Flag,
     SilentReplica,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
+    REPLICA_LOG_SCHEMA,
+    RankedPartition,
+    ranked_partitions,
 )
 from unit.pipeline.fake_brokers import a_log
 from unit.pipeline.test_ranking import to_table

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import compaction_evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction import trends
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.compaction_evidence import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import size_trends as compaction_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.size_trends import (
     LookError,
     look_table,
     read_looks,
+    trends,
     write_look,
 )
 
@@ -109,7 +109,7 @@ def test_looks_that_cannot_be_trusted(tmp_path: Path) -> None:
     with pytest.raises(LookError, match="of its own"):
         read_looks(str(tmp_path), "c2")
     (tmp_path / "look-2.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(LookError, match="cannot be read"):
+    with pytest.raises(LookError, match="could not be read"):
         read_looks(str(tmp_path), "c1")
-    with pytest.raises(LookError, match="cannot be written"):
+    with pytest.raises(LookError, match="could not be written"):
         write_look(str(tmp_path / "missing"), "c1", 1, look_table([]))

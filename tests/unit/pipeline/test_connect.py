@@ -16,7 +16,7 @@ from pyspark.errors.exceptions.connect import (
     UnknownException,
 )
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import connect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import connect
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Flag
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.explanation import Standing, explain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag, Standing, explain
 
 
 def one(broker_id: int, epoch: int | None, end: int, *flags: Flag, start: int = 0) -> Standing:

@@ -15,20 +15,20 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import ask as asking
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.deadline import Deadline
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.probe_source import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import gather_work as asking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_source import (
     BrokersToAsk,
     Gather,
     ReplicaLogReader,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     REPLICA_LOG_ARROW_SCHEMA,
     REPLICA_LOG_SCHEMA,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.work import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
 from unit.pipeline.fake_brokers import FakeBrokers, a_broker, a_partition
 
 REFERENCE = "/nonexistent/settings.json"

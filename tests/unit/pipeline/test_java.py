@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError, find_java
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError, find_java
 
 
 def install(home: Path, *, release: str | None = None, program: str = "exit 1") -> Path:
-    """A Java of nothing but what is looked at."""
+    """Return a Java of nothing but what is looked at."""
     binary = home / "bin" / "java"
     binary.parent.mkdir(parents=True)
     binary.write_text(f"#!/bin/sh\n{program}\n")

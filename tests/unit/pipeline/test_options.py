@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.gathering import gathering
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.errors import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.options import SparkOptions, SparkOptionsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import gathering
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions, SparkOptionsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
 PUBLIC: dict[str, Any] = {"replica_log_source": "public", "replica_log_api_key": None, "spark": None}
 NOTHING: dict[str, Any] = dict.fromkeys(

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.schemas import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RANKED_SCHEMA,
     REPLICA_LOG_SCHEMA,
     to_record_batch,
@@ -39,7 +39,7 @@ def to_table(logs: Sequence[ReplicaLog], fenced: frozenset[int] = frozenset()) -
 
 
 def rank(spark: SparkSession, *logs: ReplicaLog, fenced: frozenset[int] = frozenset()) -> Ranked:
-    """The ranking of one partition's replicas."""
+    """Return the ranking of one partition's replicas."""
     rows = ranked(spark.createDataFrame(to_table(logs, fenced), REPLICA_LOG_SCHEMA)).collect()
     return {row.broker_id: (row["rank"], row.flags) for row in rows}
 
@@ -126,7 +126,7 @@ class Model:
 
 
 def expected(models: Sequence[Model]) -> Ranked:
-    """What ranking one partition must find, by looking at every record. Broker ids are places in the list."""
+    """Compute the ranking of one partition from every record. Broker ids are places in the list."""
     answered = [each for each, model in enumerate(models) if model.answers]
     newest = {each: max(models[each].epochs, default=-1) for each in answered}
     order = sorted(answered, key=lambda each: (-newest[each], -models[each].end, each))

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.java import SparkUnavailableError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.waiting import wait_until
 
 # A process of its own: PySpark has one session a process, and the other tests use this one's.
 ONE_SESSION = """
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.rehearsal import rehearse
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.session import SparkOptions, spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import SparkOptions, spark_session
 """
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Marks every process of a session, and keeps it from recording a class archive, which outlives it."""
+    """Mark every process of a session, and keep it from recording a class archive, which outlives it."""
     (tmp_path / "tmp").mkdir()
     (tmp_path / "no directory").touch()
     return {
@@ -55,7 +55,7 @@ def processes_with(marker: str) -> list[str]:
 
 
 def assert_all_end(environment: dict[str, str]) -> None:
-    """The JVM is waited for by us, and Spark's Python workers by nobody: they end by themselves, at once."""
+    """Check that all processes end. The JVM is waited for; Spark's Python workers end by themselves."""
     wait_until(lambda: not processes_with(environment["TMPDIR"]), 10, what="all processes of the session end")
 
 

@@ -18,10 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import deadline as deadline_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.deadline import Deadline
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.work import deal, work_by_broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import deal, work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
 from unit.pipeline.fake_brokers import a_broker, a_partition
 
 replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(tuple)
@@ -77,7 +76,7 @@ def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None
     archive = code_for_workers(tmp_path)
     program = (
         f"import sys; sys.path.insert(1, {str(archive)!r});"
-        "from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline import probe_source;"
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_source;"
         "print(probe_source.__file__)"
     )
     told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
@@ -90,7 +89,7 @@ def test_in_a_module_the_workers_get_the_module_s_own_zip(tmp_path: Path) -> Non
     ansiballz = archive.rename(tmp_path / "ansible_replica_log_info_payload.zip")
     program = (
         f"import sys; sys.path.insert(0, {str(ansiballz)!r});"
-        "from ansible_collections.kafkaops.recovery.plugins.module_utils.pipeline.worker_code import code_for_workers;"
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import code_for_workers;"
         "import pathlib; print(code_for_workers(pathlib.Path('/nonexistent')))"
     )
     told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout

@@ -6,42 +6,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-BROKERS: list[dict[str, Any]] = [
-    {"broker_id": 1, "state": "unreachable", "cause": "no connection"},
-    {"broker_id": 2, "state": "online", "cause": ""},
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
+from unit.recovery import outages
+
+MAX_ROWS = 50
+_PLAYBOOK = [
+    "ansible-playbook",
+    "kafkaops.recovery.recover_offline_partitions",
+    "-e",
+    "kafka_bootstrap_servers=kafka2.example.com:9092",
 ]
+_ALL = ["-e", "unclean_recovery_all_offline_partitions=true"]
+_ELECT = ["-e", "unclean_recovery_automated_recovery=true"]
+COMMANDS = {
+    "bootstrap_servers": "kafka2.example.com:9092",
+    "plan_file": "",
+    "look": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
+    "recover": [*_PLAYBOOK, *_ALL, *_ELECT],
+    "aggressive": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
+}
 
 
-def a_candidate(broker_id: int, rank: int, **fields: Any) -> dict[str, Any]:
+def a_recovery(outcomes: Sequence[Outcome], brokers: Sequence[Broker], **fields: Any) -> dict[str, Any]:
+    """Return what leader_candidate_info or designated_election returns."""
     return {
-        "broker_id": broker_id,
-        "rank": rank,
-        "last_written_epoch": 6,
-        "log_start_offset": 0,
-        "log_end_offset": 150,
-        "size_bytes": 11034,
-        "flags": [],
-        "explanation": f"rank {rank}: the longest log",
+        "brokers": plain(brokers),
+        "partitions": plain(outcomes[:MAX_ROWS]),
+        "groups": plain([each.group for each in grouped(outcomes)]),
+        "loss": plain(total_loss(outcomes)),
+        "summary": counted((each.status for each in outcomes), Status),
+        "leftovers": [],
+        "aftermath": [],
         **fields,
     }
 
 
-def an_outcome(partition: int = 0, **fields: Any) -> dict[str, Any]:
+def an_advice(broker_id: int, always_back: int) -> dict[str, Any]:
+    """One entry of ``start_order``."""
+    (broker,) = (each for each in outages.brokers(20, dead=[broker_id]) if each.broker_id == broker_id)
     return {
-        "topic": "orders",
-        "partition": partition,
-        "status": "recovered",
-        "reason": "broker 3 holds the most",
-        "designated_leader": 3,
-        "leader_before": -1,
-        "leader_after": 3,
-        "leader_epoch_before": 7,
-        "leader_epoch_after": 9,
-        "replicas": [1, 2, 3],
-        "candidates": [a_candidate(3, 1), a_candidate(2, 2, flags=["empty_log"])],
-        "losses": [],
-        "silent": [{"broker_id": 1, "cause": "unreachable", "error": "no connection"}],
-        **fields,
+        "broker_id": broker_id,
+        "broker": plain(broker),
+        "always_back": always_back,
+        "back_after_clean_stop": 0,
+        "replica_of": always_back,
     }

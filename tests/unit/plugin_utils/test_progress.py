@@ -10,31 +10,47 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.progress import progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import progress_to
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import progress
 from lab.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "_READ_EVERY_S", 0.01)
     monkeypatch.setattr(progress, "_QUIET_AT_FIRST_S", 0.0)
 
 
-def test_the_newest_step_is_told_once(tmp_path: Path) -> None:
-    path, told = tmp_path / "progress", []
+def test_each_step_is_printed_and_again_while_it_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "progress"
+    lines: list[str] = []
     writer = progress_to(str(path))
-    with progress.followed(path, told.append, 0.0):
+    with progress.followed(path, lines.append, 0.05):
         writer.step("starting Spark")
-        wait_until(lambda: len(told) == 1, 10, what="the first step is told")
+        wait_until(lambda: len(lines) >= 2, 10, what="the first step is printed twice")
         writer.step("electing", 0, 3)
-        wait_until(lambda: len(told) == 2, 10, what="the second step is told")
-    assert [line.partition(": ")[2] for line in told] == ["starting Spark", "electing (0 of 3)"]
+        wait_until(lambda: any("electing" in line for line in lines), 10, what="the second step is printed")
+    steps = [line.partition(": ")[2] for line in lines]
+    assert steps[:2] == ["starting Spark", "still starting Spark"]
+    assert "electing (0 of 3)" in steps
+
+
+def test_the_time_left_follows_from_the_speed_of_the_step() -> None:
+    rate = progress.Rate()
+    step = {"text": "electing", "done": 100, "total": 400}
+    assert rate.seconds_left(step, 10.0) is None, "nothing is known of its speed yet"
+    later = {**step, "done": 200}
+    assert rate.seconds_left(later, 15.0) == 10.0
+    assert progress.in_words(later, 10.0) == "electing (200 of 400, about 10 s left)"
+    other = {"text": "verifying", "done": 0, "total": 400}
+    assert rate.seconds_left(other, 16.0) is None, "another step has another speed"
+    assert progress.in_words(other, None) == "verifying (0 of 400)"
 
 
 def test_work_that_ends_soon_needs_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_QUIET_AT_FIRST_S", 60.0)
-    path, told = tmp_path / "progress", []
+    path = tmp_path / "progress"
+    told: list[str] = []
     with progress.followed(path, told.append, 0.0):
         progress_to(str(path)).step("looking")
     assert told == []
@@ -44,7 +60,7 @@ def test_work_that_ends_soon_needs_no_progress(tmp_path: Path, monkeypatch: pyte
 def test_a_file_that_makes_no_sense_tells_nothing(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "progress"
     path.write_bytes(content)
-    assert progress._newest(path) == ""
+    assert progress.newest(path) == {}
 
 
 def test_a_file_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:

@@ -21,13 +21,13 @@ from kafka.protocol.admin import (
 from kafka.protocol.consumer import FetchRequest, FetchResponse
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.errors import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_connection import over_the_wire
 
@@ -129,6 +129,11 @@ class FakeWire:
         )
         self.controllers = {address_of(each.node_id): each for each in controllers}
         self._clock = clock
+
+    @property
+    def controller_side(self) -> FakeWire:
+        """The same settings for brokers and controllers."""
+        return self
 
     def call(self, address: Address, request: Any, *, timeout_ms: int) -> Any:
         controller = self.controllers[address]

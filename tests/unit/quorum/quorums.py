@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import QuorumReplica, QuorumState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import QuorumReplica, QuorumState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import (
     Controller,
     Look,
     Observation,
@@ -24,18 +24,18 @@ IDS = (101, 102, 103)
 
 
 def disk(number: int) -> str:
-    """A directory id."""
+    """Return a directory id."""
     return f"{number:0>22}"
 
 
 def follower(node_id: int, **changes: Any) -> QuorumReplica:
-    """A replica that is caught up."""
+    """Return a replica that is caught up."""
     healthy = QuorumReplica(node_id, disk(node_id), LEO, lag_records=0, lag_ms=300, since_fetch_ms=300, endpoints=())
     return replace(healthy, **changes)
 
 
 def down(node_id: int, **changes: Any) -> QuorumReplica:
-    """A replica that has not fetched for a minute."""
+    """Return a replica that has not fetched for a minute."""
     return follower(
         node_id,
         **{"lag_records": 120, "lag_ms": 60_000, "since_fetch_ms": 60_000, **changes},
@@ -43,14 +43,14 @@ def down(node_id: int, **changes: Any) -> QuorumReplica:
 
 
 def unknown(node_id: int) -> QuorumReplica:
-    """A replica that has not fetched from this leader yet."""
+    """Return a replica that has not fetched from this leader yet."""
     return follower(node_id, log_end_offset=None, lag_records=None, lag_ms=None, since_fetch_ms=None)
 
 
 def state(
     *voters: QuorumReplica, observers: Iterable[QuorumReplica] = (), leader: int = LEADER, epoch: int = 7
 ) -> QuorumState:
-    """A quorum with the given voters besides its leader."""
+    """Return a quorum with the given voters besides its leader."""
     leads = follower(leader, lag_ms=0, since_fetch_ms=None)
     everyone = sorted([leads, *voters], key=lambda each: each.replica_id)
     return QuorumState(leader, epoch, LEO, tuple(everyone), (follower(1), *observers))
@@ -84,7 +84,7 @@ def observed(
     controllers: Iterable[Controller] | None = None,
     **known: Any,
 ) -> Observation:
-    """The quorum in one state after the other, half a second apart, with all controllers asked in the last look."""
+    """Observe the quorum in these states, half a second apart, with all controllers in the last look."""
     last_views = tuple(view(each) for each in IDS) if views is None else tuple(views)
     looks = [
         Look(500 * number, each, last_views if number == len(states) - 1 else ()) for number, each in enumerate(states)

@@ -10,30 +10,27 @@ from typing import cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations import controller_watch, quorum_observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.finding import Kind
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.findings import findings
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import observe as quorum_observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import findings
 from unit.fake_clock import FakeClock
 from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire, address_of
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """The clock of the window and of every call's limit."""
-    clock = FakeClock()
-    monkeypatch.setattr(quorum_observation, "time", clock)
-    monkeypatch.setattr(controller_watch, "time", clock)
-    return clock
+def clock() -> FakeClock:
+    """Return the clock of the window and of every call's limit."""
+    return FakeClock()
 
 
 def _observe(clock: FakeClock, *controllers: FakeController, window_ms: int = 0) -> Observation:
     wire = cast(Wire, FakeWire(clock, controllers))
     return quorum_observation.observe_quorum(
-        wire, [address_of(each.node_id) for each in controllers], window_ms=window_ms
+        wire, [address_of(each.node_id) for each in controllers], window_ms=window_ms, clock=clock
     )
 
 
@@ -50,7 +47,7 @@ def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> 
     wire = FakeWire(clock, controllers)
     given = Address("localhost", 9093)
     wire.controllers[given] = controllers[0]
-    seen = quorum_observation.observe_quorum(cast(Wire, wire), [given])
+    seen = quorum_observation.observe_quorum(cast(Wire, wire), [given], clock=clock)
     claims = [each for each in seen.looks[0].views if each.claims_leadership]
     assert [(each.address, each.node_id, each.epoch) for each in claims] == [
         ("localhost:9093", 101, 7),

@@ -11,12 +11,12 @@ import uuid
 import pytest
 from kafka.protocol.api_header import ResponseClassRegistry
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.raft_voters import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import parse_uuid, uuid_text
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.raft_voters import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     RemoveRaftVoterRequest,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.uuids import parse_uuid, uuid_text
 
 DIRECTORY = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 

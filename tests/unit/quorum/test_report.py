@@ -11,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.fault import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.quorum_report import quorum_report_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.schemas.quorum_report import QUORUM_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils.documents.validation import schema_faults
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.plain import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.quorum_report import QuorumReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_wording
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.quorum_table import member_table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import (
+    QUORUM_REPORT,
+    QuorumReportFile,
+    quorum_report_document,
+)
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Entries, rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import Result
 from unit.quorum.quorums import controller, down, follower, healthy, observed, state
 from unit.quorum.test_findings import CASES
 
@@ -32,7 +35,7 @@ EVERY_CASE = pytest.mark.parametrize("observation", [case[1] for case in CASES],
 @EVERY_CASE
 def test_every_report_meets_its_schema(observation: Observation) -> None:
     document = quorum_report_document(assess(observation), "2026-01-31T23:59:58Z", "2026-01-31T23:59:59Z")
-    assert schema_faults(document, QUORUM_REPORT) == []
+    assert schema_problems(document, QUORUM_REPORT) == []
 
 
 def test_a_report_is_written_once(tmp_path: Path) -> None:
@@ -45,20 +48,23 @@ def test_a_report_is_written_once(tmp_path: Path) -> None:
         QuorumReportFile(str(path))
 
 
+def verdicts(result: Result) -> str:
+    """Return the verdicts in one line."""
+    return " ".join(rendered([Entries(tuple(quorum_page.verdict_entries(result)))], 500, color=False).split())
+
+
 @EVERY_CASE
-def test_everything_can_be_shown(observation: Observation) -> None:
-    told = plain(assess(observation))
-    assert quorum_wording.quorum_line(told).startswith("quorum: ")
-    assert all(len(row) == len(quorum_wording.COLUMNS) for row in quorum_wording.member_rows(told))
-    lines = [*quorum_wording.finding_lines(told, 80), *quorum_wording.verdict_lines(told)]
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_everything_can_be_shown(observation: Observation, width: int) -> None:
+    lines = rendered(quorum_page.blocks(plain(assess(observation))), width, color=False).splitlines()
+    assert lines[0].startswith("Elections ")
+    assert max(map(len, lines)) <= width
     assert all(line.isprintable() for line in lines)
-    assert all(len(line) <= 80 for line in quorum_wording.finding_lines(told, 80))
-    assert "Node" in member_table(told, 120)
 
 
 def test_rows() -> None:
-    told = plain(assess(observed(state(follower(102), down(103)), controllers=[controller(103)])))
-    assert [*quorum_wording.member_rows(told)] == [
+    result = plain(assess(observed(state(follower(102), down(103)), controllers=[controller(103)])))
+    assert [each.cells for each in quorum_page.member_rows(result)] == [
         ("101", "leader", "5000", "0", "0", "-", "yes", "-", "no"),
         ("102", "voter", "5000", "0", "300", "300", "yes", "-", "no"),
         ("103", "voter", "5000", "120", "60000", "60000", "no", "yes", "yes"),
@@ -67,31 +73,27 @@ def test_rows() -> None:
 
 
 def test_every_verdict_is_printed() -> None:
-    told = plain(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)]))))
-    lines = [*quorum_wording.verdict_lines(told)]
-    assert lines[0] == "elections may be asked for"
-    assert "controller 102 must not be restarted:" in lines
-    assert "voter 102 must not be removed:" in lines
-    assert "voter 103 may be removed" in lines
-    assert "controller 104 may be added as voter" in lines
-    refused = lines.index("controller 105 must not be added as voter:")
-    assert lines[refused + 1].startswith("  controller 105 is not caught up")
+    text = verdicts(plain(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)])))))
+    assert text.startswith("elections may be asked for")
+    assert "controller 102 must not be restarted" in text
+    assert "voter 102 must not be removed" in text
+    assert "voter 103 may be removed" in text
+    assert "controller 104 may be added as voter" in text
+    assert "controller 105 must not be added as voter controller 105 is not caught up" in text
 
 
-def test_what_is_told_of_all_voters_is_printed_once() -> None:
-    static = plain(assess(observed(healthy(), kraft_version=0)))
-    elections, removal, reason = quorum_wording.verdict_lines(static)
-    assert elections == "elections may be asked for"
-    assert removal == "voters 101, 102, 103 must not be removed:"
-    assert "kraft.version 0" in reason
-    dynamic = plain(assess(observed(healthy())))
-    assert [*quorum_wording.verdict_lines(dynamic)][1:] == ["voters 101, 102, 103 may be removed, one of them"]
+def test_what_is_said_of_all_voters_is_printed_once() -> None:
+    static = verdicts(plain(assess(observed(healthy(), kraft_version=0))))
+    assert static.startswith("elections may be asked for voters 101, 102, 103 must not be removed ")
+    assert static.count("kraft.version 0") == 1
+    dynamic = verdicts(plain(assess(observed(healthy()))))
+    assert dynamic == "elections may be asked for voters 101, 102, 103 may be removed, one of them"
 
 
 def test_what_a_controller_says_is_printed_without_control_characters() -> None:
-    told = plain(assess(NOBODY))
-    told["controllers"] = [{**plain(controller(103)), "node_id": None, "address": "\x1b[31m"}]
-    assert next(quorum_wording.member_rows(told))[0] == "?[31m"
+    result = plain(assess(NOBODY))
+    result["controllers"] = [{**plain(controller(103)), "node_id": None, "address": "\x1b[31m"}]
+    assert "?[31m" in rendered(quorum_page.blocks(result), 80, color=False)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,6 @@ def test_what_a_controller_says_is_printed_without_control_characters() -> None:
     ],
 )
 def test_exit_status(observation: Observation, fail_on: str, failure: str) -> None:
-    told = quorum_wording.failure(plain(assess(observation)), fail_on)
-    assert told.startswith(failure)
-    assert bool(told) == bool(failure)
+    message = quorum_page.failure(plain(assess(observation)), fail_on)
+    assert message.startswith(failure)
+    assert bool(message) == bool(failure)

@@ -27,7 +27,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _answered(version: int, client_id: str, responses: list[Any]) -> tuple[bytes, bytes]:
-    """What a controller answers to a Fetch, and what its sender gets."""
+    """Return what a controller answers to a Fetch, and what its sender gets."""
     answer = FetchResponse(version=version, throttle_time_ms=0, error_code=0, session_id=7, responses=responses)
     answer.with_header(correlation_id=9)
     frame = bytes(answer.encode(header=True, framed=True))

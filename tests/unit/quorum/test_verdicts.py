@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.assessment import assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.verdict import Verdict, may_elect, may_restart
-from ansible_collections.kafkaops.recovery.plugins.module_utils.quorum.voter_change import may_add, may_remove
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import Verdict, may_elect, may_restart
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voter_change import may_add, may_remove
 from unit.quorum.quorums import controller, disk, down, follower, healthy, observed, state, unknown, view
 
 NEW = Voter(104, disk(104))

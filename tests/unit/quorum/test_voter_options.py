@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.voter import VoterOptionsError, wanted_voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.quorum import Endpoint, Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import VoterOptionsError, wanted_voter
 
 
 def _params(port: int, **changes: Any) -> dict[str, Any]:

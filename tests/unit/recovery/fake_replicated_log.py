@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 
@@ -65,7 +65,7 @@ class FakeReplica:
         self.high_watermark = offset
 
     def epoch_end(self, epoch: int) -> tuple[int, int]:
-        """What OffsetsForLeaderEpoch answers: the largest epoch <= the given one, and the offset where it ends."""
+        """Answer as OffsetsForLeaderEpoch: the largest epoch <= the given one, and its end offset."""
         older = [each for each in self.records if each.epoch <= epoch]
         return (older[-1].epoch, older[-1].offset + 1) if older else (epoch, self.start)
 
@@ -170,13 +170,13 @@ class FakeReplicatedLog:
             self.kill_leader()
 
     def state(self) -> PartitionState:
-        """The metadata as a cluster without ELR tells it."""
+        """Return the metadata as a cluster without ELR tells it."""
         return an_offline_partition(
             replicas=tuple(self.replicas), isr=self.isr, elr=None, last_known_elr=None, leader_epoch=self.leader_epoch
         )
 
     def candidates(self) -> list[Candidate]:
-        """The replicas that are alive, best first as the ranking has it: last written epoch, end, place in order."""
+        """Return the live replicas, best first: last written epoch, log end, place in the order."""
         told = [
             a_candidate(broker_id, *log.lineage(), log_start_offset=log.start)
             for broker_id, log in self.replicas.items()
@@ -189,7 +189,7 @@ class FakeReplicatedLog:
         )
 
     def held_by_others(self, broker_id: int, others: set[int]) -> set[Record]:
-        """Records that another one holds and this one does not, nor ever deleted by retention."""
+        """Return the records that another log holds and this one never had."""
         mine = self.replicas[broker_id]
         everything = {each for other in others for each in self.replicas[other].records}
         return everything - set(mine.records) - mine.deleted

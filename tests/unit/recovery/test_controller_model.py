@@ -12,12 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.controller_model import (
-    Prediction,
-    Rule,
-    predict,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import Prediction, Rule, predict
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
 
 NOBODY = Prediction(NO_LEADER, Rule.NOBODY)
 

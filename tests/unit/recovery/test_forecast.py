@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import in_words, offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import (
     Forecast,
     forecast,
     refusal_above,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast_words import in_words, offsets
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.log_contents import EpochRange
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 # Broker 1 led last, in epoch 0, and is dead.

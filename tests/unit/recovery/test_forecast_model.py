@@ -12,8 +12,8 @@ from functools import partial
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import forecast
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.log_contents import Stretches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import Stretches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
 from unit.recovery.fake_replicated_log import FakeReplicatedLog, Record
 
 Place = tuple[int, int]

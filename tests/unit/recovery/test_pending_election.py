@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.forecast import forecast
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.pending_election import warning
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.preconditions import acceptable_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import acceptable_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import warning
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 # As found on real brokers after broker 1, the last leader, came back with a new disk.
@@ -35,6 +35,11 @@ def test_an_empty_log_is_about_to_lead(partition: PartitionState) -> None:
 
 def test_no_warning_where_the_next_leader_holds_all_that_others_hold() -> None:
     assert warned(ON_3_9, a_candidate(1, (0, 15)), a_candidate(2, (0, 10))) is None
+
+
+@pytest.mark.parametrize("partition", [ON_3_9, ON_4_3])
+def test_no_warning_of_the_best_replica_though_a_longer_log_is_of_an_older_epoch(partition: PartitionState) -> None:
+    assert warned(partition, a_candidate(1, (0, 10), (2, 15)), a_candidate(2, (0, 10), (1, 30))) is None
 
 
 def test_no_warning_where_nobody_is_elected() -> None:

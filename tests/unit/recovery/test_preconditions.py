@@ -14,16 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate, SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.plan import PlannedElection, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.preconditions import (
-    Observation,
-    Verdict,
-    acceptable_replicas,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import acceptable_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
+    Candidate,
+    Flag,
+    SilentReplica,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    ElectionType,
+    PlannedElection,
+    Status,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import (
+    Judgement,
+    PartitionObservation,
     designated_order,
     judge,
+    order_to_elect_in,
 )
 
 TOPIC_ID, OTHER_ID = "A" * 22, "B" * 22
@@ -62,31 +71,31 @@ LOGS = {1: silent(1, Cause.UNREACHABLE), 2: a_log(2, 5, 200), 3: a_log(3, 6, 100
 
 def world(
     logs: Mapping[int, ReplicaLog | None] | None = None, *, is_reassigning: bool = False, **state: Any
-) -> Observation:
-    """The planned world with these differences; None takes a log away."""
+) -> PartitionObservation:
+    """Return the planned world with these differences; None takes a log away."""
     found = {key: each for key, each in {**LOGS, **(logs or {})}.items() if each is not None}
-    return Observation(replace(STATE, **state), found, is_reassigning)
+    return PartitionObservation(replace(STATE, **state), found, is_reassigning)
 
 
 def test_in_the_planned_world_the_election_goes_on() -> None:
-    assert judge(ELECTION, world()) == Verdict(None, "the longest log of the newest epoch")
+    assert judge(ELECTION, world()) == Judgement(None, "the longest log of the newest epoch")
 
 
 @pytest.mark.parametrize("leader_id", [1, 3])
 def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None:
     verdict = judge(ELECTION, world(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
-    assert verdict == Verdict(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
+    assert verdict == Judgement(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
 
 
 def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
-    verdict = judge(ELECTION, Observation(None, {}, is_reassigning=False))
+    verdict = judge(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
     assert verdict.status is Status.UNKNOWN
     assert "does not exist any more, or is hidden" in verdict.reason
 
 
-CHANGES: dict[str, tuple[Observation, str]] = {
-    "topic recreated": (world(topic_id=OTHER_ID), f"the topic was recreated: its id is {OTHER_ID}"),
-    "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was recreated"),
+CHANGES: dict[str, tuple[PartitionObservation, str]] = {
+    "topic recreated": (world(topic_id=OTHER_ID), f"the topic was re-created: its id is {OTHER_ID}"),
+    "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was re-created"),
     "replica order": (world(replicas=(2, 1, 3, 4)), "its replicas are [2, 1, 3, 4] now, and were [1, 2, 3, 4]"),
     "replica set": (world(replicas=(1, 2, 3)), "its replicas are [1, 2, 3] now, and were [1, 2, 3, 4]"),
     "designated no replica any more": (
@@ -170,7 +179,7 @@ def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
         pytest.param(world(elr=None, last_known_elr=None), id="the broker tells no ELR"),
     ],
 )
-def test_a_change_that_does_not_matter_stops_nothing(observed: Observation) -> None:
+def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservation) -> None:
     assert judge(ELECTION, observed).status is None
 
 
@@ -205,11 +214,73 @@ def test_an_inline_designation_compares_no_candidate() -> None:
 
 
 @given(st.permutations(range(1, 6)), st.integers(1, 5))
-def test_the_designated_order_is_the_same_set_with_one_moved_to_the_front(order: list[int], leader: int) -> None:
-    election = replace(ELECTION, replicas=tuple(order), designated_leader=leader)
-    found = designated_order(election)
-    assert found[0] == leader
-    assert list(found[1:]) == [each for each in order if each != leader]
+def test_behind_the_designated_leader_come_the_others_by_rank_and_then_the_silent_ones(
+    order: list[int], leader: int
+) -> None:
+    found = designated_order(replace(ELECTION, replicas=tuple(order), designated_leader=leader))
+    assert sorted(found) == sorted(order)
+    ranked = [each for each in (3, 2) if each != leader]
+    assert list(found[: 1 + len(ranked)]) == [leader, *ranked]
+    silent = found[1 + len(ranked) :]
+    assert list(silent) == [each for each in order if each in silent]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "offline", "unregistered", "order"),
+    [
+        pytest.param((1, 3, 2, 4), (1,), (), (1, 3, 2, 4), id="a plain election takes the designated leader"),
+        pytest.param((1, 3, 4, 2), (1, 4), (), (1, 3, 4, 2), id="and then the second best"),
+        pytest.param((1, 3, 4, 2), (1,), (), (3, 2, 1, 4), id="but then a silent replica"),
+        pytest.param((1, 3, 4, 2), (1,), (1,), (1, 3, 4, 2), id="a new order would be refused"),
+        pytest.param((1, 2, 3, 4), (1,), (1,), (3, 2, 1, 4), id="and would be needed"),
+    ],
+)
+def test_the_order_is_changed_only_where_that_matters(
+    replicas: tuple[int, ...], offline: tuple[int, ...], unregistered: tuple[int, ...], order: tuple[int, ...]
+) -> None:
+    state = replace(STATE, replicas=replicas, isr=(), offline_replicas=offline)
+    assert order_to_elect_in(replace(ELECTION, replicas=replicas), state, unregistered) == order
+
+
+def test_an_order_that_names_an_unregistered_broker_is_refused_only_where_a_new_one_is_needed() -> None:
+    verdict = judge(ELECTION, replace(world(), unregistered=frozenset({1})))
+    assert verdict.status is Status.REFUSED
+    assert "broker 1 of its replica list is not registered" in verdict.reason
+    assert "without that an election takes broker 2" in verdict.reason
+    plain = replace(world(replicas=(1, 3, 2, 4)), unregistered=frozenset({1}))
+    assert judge(replace(ELECTION, replicas=(1, 3, 2, 4)), plain).status is None
+
+
+def test_a_better_replica_that_was_fenced_in_the_plan_and_is_not_now_calls_for_a_new_plan() -> None:
+    fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
+    second = replace(ELECTION, designated_leader=2, candidates=(fenced, ELECTION.candidates[1]))
+    assert judge(second, world(offline_replicas=(1, 3))).status is None
+    verdict = judge(second, world())
+    assert verdict.status is Status.REFUSED
+    assert "broker 3 of a better rank was fenced in the plan and can be elected now: make a new plan" in verdict.reason
+    by_hand = replace(second, candidates=ELECTION.candidates)
+    assert judge(by_hand, world()).status is None, "a person may designate another one than the best"
+
+
+ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_leader=2, isr=(), elr=(2, 4))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        pytest.param({"elr": (2, 4)}, None, id="as planned"),
+        pytest.param({"elr": (4,)}, "the controller would elect broker 4, not the designated 2", id="another member"),
+        pytest.param({"replicas": (1, 4, 3, 2), "elr": (2, 4)}, "elect broker 4, not the designated 2", id="order"),
+        pytest.param({"elr": (1,)}, "no member of the ISR or ELR can lead it any more", id="only the dead are in it"),
+        pytest.param({"elr": (), "last_known_elr": (2,)}, "no member of the ISR or ELR can lead it", id="nobody is"),
+    ],
+)
+def test_an_ordinary_election_goes_on_only_where_the_designated_member_will_be_elected(
+    changes: dict[str, Any], reason: str | None
+) -> None:
+    verdict = judge(ORDINARY, world(**{"isr": (), **changes}))
+    assert verdict.status is (None if reason is None else Status.REFUSED)
+    assert (reason or "") in verdict.reason
 
 
 def test_acceptable_are_replicas_that_are_not_offline() -> None:

@@ -9,12 +9,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.broker import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order import StartAdvice, start_order
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.start_order_words import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    StartAdvice,
     coming_back_in_words,
     in_words,
+    start_order,
 )
 from unit.recovery.wreckage import an_offline_partition
 

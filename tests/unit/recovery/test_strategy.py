@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.strategy import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import (
     KipRule,
     Step,
     Strategy,
@@ -77,7 +77,7 @@ def test_a_wait_says_for_whom_and_why() -> None:
     partition = an_offline_partition(last_known_elr=(1, 2))
     assert rule_on(BALANCED, partition, {2, 3}, {3}).reason == (
         "no replica is known to hold all committed records, and balanced first compares the last known ELR: "
-        "broker 1 cannot lead now (fenced, or its log dir offline); broker 2 can lead but did not tell what it holds"
+        "broker 1 cannot lead now (fenced, or its log dir offline); broker 2 can lead but did not answer"
     )
 
 

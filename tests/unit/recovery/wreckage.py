@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import EpochEnd
-from ansible_collections.kafkaops.recovery.plugins.module_utils.recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 
 TOPIC_ID = "0kfAK7wCTDmDzRwEXhGdqg"
 
@@ -24,9 +24,10 @@ def an_offline_partition(
     offline: Sequence[int] = (),
     leader_epoch: int = 1,
     partition: int = 0,
+    topic: str = "orders",
 ) -> PartitionState:
     return PartitionState(
-        topic="orders",
+        topic=topic,
         partition=partition,
         topic_id=TOPIC_ID,
         leader_id=NO_LEADER,
@@ -46,7 +47,7 @@ def a_candidate(
     log_start_offset: int = 0,
     log_end_offset: int | None = None,
 ) -> Candidate:
-    """A candidate with this lineage of (epoch, end offset), oldest first; its log ends where the last epoch does."""
+    """Return a candidate with this lineage of (epoch, end offset), oldest first."""
     end = lineage[-1][1] if lineage else log_start_offset
     return Candidate(
         broker_id=broker_id,

@@ -20,6 +20,6 @@ def loaded(role: str, name: str) -> Any:
 
 
 def options(role: str) -> dict[str, dict[str, Any]]:
-    """The role's variables, as its argument specs describe them."""
+    """Return the role's variables, as its argument specs describe them."""
     described: dict[str, dict[str, Any]] = loaded(role, "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
     return described

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from unit.roles.role import ROLES, loaded, options
 
 CONNECTING = "kafka_connection"
 EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
-MODULES_OPTIONS = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec}
+MODULES_OPTIONS = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec, **JOURNAL.argument_spec}
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import preferred_election, preferred_leader_blacklist
 from unit.roles.role import loaded, options
 
@@ -19,8 +20,8 @@ OWN = {
     "leadership_drain_topics",
     "leadership_drain_memory",
     "leadership_drain_memory_topic",
-    "leadership_drain_journal_dir",
     "leadership_drain_report_file",
+    "leadership_drain_report_html",
     "leadership_drain_ignore_quorum",
 }
 REACHING = CONNECTION.argument_spec
@@ -28,11 +29,11 @@ NOT_HANDED_ON = {"attempts", "verify_timeout_ms", "progress_file"}
 
 
 def test_the_names_are_those_of_the_contract() -> None:
-    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in REACHING}
+    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in (*REACHING, *JOURNAL.argument_spec)}
 
 
 def test_every_variable_reaches_the_modules() -> None:
-    block = loaded(ROLE, "tasks/main.yml")[0]
+    (block,) = (task for task in loaded(ROLE, "tasks/main.yml") if "block" in task)
     for module in (preferred_leader_blacklist, preferred_election):
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
         (handed_on,) = (task[name] for task in block["block"] if name in task)

@@ -13,7 +13,8 @@ import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
 from unit.roles.role import loaded, options
 
@@ -23,6 +24,7 @@ CONTRACT = {
     "log_cleaner_recovery_metrics_url",
     "log_cleaner_recovery_repair_uncleanable",
     "log_cleaner_recovery_report_file",
+    "log_cleaner_recovery_report_html",
 }
 REACHING = CONNECTION.argument_spec
 NOT_HANDED_ON = {
@@ -33,12 +35,12 @@ NOT_HANDED_ON = {
 OF_ANOTHER_NAME = {
     "log_cleaner_recovery_force_restart",
     "log_cleaner_recovery_restart_timeout_ms",
-    "log_cleaner_recovery_fail_on_unwell",
+    "log_cleaner_recovery_fail_on_unhealthy",
 }
 
 
 def _tasks(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The tasks of a block and of the blocks in it, in order."""
+    """Return the tasks of a block and of the blocks in it, in order."""
     for task in (*block["block"], *block.get("always", [])):
         if "block" in task:
             yield from _tasks(task)
@@ -50,10 +52,10 @@ def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
     handed_on = {
         name
         for module, ours in NOT_HANDED_ON.items()
-        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - ours
+        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - JOURNAL.argument_spec.keys() - ours
     } - {"force", "verify_timeout_ms"}
     own = CONTRACT | OF_ANOTHER_NAME | {f"{ROLE}_{name}" for name in handed_on}
-    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in REACHING}
+    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in (*REACHING, *JOURNAL.argument_spec)}
 
 
 def test_the_defaults_are_those_of_the_modules() -> None:

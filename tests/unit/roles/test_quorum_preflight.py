@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils.glue.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
 from unit.roles.role import loaded, options
 
 ROLE = "quorum_preflight"
-OWN = {"quorum_preflight_window_ms", "quorum_preflight_report_file", "quorum_preflight_fail_on"}
+OWN = {
+    "quorum_preflight_window_ms",
+    "quorum_preflight_report_file",
+    "quorum_preflight_report_html",
+    "quorum_preflight_fail_on",
+}
 REACHING = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec}
 
 

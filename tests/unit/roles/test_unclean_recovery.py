@@ -24,6 +24,7 @@ CONTRACT = {
     "unclean_recovery_election_attempts",
     "unclean_recovery_evidence_dir",
     "unclean_recovery_report_file",
+    "unclean_recovery_report_html",
     "unclean_recovery_include_internal_topics",
     "kafka_bootstrap_servers",
     "kafka_command_config",

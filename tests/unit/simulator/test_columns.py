@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka import epoch_probe, list_offsets
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.bulk import BulkAnswer, BulkRequest
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import list_offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from lab.request import Request
 from simulator import SimulatedCluster, offline_world
 from simulator.columns import BY_COLUMN

@@ -13,20 +13,22 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import (
+    NativeSource,
+    NativeSourceError,
     NotOfferedError,
     replica_log_ends,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_source import (
-    NativeSource,
-    NativeSourceError,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import (
+    NativeQuestion,
+    probe_replicas,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import NativeQuestion, probe_replicas
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import ConnectionSettings, settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from lab.faults import After
 from simulator import Lie, SimulatedCluster, offline_world
 
@@ -46,7 +48,7 @@ def settings_of(cluster: SimulatedCluster) -> ConnectionSettings:
 
 def surveyed(cluster: SimulatedCluster) -> Survey:
     with Wire(settings_of(cluster)) as wire:
-        return survey(wire)
+        return survey(Kafka(wire))
 
 
 def probe(cluster: SimulatedCluster, *, native: bool, key: int = KEY, seconds: float = 20.0) -> list[ReplicaLog]:
@@ -100,9 +102,7 @@ def connection_greeted(cluster: SimulatedCluster, connection: Any) -> None:
 
 
 def asked_natively(cluster: SimulatedCluster) -> Iterator[Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.native_replica_logs import (  # noqa: PLC0415
-        messages,
-    )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import messages  # noqa: PLC0415
 
     request_class, _response_class = messages(KEY)
     for each in cluster.proxy.requests():

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.cluster import describe_cluster
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.replica_logs import probe_replicas
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils.kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils.model.replica_log import Cause, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.replica_orders import read_states
-from ansible_collections.kafkaops.recovery.plugins.module_utils.operations.survey import survey
-from lab.faults import AbsurdLength, Delay, Fault, SwallowResponse, TruncateResponse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import read_states
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
+from lab.faults import AbsurdLength, Delay, Fault, SwallowResponse, TruncateResponse, framed
+from lab.request import Request
 from simulator import Lie, SimulatedCluster, Throttle, a_million_replicas, offline_world
 
 
@@ -34,7 +37,7 @@ def cluster() -> Iterator[SimulatedCluster]:
 def probe(cluster: SimulatedCluster, seconds: float = 10.0) -> list[ReplicaLog]:
     settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 800})
     with Wire(settings) as wire:
-        found = survey(wire)
+        found = survey(Kafka(wire))
     held = [each.topic_partition for each in found.offline if 2 in each.replicas]
     broker = next(each for each in found.brokers if each.broker_id == 2)
     return probe_replicas(settings, broker, held, time.monotonic() + seconds)
@@ -43,6 +46,7 @@ def probe(cluster: SimulatedCluster, seconds: float = 10.0) -> list[ReplicaLog]:
 def test_what_is_well_is_told(cluster: SimulatedCluster) -> None:
     rows = probe(cluster)
     assert {each.cause for each in rows} == {None}
+    assert rows
     assert {each.log_end_offset for each in rows} <= {90, 120, 110, 40, 50, 60}
 
 
@@ -58,6 +62,35 @@ def test_what_is_well_is_told(cluster: SimulatedCluster) -> None:
 def test_trouble_is_named(cluster: SimulatedCluster, fault: Fault, cause: Cause) -> None:
     with cluster.proxy.inject(fault, broker=2, api_key=ApiKey.ListOffsets):
         assert {each.cause for each in probe(cluster, seconds=1.5)} == {cause}
+
+
+@dataclass
+class SwallowAfter(SwallowResponse):
+    """The first answers pass."""
+
+    passing: int
+
+    def on_response(self, request: Request, payload: bytes) -> bytes | None:
+        """Pass on, or keep."""
+        self.passing -= 1
+        return framed(payload) if self.passing >= 0 else super().on_response(request, payload)
+
+
+def test_the_batches_that_were_complete_at_the_deadline_are_kept() -> None:
+    """Two requests for offsets a batch: the broker hangs at the first one of the third batch."""
+    with SimulatedCluster(offline_world({"orders": 2500}, (1, 2), dead=(3,))) as large:
+        settings = settings_from({"bootstrap_servers": large.bootstrap([1]), "request_timeout_ms": 30_000})
+        with Wire(settings) as wire:
+            found = survey(Kafka(wire))
+        broker = next(each for each in found.brokers if each.broker_id == 2)
+        partitions = [each.topic_partition for each in found.offline]
+        with large.proxy.inject(SwallowAfter(4), broker=2, api_key=ApiKey.ListOffsets) as rule:
+            # Long enough for two batches on a busy machine; what is waited for never comes.
+            rows = probe_replicas(settings, broker, partitions, time.monotonic() + 8)
+        assert len(rule.hits) == 5
+    assert [TopicPartition(each.topic, each.partition) for each in rows] == partitions
+    assert {each.cause for each in rows[:2000]} == {None}
+    assert {each.cause for each in rows[2000:]} == {Cause.HUNG}
 
 
 def test_a_throttled_answer_is_an_answer(cluster: SimulatedCluster) -> None:
@@ -93,7 +126,7 @@ def test_a_span_of_a_large_topic_is_read_without_the_rest_of_it() -> None:
         wanted = {TopicPartition("large", number) for number in range(9_000, 10_000)}
         both = {*(TopicPartition("large", number) for number in range(19_500, 20_000)), TopicPartition("z", 3)}
         with Wire(settings) as wire:
-            assert read_states(wire, wanted).keys() == wanted
-            assert read_states(wire, both).keys() == both
+            assert read_states(Kafka(wire), wanted).keys() == wanted
+            assert read_states(Kafka(wire), both).keys() == both
         pages = [each for each in large.proxy.requests() if each.api_key == ApiKey.DescribeTopicPartitions]
         assert len(pages) == 2

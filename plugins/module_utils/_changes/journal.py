@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The journal: what was changed for a while, until it is undone. Standard library only.
+
+It is kept in a topic or in a local file (``Log``). Every module of this collection sees every pending change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from .._model.setting import same_value
+from .record import (
+    AnyChange,
+    Change,
+    Entry,
+    JournalError,
+    OrderChange,
+    ReplicaChange,
+    SettingChange,
+    apply_entry,
+    begin_entry,
+    end_entry,
+    in_order,
+)
+
+
+class LockLostError(JournalError):
+    """Another run holds the lock now, or nobody does. This run must not write anything more."""
+
+
+class Log(Protocol):
+    """Where the journal is kept, held under a lock by this run."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for a person."""
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Return once the entries are durable. Raises JournalError."""
+
+    def require_lock(self) -> None:
+        """Raise LockLostError, or JournalError when it cannot be found out, unless this run holds the lock."""
+
+    def clear(self) -> None:
+        """Drop all entries, since nothing is pending. Raises JournalError."""
+
+
+class Journal:
+    """The open journal of one run. Threads may share it."""
+
+    def __init__(self, log: Log, pending: Iterable[Change]) -> None:
+        self._log = log
+        self._pending = {each.key: each for each in pending}
+        self._lock = threading.Lock()
+        self.notes: list[str] = []
+        """What the person on call should know of the journal itself, such as why it is not in the topic."""
+
+    @property
+    def name(self) -> str:
+        """Where it is kept, for a person."""
+        return self._log.name
+
+    @property
+    def pending(self) -> tuple[Change, ...]:
+        """Changes that are begun and not ended, of every kind and run, in the order in which they are undone."""
+        with self._lock:
+            return in_order(self._pending.values())
+
+    @property
+    def orders(self) -> tuple[OrderChange, ...]:
+        """The pending changes of replica orders."""
+        return tuple(each for each in self.pending if isinstance(each, OrderChange))
+
+    def require_lock(self) -> None:
+        """Make sure that this run may write. To be called before each write request.
+
+        Raises LockLostError, or JournalError when it cannot be found out.
+        """
+        self._log.require_lock()
+
+    def begin(self, changes: Iterable[AnyChange]) -> tuple[AnyChange, ...]:
+        """Return the changes once they are durable, as they are recorded.
+
+        A setting that still has the value of a pending change keeps that one's original: what was read is ours.
+
+        Raises JournalError, also where a change of the same partition's replicas is pending.
+        """
+        with self._lock:
+            recorded = tuple(self._recorded(each) for each in changes)
+            self._log.append([begin_entry(each) for each in recorded])
+            self._pending |= {each.key: each for each in recorded}
+        return recorded
+
+    def end(self, changes: Iterable[Change], why: str) -> None:
+        """Record that changes are settled: undone, or no longer this collection's to undo.
+
+        Raises JournalError.
+        """
+        with self._lock:
+            known = [each for each in changes if each.key in self._pending]
+            if not known:
+                return
+            self._log.append([end_entry(each, why) for each in known])
+            for each in known:
+                del self._pending[each.key]
+            if not self._pending:
+                self._log.clear()
+
+    def _recorded(self, change: AnyChange) -> AnyChange:
+        pending = self._pending.get(change.key)
+        if isinstance(change, ReplicaChange) and pending is not None:
+            raise JournalError(
+                f"an earlier change of the replicas of {change.topic_partition} is not undone yet, and their original "
+                "order would be lost: remove what prevents that, and run again"
+            )
+        if (
+            isinstance(change, SettingChange)
+            and isinstance(pending, SettingChange)
+            and same_value(change.original, pending.changed)
+        ):
+            return replace(change, original=pending.original)
+        return change
+
+
+def pending_of(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
+    """Return the pending changes of a log that is called ``name``.
+
+    Raises JournalError for a record that this version did not write.
+    """
+    pending: dict[str, Change] = {}
+    for number, entry in enumerate(entries, start=1):
+        try:
+            apply_entry(pending, entry)
+        except (KeyError, TypeError, ValueError):
+            raise damaged(name, number) from None
+    return in_order(pending.values())
+
+
+def damaged(name: str, number: int) -> JournalError:
+    """Return the error for a record, counted from 1, that no run of this version wrote."""
+    return JournalError(
+        f"{name} is damaged in record {number}: nothing is changed before a person has looked at it; compare the "
+        "replica orders and settings in it with the cluster, then remove it"
+    )

@@ -1,0 +1,171 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sets replica orders and sees them set. Every order change of this collection goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.messages import in_batches
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.partition import PartitionState, TopicPartition
+from .journal import Journal
+from .record import JournalError
+
+_LOOK_EVERY_S = 0.1
+_PAUSE_S = 0.5
+"""Before another attempt. A controller fails over within seconds, so that each attempt must not follow on the heels."""
+
+States = Mapping[TopicPartition, PartitionState]
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How this run writes: to which brokers in turn, how often, and how long it waits to see it done.
+
+    Brokers lag behind the controller, so that one look after a success may still show the old state: "not done" is only
+    said once ``verify_timeout_s`` has passed.
+    """
+
+    kafka: Kafka
+    addresses: Sequence[Address]
+    """Brokers that answered. An attempt after a failed one goes to the next of them."""
+    attempts: int
+    verify_timeout_s: float
+    require_lock: Callable[[], None] | None = None
+    """Called before each write request; raises JournalError when this run must not write (any more)."""
+
+    def under(self, journal: Journal) -> Writer:
+        """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
+        return replace(self, require_lock=journal.require_lock)
+
+    def why_not(self) -> str:
+        """Return why no write request may be sent now; empty where one may."""
+        try:
+            if self.require_lock is not None:
+                self.require_lock()
+        except JournalError as error:
+            return str(error)
+        return ""
+
+    @property
+    def wire(self) -> Wire:
+        """The connections, for an operation that does not use the port yet."""
+        return self.kafka.wire
+
+    def address(self, attempt: int) -> Address:
+        return self.addresses[attempt % len(self.addresses)]
+
+
+def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
+    """Return the given partitions as the metadata has them now; those that do not exist are left out.
+
+    Raises NoBrokerAnswersError or BrokerCallError.
+    """
+    return kafka.see(partitions).states
+
+
+def watch(
+    writer: Writer, partitions: Collection[TopicPartition], is_done: Callable[[PartitionState], bool]
+) -> dict[TopicPartition, PartitionState]:
+    """Read partitions until all are done or the verify timeout has passed; return what was seen last.
+
+    A read that fails is tried again, since nothing is known then. Empty when no read succeeded.
+    """
+    clock = writer.kafka.clock
+    deadline = clock.monotonic() + writer.verify_timeout_s
+    seen: dict[TopicPartition, PartitionState] = {}
+    while True:
+        try:
+            seen = read_states(writer.kafka, partitions)
+        except (NoBrokerAnswersError, BrokerCallError):
+            # Not knowing is not failing: the deadline decides.
+            pass
+        else:
+            if all(each in seen and is_done(seen[each]) for each in partitions):
+                return seen
+        if clock.monotonic() >= deadline:
+            return seen
+        clock.sleep(_LOOK_EVERY_S)
+
+
+def set_orders(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+    """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
+
+    A request whose outcome is unknown is followed by a look before any further attempt. What somebody else reassigns
+    meanwhile is not asked for again.
+    """
+    faults: dict[TopicPartition, str] = {}
+    for batch in in_batches(sorted(orders)):
+        faults |= _set_batch(writer, {each: orders[each] for each in batch})
+    return faults
+
+
+def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+    waiting = dict(orders)
+    faults: dict[TopicPartition, str] = {}
+    theirs: dict[TopicPartition, str] = {}
+    seen: States = {}
+    for attempt in range(writer.attempts):
+        if attempt:
+            writer.kafka.clock.sleep(_PAUSE_S)
+            try:
+                theirs |= _reassigned(writer.kafka, waiting, seen)
+            except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
+                doubt = f"not asked for again, since it cannot be told whether somebody else reassigns it: {fault}"
+                faults = dict.fromkeys(waiting, doubt)
+                continue
+            waiting = {each: order for each, order in waiting.items() if each not in theirs}
+            if not waiting:
+                break
+        if forbidden := writer.why_not():
+            return faults | theirs | dict.fromkeys(waiting, forbidden)
+        try:
+            answers = writer.kafka.reorder(writer.address(attempt), waiting)
+        except (RequestRefusedError, BrokerCallError) as fault:
+            if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
+                faults = dict.fromkeys(waiting, str(fault))
+                if fault.is_transient:
+                    continue
+                break
+            answers, unanswered = {}, f"the outcome is unknown: {fault}"
+        else:
+            unanswered = "the controller left it out of its answer"
+        asked = {each: answers.get(each, unanswered) for each in waiting}
+        accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
+        seen = watch(writer, accepted, lambda state: state.replicas == orders[state.topic_partition])
+        waiting = {each: order for each, order in waiting.items() if each not in seen or seen[each].replicas != order}
+        faults = {each: asked[each] or _not_seen(seen.get(each), order) for each, order in waiting.items()}
+        if not waiting:
+            break
+    return faults | theirs
+
+
+def _reassigned(
+    kafka: Kafka, orders: Mapping[TopicPartition, tuple[int, ...]], seen: States
+) -> dict[TopicPartition, str]:
+    """Those that somebody else has reassigned, or is reassigning, since they were asked for, and what was found.
+
+    The controller does not refuse an order of the replicas from before: it would take the other's change back.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    found = dict.fromkeys(
+        kafka.running_reassignments(orders), "a reassignment of it is running, which we did not ask for"
+    )
+    for partition, order in orders.items():
+        state = seen.get(partition)
+        if state and {*state.replicas} != {*order}:
+            found[partition] = f"its replicas are {list(state.replicas)}, another set than we asked for"
+    return found
+
+
+def _not_seen(state: PartitionState | None, order: Sequence[int]) -> str:
+    found = f"its replicas are {list(state.replicas)}" if state else "it cannot be read"
+    return f"the controller accepted the order {list(order)}, but {found}"

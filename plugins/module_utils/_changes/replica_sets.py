@@ -1,0 +1,242 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Writes replica sets, and undoes what a run did to one.
+
+A replica is only ever dropped from a set and added again to the same place (``_cleaner.replica``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._kafka.addresses import Address
+from .._kafka.elections import PREFERRED
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._model.partition import PartitionState
+from .._model.run import KafkaOpsError, Progress
+from .journal import Journal
+from .orders import Writer, set_orders
+from .record import ReplicaChange, Undoing
+
+_LOOK_EVERY_S = 0.3
+_UNSEEN = (NoBrokerAnswersError, BrokerCallError, RequestRefusedError)
+
+
+class StepError(KafkaOpsError):
+    """A step did not come to its end. The steps before it are undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSets:
+    """Writes replica sets for one run."""
+
+    writer: Writer
+    living: Mapping[int, Address]
+    journal: Journal
+    timeout_s: float
+    """For one replica, from when it is dropped until it is in sync again."""
+    stop: threading.Event
+    progress: Progress
+
+    def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+        """Cancel what still runs, request the original replicas in their order, and wait until the replica is in sync.
+
+        It asks even where they seem to be back: a broker that lags behind the controller tells what was before our
+        change. The journal forgets the change only then. Raises JournalError.
+        """
+        undoing, reason = look_at_replica(self.writer.kafka, change)
+        if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
+            try:
+                self._cancel(change)
+                self.assign(change, change.original)
+                # Whoever asks a run to stop waits for it. The journal is there for what takes longer.
+                seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
+                self.await_in_sync(change, time.monotonic() + seconds, heed_stop=False)
+            except KafkaOpsError as error:
+                return Undoing.FAILED, (
+                    f"{error}; the replicas {list(change.original)} were asked for, and the journal remembers it: "
+                    f"start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
+                )
+            self.lead_as_before(change)
+            undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
+        if undoing is not Undoing.FAILED:
+            self.journal.end([change], undoing.value)
+        return undoing, reason
+
+    def order_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+        """Put back the order alone."""
+        undoing, reason = look_at_replica(self.writer.kafka, change, _of_order)
+        if undoing is not Undoing.WOULD_RESTORE:
+            return undoing, reason
+        error = set_orders(self.writer, {change.topic_partition: change.original}).get(change.topic_partition)
+        if error:
+            return (
+                Undoing.FAILED,
+                f"its order {list(change.original)} is not back, and the journal remembers it: {error}",
+            )
+        self.lead_as_before(change)
+        return Undoing.RESTORED, f"its replicas are {list(change.original)}, as they were"
+
+    def lead(self, change: ReplicaChange, order: tuple[int, ...], leader: int) -> None:
+        partition = change.topic_partition
+        error = set_orders(self.writer, {partition: order}).get(partition)
+        if error:
+            raise StepError(f"broker {leader} cannot be put first: {error}")
+        answer = "no answer"
+        for attempt in range(self.writer.attempts):
+            try:
+                if forbidden := self.writer.why_not():
+                    raise StepError(forbidden)
+                answers = self.writer.kafka.elect(self.writer.address(attempt), PREFERRED, [partition])
+                answer = str(answers[partition])
+            except (*_UNSEEN, KeyError) as lost:
+                answer = str(lost)
+            if self._wait(change, lambda state: state.leader_id == leader, self.writer.verify_timeout_s):
+                return
+        raise StepError(f"broker {leader} does not lead it after a preferred election: {answer}")
+
+    def lead_as_before(self, change: ReplicaChange) -> None:
+        """Best effort, since nothing depends on it: Kafka's own rebalance brings a preferred leader back, too."""
+        if change.leader == change.original[0] == change.broker_id:
+            try:
+                self.lead(change, change.original, change.leader)
+            except StepError as error:
+                self.progress.step(f"{change.topic_partition}: {error}")
+
+    def await_in_sync(self, change: ReplicaChange, deadline: float, *, heed_stop: bool = True) -> None:
+        whole = self.size_if_told(change, change.source)
+
+        def is_done() -> bool:
+            state = self.state(change)
+            copied = self.size(change, change.broker_id)
+            self.progress.step(f"{change.topic_partition}: re-creating on broker {change.broker_id}", copied, whole)
+            return (
+                state.replicas == change.original
+                and change.broker_id in state.isr
+                and not self.writer.kafka.running_reassignments([change.topic_partition])
+            )
+
+        self.until(
+            deadline, is_done, f"the new replica on broker {change.broker_id} is not in sync", heed_stop=heed_stop
+        )
+
+    def assign(self, change: ReplicaChange, replicas: Sequence[int]) -> None:
+        error: str | None = None
+        for attempt in range(self.writer.attempts):
+            if forbidden := self.writer.why_not():
+                raise StepError(forbidden)
+            try:
+                error = self.writer.kafka.assign(self.writer.address(attempt), change.topic_partition, replicas)
+            except _UNSEEN as lost:
+                # It may have been carried out. To ask for the same set again does no harm.
+                error = str(lost)
+            if error is None:
+                return
+        raise StepError(f"the replicas {list(replicas)} were refused: {error}")
+
+    def _cancel(self, change: ReplicaChange) -> None:
+        if forbidden := self.writer.why_not():
+            raise StepError(forbidden)
+        try:
+            running = self.writer.kafka.running_reassignments([change.topic_partition])
+            error = self.writer.kafka.cancel(self.writer.address(0), change.topic_partition) if running else None
+        except _UNSEEN as lost:
+            error = str(lost)
+        if error:
+            self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {error}")
+
+    def state(self, change: ReplicaChange) -> PartitionState:
+        """Raise StepError when it is known not to exist, and what ``_UNSEEN`` lists where it is not seen."""
+        state = self.writer.kafka.see_one(change.topic_partition)
+        if state is None:
+            raise StepError("the partition does not exist any more")
+        return state
+
+    def size_if_told(self, change: ReplicaChange, broker_id: int) -> int | None:
+        """Bytes of a broker's copy, for a person to see; None when it has none, or does not tell."""
+        try:
+            return self.size(change, broker_id)
+        except (BrokerCallError, StepError):
+            return None
+
+    def size(self, change: ReplicaChange, broker_id: int) -> int | None:
+        """None when the broker has no copy. Raises BrokerCallError, and StepError where it does not tell."""
+        address = self.living.get(broker_id)
+        if address is None:
+            raise StepError(f"broker {broker_id} is not online")
+        partition = change.topic_partition
+        told = self.writer.kafka.describe_log_dirs(address, [partition])
+        if told.refusal:
+            raise StepError(f"broker {broker_id} does not tell what it holds: {told.refusal}")
+        copies = told.replicas.get(partition, ())
+        return next((each.size_bytes for each in copies if not each.is_future), None)
+
+    def _wait(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:
+        try:
+            self.until(time.monotonic() + seconds, lambda: is_done(self.state(change)), "", heed_stop=False)
+        except StepError:
+            return False
+        return True
+
+    def until(self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True) -> None:
+        """Look until it is done. A look that fails is tried again, for as long as a change may take to be seen."""
+        seen_at = time.monotonic()
+        unseen = ""
+        while True:
+            if heed_stop and self.stop.is_set():
+                raise StepError("the run was asked to stop")
+            try:
+                if is_done():
+                    return
+                seen_at, unseen = time.monotonic(), ""
+            except _UNSEEN as error:
+                unseen = f" ({error})"
+                if time.monotonic() - seen_at >= self.writer.verify_timeout_s:
+                    raise StepError(f"nothing is seen for {self.writer.verify_timeout_s:g} s: {error}") from None
+            if time.monotonic() >= deadline:
+                raise StepError(f"{otherwise} at its deadline{unseen}")
+            time.sleep(_LOOK_EVERY_S)
+
+
+Judge = Callable[[ReplicaChange, PartitionState, bool], tuple[Undoing, str]]
+
+
+def _of_replica(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
+    """Judge a partition whose replica may have been dropped: only orders that its run can have left are undone."""
+    if state.replicas == change.original and not is_running and change.broker_id in state.isr:
+        return Undoing.ALREADY_BACK, f"its replicas are {list(change.original)}, as they were"
+    # While the drop is in progress, the controller lists the new replicas first and the dropped one after them.
+    dropping = (*change.without_it, change.broker_id)
+    if state.replicas in (change.original, change.source_first, change.without_it, dropping):
+        return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
+    return Undoing.CONFLICT, (
+        f"its replicas are {list(state.replicas)}, which no run of this collection set; they were "
+        f"{list(change.original)}"
+    )
+
+
+def _of_order(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
+    """Judge a partition whose replica was not dropped. Another order, or a running reassignment, is somebody else's."""
+    if is_running or state.replicas not in (change.original, change.source_first):
+        return Undoing.CONFLICT, f"its replicas are {list(state.replicas)}, which this run did not set, and stay so"
+    return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
+
+
+def look_at_replica(kafka: Kafka, change: ReplicaChange, judge: Judge = _of_replica) -> tuple[Undoing, str]:
+    """Return what undoing a change would do, and why. Writes nothing."""
+    try:
+        state = kafka.see_one(change.topic_partition)
+        is_running = bool(kafka.running_reassignments([change.topic_partition]))
+    except _UNSEEN as error:
+        return Undoing.FAILED, str(error)
+    if state is None:
+        return Undoing.GONE, "the partition does not exist any more"
+    if state.topic_id != change.topic_id:
+        return Undoing.GONE, f"the topic was recreated (id {state.topic_id})"
+    return judge(change, state, is_running)

@@ -1,0 +1,399 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The run topic: lock, journal and heartbeat of the one run that may write to a cluster.
+
+It needs the controllers and one live broker. It exists while a run writes, or while changes of one are pending. A run
+that settled everything deletes it by its id. Its records: ``run_state``.
+
+No clocks are compared. A holder writes a heartbeat every few seconds. A run that finds a holder waits for one more
+record: the holder is alive if it comes within ``silence_s``, else it counts as dead. A holder whose last acknowledged
+record is older than ``lease_s`` writes another one and reads the log before it changes anything.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .._kafka import error_codes
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._model.partition import PartitionState, TopicPartition
+from .._model.run import Progress
+from .holder import Holder
+from .journal import LockLostError
+from .record import Entry, JournalError
+from .run_state import RunState
+from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicOfflineError, TopicUnavailableError
+
+_MOST_REPLICAS = 3
+_CONFIG = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "min.insync.replicas": "1",
+    "flush.messages": "1",
+    "max.message.bytes": "1048588",
+    "unclean.leader.election.enable": "false",
+}
+_BYTES_PER_REQUEST = 256 * 1024
+_LOOK_EVERY_S = 0.25
+_PAUSE_S = 0.1
+_GONE_AFTER_S = 1.0
+"""A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
+_MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class RunTopics:
+    """The run topic of one cluster, and how to reach it."""
+
+    kafka: Kafka
+    living: Mapping[int, Address]
+    """Brokers that answer, by id, in the order in which they are preferred."""
+    addresses: Mapping[int, Address]
+    """All brokers that the cluster names."""
+    topic: str
+    pace: Pace = USUAL_PACE
+
+    def read(self) -> RunState | None:
+        """Return the state of the topic; None when there is none. Waits for nobody and changes nothing.
+
+        Raises TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
+        """
+        found = self.locate()
+        if found is None:
+            return None
+        log = TopicLog(self, found.topic_id, found.leader_id, None)
+        return log.refresh() if log.exists() else None
+
+    def locate(self) -> PartitionState | None:
+        """Return the topic's partition; None when there is none.
+
+        Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
+        """
+        description = self.kafka.describe_partitions([self.topic])
+        for refused in description.refused:
+            if refused.is_unknown:
+                return None
+            raise TopicUnavailableError(
+                f"topic {self.topic} cannot be looked at: {refused}; our principal needs CREATE, DESCRIBE, READ, WRITE "
+                "and DELETE on it"
+            )
+        if not description.partitions:
+            return None
+        state = description.partitions[0]
+        if state.is_offline:
+            raise TopicOfflineError(state)
+        return state
+
+    def acquire(self, holder: Holder, progress: Progress) -> TopicLog:
+        """Take the lock, from nobody or from a dead run, whose pending changes the log has then.
+
+        Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
+        """
+        deadline = time.monotonic() + self.pace.timeout_s
+        while True:
+            created = self.create(holder)
+            log = created or self._existing(holder)
+            try:
+                if log is not None and log.take(progress):
+                    return log
+            except TopicUnavailableError:
+                if created is not None:
+                    created.delete()
+                raise
+            if time.monotonic() >= deadline + self.pace.silence_s:
+                raise JournalError(f"topic {self.topic} comes and goes: other runs use it; run again")
+            time.sleep(_PAUSE_S)
+
+    def create(self, holder: Holder) -> TopicLog | None:
+        """Return the log of a topic that this run created; None when there is one already.
+
+        Raises TopicUnavailableError or JournalError.
+        """
+        replicas = [*self.living][:_MOST_REPLICAS]
+        problem = "no broker answers"
+        for address in [*self.living.values()] * 2:
+            try:
+                topic_id = self.kafka.create_topic(address, self.topic, replicas, _CONFIG)
+            except RequestRefusedError as error:
+                if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                    return None
+                if not error.is_transient and not error.is_outcome_unknown:
+                    raise TopicUnavailableError(f"topic {self.topic} cannot be created: {error}") from None
+                problem = str(error)
+            except BrokerCallError as error:
+                problem = str(error)
+            else:
+                return TopicLog(self, topic_id, replicas[0], holder)
+        raise JournalError(f"topic {self.topic}, which is lock and journal, cannot be created: {problem}")
+
+    def _existing(self, holder: Holder) -> TopicLog | None:
+        found = self.locate()
+        return TopicLog(self, found.topic_id, found.leader_id, holder) if found else None
+
+
+class TopicLog:
+    """The log in one run topic. Threads may share it."""
+
+    def __init__(self, topics: RunTopics, topic_id: str, leader_id: int, holder: Holder | None) -> None:
+        self._topics = topics
+        self._holder = holder
+        self._partition = TopicPartition(topics.topic, 0)
+        self._leader_id = leader_id
+        self._state = RunState(topics.topic, topic_id)
+        self._lock = threading.RLock()
+        self._count = 0
+        self._acknowledged_at = time.monotonic()
+        self._lost = ""
+        self._is_inherited = False
+        self._ended = threading.Event()
+        self._beating: threading.Thread | None = None
+        self.notes: list[str] = []
+        """What the person on call should know; complete once the log is closed."""
+
+    @property
+    def name(self) -> str:
+        return f"topic {self._topics.topic}"
+
+    @property
+    def state(self) -> RunState:
+        """What the topic's records say, as far as they were read."""
+        return self._state
+
+    def exists(self) -> bool:
+        """Return whether the topic can be read: one that is just being deleted cannot."""
+        with suppress(LockLostError):
+            self.refresh()
+            return True
+        return False
+
+    def refresh(self) -> RunState:
+        """Read what was appended since the last time.
+
+        Raises LockLostError when there is no such topic any more, or JournalError.
+        """
+        with self._lock:
+            records = self._ask(
+                lambda leader: self._topics.kafka.read_records(leader, self._state.topic_id, self._state.next_offset)
+            )
+            for offset, (key, value) in records.records:
+                self._state.apply(offset, key, value)
+            self._state.next_offset = max(self._state.next_offset, records.next_offset)
+            return self._state
+
+    def take(self, progress: Progress) -> bool:
+        """Claim the lock. Returns False when the topic was deleted meanwhile, or has to be created again.
+
+        Raises LockHeldError or JournalError.
+        """
+        try:
+            self._wait_until_claimable(progress)
+            self._claim()
+        except LockLostError:
+            return False
+        if self._is_inherited and not self._state.pending and self.delete():
+            # A topic of our own: the run before us cannot delete it any more, should it wake up.
+            return False
+        self._beating = threading.Thread(target=self._beat, name="kafkaops-heartbeat", daemon=True)
+        self._beating.start()
+        return True
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Return once the entries are on every in-sync replica. Raises LockLostError or JournalError."""
+        with self._lock:
+            self._refuse_if_lost()
+            self._produce(entries)
+
+    def require_lock(self) -> None:
+        """Raise LockLostError, or JournalError when the topic cannot be read, unless this run holds the lock."""
+        with self._lock:
+            self._refuse_if_lost()
+            self._check_held()
+            if time.monotonic() - self._acknowledged_at > self._topics.pace.lease_s:
+                self._produce([{"beat": True}])
+                self._check_held()
+
+    def clear(self) -> None:
+        """Leave a dead run's topic for one of our own, now that nothing of it is pending.
+
+        Raises LockLostError when another run took the lock in between.
+        """
+        if not self._is_inherited:
+            return
+        with self._lock:
+            self.require_lock()
+            if not self.delete():
+                return
+            try:
+                successor = self._topics.create(self._own_holder)
+            except JournalError as error:
+                self._lost = str(error)
+            else:
+                if successor is None:
+                    self._lost = "another run took the lock, after everything was settled"
+                else:
+                    self._follow(successor)
+            self._refuse_if_lost()
+
+    def close(self, *, settled: bool) -> None:
+        """Release the lock: delete the topic when everything is settled, or else leave it to the next run."""
+        self._ended.set()
+        if self._beating is not None:
+            self._beating.join()
+        try:
+            self.require_lock()
+            if not (settled and self.delete()):
+                self._produce([{"leave": True}])
+        except (JournalError, NoBrokerAnswersError) as error:
+            self.notes.append(f"{self.name} could not be released: {error}")
+
+    @property
+    def _own_holder(self) -> Holder:
+        if self._holder is None:
+            raise JournalError(f"{self.name} is open for reading only")
+        return self._holder
+
+    def _follow(self, successor: TopicLog) -> None:
+        self._state, self._leader_id, self._is_inherited = successor.state, successor._leader_id, False
+        self._count = 0
+        self._claim()
+
+    def _wait_until_claimable(self, progress: Progress) -> None:
+        state = self.refresh()
+        found = state.holder
+        self._is_inherited = found is not None
+        if found is None or state.has_left or found.has_ended_here:
+            return
+        seen, deadline = state.holder_offset, time.monotonic() + self._topics.pace.silence_s
+        progress.step(f"waiting to see whether another run lives: {found}")
+        while time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY_S)
+            state = self.refresh()
+            if state.has_left:
+                return
+            if state.holder_offset != seen and state.holder is not None:
+                raise LockHeldError(self._topics.topic, state.holder)
+
+    def _claim(self) -> None:
+        holder = self._own_holder
+        self._produce([self._state.claim(holder)])
+        state = self.refresh()
+        if not state.is_held_by(holder) and state.holder is not None:
+            raise LockHeldError(self._topics.topic, state.holder)
+        if not state.is_held_by(holder):
+            raise JournalError(f"a claim on {self.name} has no effect: an unknown version wrote to it")
+
+    def _check_held(self) -> None:
+        try:
+            state = self.refresh()
+        except LockLostError as error:
+            self._lost = str(error)
+            raise
+        if not state.is_held_by(self._own_holder):
+            self._lost = f"this run was taken for dead and replaced by another: {state.holder}"
+            self._refuse_if_lost()
+
+    def _refuse_if_lost(self) -> None:
+        if self._lost:
+            raise LockLostError(f"{self._lost}. This run writes nothing more")
+
+    def _produce(self, entries: Sequence[Entry]) -> None:
+        key = self._own_holder.run.encode()
+        for batch in self._batches(entries):
+            records = [(key, value) for value in batch]
+            self._ask(lambda leader, some=records: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
+            self._acknowledged_at = time.monotonic()
+
+    def _batches(self, entries: Sequence[Entry]) -> list[list[bytes]]:
+        batches: list[list[bytes]] = [[]]
+        size = 0
+        for entry in entries:
+            self._count += 1
+            value = json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()
+            if size + len(value) > _BYTES_PER_REQUEST and batches[-1]:
+                batches.append([])
+                size = 0
+            batches[-1].append(value)
+            size += len(value)
+        return [each for each in batches if each]
+
+    def _ask(self, request: Callable[[Address], Value]) -> Value:
+        """Send a request to the leader, and to the next leader where it has moved.
+
+        A request whose outcome is unknown is repeated: both copies of a record have the same effect as one.
+
+        Raises LockLostError when the topic is gone, or JournalError.
+        """
+        started = time.monotonic()
+        gone_since: float | None = None
+        while True:
+            try:
+                if self._leader_id in self._topics.addresses:
+                    return request(self._topics.addresses[self._leader_id])
+                problem = f"its leader, broker {self._leader_id}, has no address"
+            except RequestRefusedError as error:
+                problem = str(error)
+                if error.code == error_codes.OFFSET_OUT_OF_RANGE:
+                    raise LockLostError(f"{self.name} ends before the records of this run") from None
+                if error.code not in _MOVED and not error.is_transient:
+                    raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
+            except BrokerCallError as error:
+                problem = str(error)
+            now = time.monotonic()
+            if self._finds_leader():
+                gone_since = None
+            else:
+                gone_since = gone_since or now
+                if now - gone_since >= _GONE_AFTER_S:
+                    raise LockLostError(f"{self.name} (id {self._state.topic_id}) was deleted")
+            if now - started >= self._topics.pace.timeout_s:
+                raise JournalError(f"{self.name} does not answer: {problem}")
+            time.sleep(_PAUSE_S)
+
+    def _finds_leader(self) -> bool:
+        """Look up the leader again. Returns False when the topic is not there; another one of its name is not it."""
+        try:
+            found = self._topics.locate()
+        except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
+            return True
+        if found is None or found.topic_id != self._state.topic_id:
+            return False
+        self._leader_id = found.leader_id
+        return True
+
+    def delete(self) -> bool:
+        """Delete the topic. Returns False, with a note, where that is not allowed."""
+        problem = ""
+        for address in [*self._topics.living.values()] * 2:
+            try:
+                self._topics.kafka.delete_topic(address, self._state.topic_id)
+            except RequestRefusedError as error:
+                if error.code == error_codes.UNKNOWN_TOPIC_ID:
+                    return True
+                problem = str(error)
+                if not error.is_transient and not error.is_outcome_unknown:
+                    break
+            except BrokerCallError as error:
+                problem = str(error)
+            else:
+                return True
+        self.notes.append(f"{self.name} is settled and could not be deleted: {problem}; it does not block any run")
+        return False
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._topics.pace.beat_s / 3):
+            with suppress(JournalError, NoBrokerAnswersError), self._lock:
+                if not self._lost and time.monotonic() - self._acknowledged_at >= self._topics.pace.beat_s:
+                    self._check_held()
+                    self._produce([{"beat": True}])

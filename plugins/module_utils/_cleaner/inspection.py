@@ -1,0 +1,246 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How large each copy of each compacted partition is, on every broker that answers. Only reads.
+
+Looks at the log cleaners of brokers. Only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._kafka.cluster import Cluster, describe_cluster, look_at_brokers
+from .._kafka.configs import topic_configs
+from .._kafka.errors import BrokerCallError
+from .._kafka.log_dirs import LogDirs, describe_log_dirs
+from .._kafka.own_configs import BROKER, read_own
+from .._kafka.partitions import describe_partitions
+from .._kafka.wire import Wire
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.run import KafkaOpsError
+from .._model.setting import Setting
+from .diagnosis import Case, CopyTrend, Diagnosis, Thresholds, diagnose, infer, suspects_of
+from .facts import SHOWN, CleanerFacts, CleanerMetrics, Suspect
+from .metrics import MetricsError
+
+_POLICY = "cleanup.policy"
+_COMPACT = "compact"
+
+
+@dataclass(frozen=True, slots=True)
+class CopySize:
+    """One copy of a compacted partition, from DescribeLogDirs (API key 35)."""
+
+    broker_id: int
+    log_dir: str
+    topic: str
+    partition: int
+    size_bytes: int
+
+
+def compacted_partitions(wire: Wire) -> tuple[PartitionState, ...]:
+    """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    partitions = describe_partitions(wire).partitions
+    policies = topic_configs(wire, sorted({each.topic for each in partitions}), _POLICY)
+    compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
+    return tuple(each for each in partitions if each.topic in compacted)
+
+
+def one_look(wire: Wire, cluster: Cluster) -> tuple[CopySize, ...]:
+    """Every copy on every broker that tells. A future copy (a log-dir move) does not count.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    partitions = compacted_partitions(wire)
+    held: dict[int, list[TopicPartition]] = {}
+    for state in partitions:
+        for broker_id in state.replicas:
+            held.setdefault(broker_id, []).append(state.topic_partition)
+    addresses = {each.broker_id: each.address for each in cluster.registrations}
+    found = wire.in_parallel(
+        lambda broker_id: describe_log_dirs(wire.connection(addresses[broker_id]), held[broker_id]),
+        [each for each in held if each in addresses],
+    )
+    return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
+
+
+def copies_in(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
+    """Those of one broker's copies that are in these directories."""
+    return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
+
+
+def _copies(broker_id: int, answer: LogDirs | BrokerCallError) -> tuple[CopySize, ...]:
+    if isinstance(answer, BrokerCallError):
+        return ()
+    return tuple(
+        CopySize(broker_id, copy.log_dir, partition.topic, partition.partition, copy.size_bytes)
+        for partition, on_disk in answer.replicas.items()
+        for copy in on_disk
+        if not copy.is_future
+    )
+
+
+ReadMetrics = Callable[[int, str], CleanerMetrics]
+"""The metrics of the broker with this id on this host. Raises MetricsError."""
+Trends = Mapping[int, Sequence[CopyTrend]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """One broker's cleaner: what was found, what it means, and which copies are suspicious."""
+
+    facts: CleanerFacts
+    diagnosis: Diagnosis
+    suspects: tuple[Suspect, ...] = ()
+
+    @property
+    def broker_id(self) -> int:
+        return self.facts.broker_id
+
+
+class NoSuchBrokerError(KafkaOpsError):
+    """A broker was named that the cluster does not list."""
+
+
+class NoMetricsError(KafkaOpsError):
+    """No broker's metrics could be read: something is wrong with what was given, rather than with one broker."""
+
+
+def living_brokers(wire: Wire, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
+    """Return the cluster and the wanted brokers, or all brokers where none is named.
+
+    Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
+    """
+    cluster = describe_cluster(wire)
+    brokers = look_at_brokers(wire, cluster)
+    refuse_unknown(brokers, wanted)
+    return cluster, tuple(each for each in brokers if not wanted or each.broker_id in wanted)
+
+
+def refuse_unknown(brokers: Collection[Broker], wanted: Collection[int]) -> None:
+    """Raise NoSuchBrokerError for a wanted broker that is not in the cluster."""
+    unknown = sorted(set(wanted) - {each.broker_id for each in brokers})
+    if unknown:
+        raise NoSuchBrokerError(
+            f"the cluster lists no broker {', '.join(map(str, unknown))}; it lists "
+            f"{', '.join(str(each.broker_id) for each in brokers)}: nothing was done"
+        )
+
+
+def facts_of(wire: Wire, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
+    """Read settings and metrics of one broker. What could not be read has an error text."""
+    settings: Mapping[str, Setting] = {}
+    settings_error = ""
+    address = next((each.address for each in cluster.registrations if each.broker_id == broker.broker_id), None)
+    if broker.state is not BrokerState.ONLINE or address is None:
+        settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
+    else:
+        try:
+            settings = read_own(wire, address, BROKER, str(broker.broker_id), SHOWN)
+        except KafkaOpsError as error:
+            settings_error = str(error)
+    metrics, metrics_error = None, ""
+    if read_metrics is not None and broker.host is not None:
+        try:
+            metrics = read_metrics(broker.broker_id, broker.host)
+        except MetricsError as error:
+            metrics_error = str(error)
+    elif broker.host is None:
+        metrics_error = settings_error
+    return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, settings, settings_error)
+
+
+def look_by_metrics(
+    wire: Wire,
+    cluster: Cluster,
+    brokers: Sequence[Broker],
+    read_metrics: ReadMetrics,
+    thresholds: Thresholds,
+    *,
+    name_suspects: bool = True,
+) -> tuple[Cleaner, ...]:
+    """Diagnose these brokers by their own metrics. Where partitions are marked, likely ones are named by size.
+
+    Raises NoMetricsError when no broker's metrics could be read, with what was wrong with each.
+    """
+    found = wire.in_parallel(lambda broker: facts_of(wire, cluster, broker, read_metrics), brokers)
+    facts = [each for each in found.values() if isinstance(each, CleanerFacts)]
+    if facts and all(each.metrics is None for each in facts):
+        raise NoMetricsError(
+            "no broker's metrics could be read: "
+            + "; ".join(f"broker {each.broker_id}: {each.metrics_error}" for each in facts)
+        )
+    diagnoses = {each.broker_id: diagnose(each, thresholds) for each in facts}
+    suspects: Sequence[Suspect] = ()
+    if name_suspects and any(_marked_dirs(each) for each in facts):
+        suspects = suspects_of(trends_of_one_look(one_look(wire, cluster)), thresholds)
+    return tuple(
+        Cleaner(
+            each,
+            diagnoses[each.broker_id],
+            tuple(
+                suspect
+                for suspect in suspects
+                if suspect.broker_id == each.broker_id and suspect.log_dir in _marked_dirs(each)
+            ),
+        )
+        for each in facts
+    )
+
+
+def look_by_sizes(
+    wire: Wire, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
+) -> tuple[Cleaner, ...]:
+    """Infer the diagnosis of these brokers from the sizes of compacted replicas."""
+    cleaners = []
+    for broker in brokers:
+        facts = facts_of(wire, cluster, broker, None)
+        if broker.state is not BrokerState.ONLINE:
+            cleaners.append(Cleaner(facts, Diagnosis(Case.UNKNOWN, facts.settings_error)))
+            continue
+        own = trends.get(broker.broker_id, ())
+        suspects = suspects_of(own, thresholds)
+        switched_off = diagnose(facts, thresholds) if facts.metrics_error == "" and _is_off(facts) else None
+        cleaners.append(Cleaner(facts, switched_off or infer(own, suspects), suspects))
+    return tuple(cleaners)
+
+
+def trends_of_one_look(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
+    """Return the trends of a single look, which compares only the replicas of one partition."""
+    sizes: dict[tuple[str, int], dict[int, int]] = {}
+    for each in copies:
+        sizes.setdefault((each.topic, each.partition), {})[each.broker_id] = each.size_bytes
+    return tuple(
+        CopyTrend(
+            each.broker_id,
+            each.log_dir,
+            each.topic,
+            each.partition,
+            looks=1,
+            span_ms=0,
+            first_bytes=each.size_bytes,
+            last_bytes=each.size_bytes,
+            has_shrunk=False,
+            others_shrank=False,
+            smallest_copy_bytes=min(
+                (size for broker_id, size in sizes[each.topic, each.partition].items() if broker_id != each.broker_id),
+                default=None,
+            ),
+        )
+        for each in copies
+    )
+
+
+def _marked_dirs(facts: CleanerFacts) -> frozenset[str]:
+    dirs = facts.metrics.log_dirs if facts.metrics is not None else ()
+    return frozenset(each.log_dir for each in dirs if each.uncleanable_partitions)
+
+
+def _is_off(facts: CleanerFacts) -> bool:
+    return any(name.endswith(".enable") and each.value == "false" for name, each in facts.settings.items())

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which replicas are behind the uncleanable marks: metrics tell how many there are in a directory, and not which."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from .._kafka.cluster import Cluster
+from .._kafka.copy_reading import CopyCheck, check_copy
+from .._kafka.errors import BrokerCallError
+from .._kafka.wire import Wire
+from .._model.partition import TopicPartition
+from .._model.run import Progress
+from .facts import LogDirMetrics
+from .inspection import Cleaner, CopySize, copies_in, one_look
+
+_OFFSETS = "__consumer_offsets"
+_FAILURES_IN_A_ROW = 3
+"""After so many, a broker is not asked for more copies of a directory: each may take a request's whole timeout."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Target:
+    """A replica that is marked, or that somebody has named."""
+
+    topic: str
+    partition: int
+    broker_id: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+def marked_replicas(  # noqa: PLR0917
+    wire: Wire,
+    cluster: Cluster,
+    cleaners: Sequence[Cleaner],
+    max_read_bytes: int,
+    progress: Progress,
+    stop: threading.Event,
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Find the replicas that are marked, and describe the marks without a replica.
+
+    The copies in a directory are read, ``__consumer_offsets`` first and then by how much they exceed other copies,
+    until as many are damaged as there are marks. One that cannot be read keeps no other from it, and a broker that
+    fails at several in a row no other broker. Setting ``stop`` ends it.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
+    """
+    copies = one_look(wire, cluster)
+    addresses = {each.broker_id: each.address for each in cluster.registrations}
+    targets: list[Target] = []
+    unidentified_marks = []
+    for cleaner in cleaners:
+        for log_dir in cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ():
+            if not log_dir.uncleanable_partitions:
+                continue
+            here = _most_suspicious_first(copies_in(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
+
+            def check(partition: TopicPartition, broker_id: int = cleaner.broker_id) -> CopyCheck:
+                progress.step(f"reading the copy of {partition} on broker {broker_id}")
+                read = partial(check_copy, partition=partition, max_bytes=max_read_bytes, stop=stop)
+                return wire.using(addresses[broker_id], read)
+
+            found, unread = _damaged(here, log_dir.uncleanable_partitions, check, stop)
+            targets += [Target(each.topic, each.partition, cleaner.broker_id) for each in found]
+            if len(found) < log_dir.uncleanable_partitions:
+                stopped = ["the run was asked to stop before it had read all"] if stop.is_set() else []
+                unidentified_marks.append(
+                    "; ".join([_unidentified(cleaner.broker_id, log_dir, len(found)), *unread, *stopped])
+                )
+    return tuple(targets), tuple(unidentified_marks)
+
+
+def _damaged(
+    here: Sequence[CopySize], marks: int, check: Callable[[TopicPartition], CopyCheck], stop: threading.Event
+) -> tuple[list[TopicPartition], list[str]]:
+    """As many damaged copies as there are marks, as far as they are found, and in words which could not be read."""
+    found: list[TopicPartition] = []
+    unread: list[str] = []
+    failures = 0
+    for copy in here:
+        if stop.is_set() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
+            break
+        partition = TopicPartition(copy.topic, copy.partition)
+        try:
+            is_damaged = bool(check(partition).damage)
+        except BrokerCallError as fault:
+            failures += 1
+            unread.append(f"{partition} could not be read: {fault}")
+            continue
+        failures = 0
+        if is_damaged:
+            found.append(partition)
+    return found, unread
+
+
+def _unidentified(broker_id: int, log_dir: LogDirMetrics, found: int) -> str:
+    return (
+        f"broker {broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}, and {found} of "
+        "its copies are damaged as far as they were read: the broker's log names the others ('Marking its partition'); "
+        "name them in partitions"
+    )
+
+
+def _most_suspicious_first(here: Sequence[CopySize], copies: Collection[CopySize]) -> list[CopySize]:
+    smallest: dict[tuple[str, int], int] = {}
+    for each in copies:
+        key = (each.topic, each.partition)
+        smallest[key] = min(each.size_bytes, smallest.get(key, each.size_bytes))
+    return sorted(
+        here,
+        key=lambda each: (each.topic != _OFFSETS, smallest[each.topic, each.partition] - each.size_bytes, each.topic),
+    )

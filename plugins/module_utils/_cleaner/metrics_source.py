@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the cleaner's metrics come from: its options, and one bounded request to each broker's endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._module.arguments import Arguments
+from .._module.http_client import HttpClient, HttpRequestError
+from .facts import CleanerMetrics
+from .metrics import Gauge, MetricsError, check_template, url_for, without_secrets
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+
+
+METRICS = Arguments(
+    argument_spec={
+        "metrics_source": {"type": "str", "choices": ["prometheus", "jolokia", "none"], "default": "none"},
+        "metrics_url": {"type": "str"},
+        "metrics_names": {
+            "type": "dict",
+            "options": {gauge.value: {"type": "str"} for gauge in Gauge},
+        },
+        "metrics_timeout_ms": {"type": "int", "default": 5000},
+        "metrics_username": {"type": "str"},
+        "metrics_password": {"type": "str", "no_log": True},
+        "metrics_validate_certs": {"type": "bool", "default": True},
+        "metrics_ca_file": {"type": "path"},
+    }
+)
+
+_CHECK = "Check metrics_url and metrics_timeout_ms, and that the exporter listens there for this host"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSource:
+    """One endpoint for each broker."""
+
+    kind: str
+    template: str
+    names: Mapping[Gauge, str]
+    client: HttpClient
+
+    def __call__(self, broker_id: int, host: str) -> CleanerMetrics:
+        """Return the metrics of one broker's cleaner.
+
+        Raises MetricsError, which names the broker's URL, without what may be secret in it.
+        """
+        from . import jolokia, prometheus
+
+        url = url_for(self.template, broker_id, host)
+        try:
+            if self.kind == "jolokia":
+                return jolokia.parse(self.client.fetch(url, jolokia.request_body(), "application/json"))
+            return prometheus.parse(self.client.fetch(url, None, "text/plain;version=0.0.4"), self.names)
+        except HttpRequestError as error:
+            raise MetricsError(f"{without_secrets(url)}: {error}. {_CHECK}") from None
+        except MetricsError as error:
+            raise MetricsError(f"{without_secrets(url)}: {error}") from None
+
+
+def metrics_source(params: Mapping[str, Any]) -> MetricsSource | None:
+    """Return the source that a module's parameters describe, or None for none. Opens no connection.
+
+    Raises MetricsError.
+    """
+    kind, template = params["metrics_source"], params["metrics_url"]
+    if kind == "none":
+        if template:
+            raise MetricsError("metrics_url is given and metrics_source is none: set it to prometheus or jolokia")
+        return None
+    if not template:
+        raise MetricsError(f"metrics_source is {kind}, which needs metrics_url, such as http://{{host}}:7071/metrics")
+    if params["metrics_timeout_ms"] < 1:
+        raise MetricsError(f"metrics_timeout_ms is {params['metrics_timeout_ms']}, it must be at least 1")
+    names = {Gauge(name): own for name, own in (params["metrics_names"] or {}).items() if own}
+    if names and kind == "jolokia":
+        raise MetricsError("metrics_names is given, and Jolokia has Kafka's own names: leave it out")
+    return MetricsSource(
+        kind,
+        check_template(template),
+        names,
+        HttpClient(
+            params["metrics_timeout_ms"] / 1000,
+            params["metrics_username"],
+            params["metrics_password"],
+            params["metrics_validate_certs"],
+            params["metrics_ca_file"],
+        ),
+    )

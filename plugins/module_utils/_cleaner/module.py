@@ -1,0 +1,326 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carries out what log_cleaner and log_cleaner_repair are asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._changes.home import JournalHome
+from .._changes.journal import Journal
+from .._changes.orders import Writer
+from .._changes.replica_sets import ReplicaSets
+from .._changes.rollback import AnyLeftover, Rollback, look_at_leftovers
+from .._changes.setting_writer import SettingWriter
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.partition import Broker, TopicPartition
+from .._model.run import Progress
+from .._model.setting import RepairStatus, RestartStatus
+from .._module.connection import connection_settings
+from .._module.messages import all_of
+from .._module.options import journal_options, progress_to, wanted_partitions
+from .._module.quorum_preflight import require_quorum
+from . import inspection as log_cleaner
+from . import marks as log_cleaner_marks
+from . import options as shared
+from . import repair as log_cleaner_repair
+from . import repair_plan as log_cleaner_repair_plan
+from . import restart as log_cleaner_restart
+from .diagnosis import Thresholds, diagnose
+from .facts import (
+    BACKOFF_MS,
+    DEDUPE_BUFFER_SIZE,
+    IO_BUFFER_SIZE,
+    IO_MAX_BYTES_PER_SECOND,
+    LOAD_FACTOR,
+    THREADS,
+    CleanerFacts,
+)
+from .metrics_source import MetricsSource, metrics_source
+from .replica import ReplicaMaker
+from .safeguard import Safeguard
+from .safety import Overrides
+
+OPTION_NAMES = {
+    "threads": THREADS,
+    "dedupe_buffer_size": DEDUPE_BUFFER_SIZE,
+    "io_buffer_size": IO_BUFFER_SIZE,
+    "io_buffer_load_factor": LOAD_FACTOR,
+    "io_max_bytes_per_second": IO_MAX_BYTES_PER_SECOND,
+    "backoff_ms": BACKOFF_MS,
+}
+"""The module's names of cleaner settings, and Kafka's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a run of log_cleaner ended."""
+
+    cluster_id: str
+    cleaners: tuple[log_cleaner.Cleaner, ...]
+    outcomes: tuple[log_cleaner_restart.RestartOutcome, ...]
+    leftovers: tuple[AnyLeftover, ...]
+    notes: Sequence[str]
+    """What the person on call should know of the journal; complete once it is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """How a run of log_cleaner_repair ended."""
+
+    cluster_id: str
+    outcomes: tuple[log_cleaner_repair_plan.RepairOutcome, ...]
+    unidentified_marks: tuple[str, ...]
+    """Marks whose partitions could not be found, in words."""
+    leftovers: tuple[AnyLeftover, ...]
+    notes: Sequence[str]
+    """What the person on call should know of the journal; complete once it is closed."""
+
+
+_AHEAD = (RestartStatus.WOULD_RESTART, RestartStatus.WOULD_CHANGE, RepairStatus.WOULD_REPAIR)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run works with once the brokers were seen."""
+
+    wire: Wire
+    cluster: Cluster
+    wanted: tuple[Broker, ...]
+    living: dict[int, Address]
+    everyone: tuple[Broker, ...]
+    settings: SettingWriter
+    progress: Progress
+
+    def home(self, params: Mapping[str, Any]) -> JournalHome:
+        """Return where the journal of this cluster is kept."""
+        return JournalHome(Kafka(self.wire), self.cluster, journal_options(params), self.everyone)
+
+    @property
+    def writer(self) -> Writer:
+        """Return the writer of replica orders and sets; it heeds the lock as the one of settings does."""
+        return Writer(
+            Kafka(self.wire),
+            [*self.living.values()],
+            self.settings.attempts,
+            self.settings.verify_timeout_s,
+            self.settings.require_lock,
+        )
+
+    def maker(self, journal: Journal, timeout_s: float, stop: threading.Event) -> ReplicaMaker:
+        """Return what drops and re-creates replicas, in the run that has this journal."""
+        return ReplicaMaker(self.writer, self.living, journal, timeout_s, stop, self.progress)
+
+    @contextmanager
+    def locked(self, params: Mapping[str, Any], *, check_mode: bool) -> Iterator[tuple[_Run, Journal | None]]:
+        """Hold the lock, and yield the run that writes under it, with its journal; in check mode, neither is opened.
+
+        Raises JournalError.
+        """
+        if check_mode:
+            yield self, None
+            return
+        with self.home(params).open(self.progress) as journal:
+            yield replace(self, settings=self.settings.under(journal)), journal
+
+
+def wanted_settings(params: Mapping[str, Any]) -> dict[str, str | None]:
+    """Kafka's names and the values that are to last; None for what is to be unset.
+
+    Raises CleanerOptionsError.
+    """
+    settings = {name: value for name, value in (params["settings"] or {}).items() if value is not None}
+    unset = params["unset"]
+    faults = [f"{name} is both in settings and in unset" for name in unset if name in settings]
+    if params["state"] == "configured" and not settings and not unset:
+        faults.append("state is configured, and neither settings nor unset says what is to last")
+    if params["state"] == "restarted" and (settings or unset):
+        faults.append("settings and unset last, and go with state=configured; a restart puts everything back")
+    if faults:
+        raise shared.CleanerOptionsError("; ".join(faults))
+    return {OPTION_NAMES[name]: _text(value) for name, value in settings.items()} | {
+        OPTION_NAMES[name]: None for name in unset
+    }
+
+
+def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Done:
+    """Restart threads or change settings, after restoring what an earlier run left.
+
+    A run that finds nothing to do takes no lock and sends no write request.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    foreseen = _change(params, check_mode=True, stop=stop)
+    return foreseen if check_mode or not _has_work(foreseen) else _change(params, check_mode=False, stop=stop)
+
+
+def _has_work(foreseen: Done | Repaired) -> bool:
+    """Return whether a run without check mode would write anything."""
+    return bool(foreseen.leftovers) or any(each.status in _AHEAD for each in foreseen.outcomes)
+
+
+def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Done:
+    settings, source, limits, wanted = all_of(
+        lambda: connection_settings(params),
+        lambda: metrics_source(params),
+        lambda: shared.thresholds(params),
+        lambda: wanted_settings(params),
+    )
+    with Wire(settings) as wire:
+        run = _begun(wire, params)
+        with run.locked(params, check_mode=check_mode) as (run, journal):
+            leftovers = _leftovers(run, params, journal, stop)
+            if params["state"] == "configured":
+                facts = wire.in_parallel(lambda each: log_cleaner.facts_of(wire, run.cluster, each, None), run.wanted)
+                cleaners = tuple(
+                    log_cleaner.Cleaner(each, diagnose(each, limits))
+                    for each in facts.values()
+                    if isinstance(each, CleanerFacts)
+                )
+                if not check_mode:
+                    require_quorum(wire, params)
+                outcomes = log_cleaner_restart.change_settings(cleaners, wanted, run.settings, check_mode=check_mode)
+                return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
+            cleaners = shared.look(wire, run.cluster, run.wanted, source, limits, params, run.progress)
+            options = log_cleaner_restart.RestartOptions(
+                force=params["force"],
+                check_mode=check_mode,
+                verify_timeout_s=params["verify_timeout_ms"] / 1000,
+                thresholds=limits,
+            )
+            if not check_mode and (params["force"] or any(each.diagnosis.restart_helps for each in cleaners)):
+                require_quorum(wire, params)
+            outcomes = log_cleaner_restart.restart(cleaners, run.settings, journal, source, options, run.progress, stop)
+    return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
+
+
+def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
+    """Re-create the marked or named replicas, after restoring what an earlier run left.
+
+    A run that finds nothing to do takes no lock and sends no write request.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    foreseen = _repair(params, check_mode=True, stop=stop)
+    return foreseen if check_mode or not _has_work(foreseen) else _repair(params, check_mode=False, stop=stop)
+
+
+def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
+    settings, source, limits, named, _options = all_of(
+        lambda: connection_settings(params),
+        lambda: metrics_source(params),
+        lambda: shared.thresholds(params),
+        lambda: wanted_partitions(params),
+        lambda: _check_repair(params),
+    )
+    with Wire(settings) as wire:
+        run = _begun(wire, params)
+        with run.locked(params, check_mode=check_mode) as (run, journal):
+            leftovers = _leftovers(run, params, journal, stop)
+            cleaners = _looked_at(run, source, limits)
+            targets, unidentified_marks = _targets(run, cleaners, named, params, stop)
+            by_broker = {each.broker_id: each for each in cleaners}
+            terms = log_cleaner_repair_plan.RepairTerms(
+                overrides=Overrides(
+                    allow_below_min_isr=params["allow_below_min_isr"], allow_single_copy=params["allow_single_copy"]
+                ),
+                force=params["force"],
+                max_read_bytes=params["max_read_bytes"],
+            )
+            planner = log_cleaner_repair_plan.RepairPlanner(wire, run.living, by_broker, terms, run.progress, stop)
+            repairs, outcomes = planner.plan(targets)
+            if repairs and not check_mode:
+                require_quorum(wire, params)
+            if journal is None:
+                outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
+            else:
+                pace = log_cleaner_repair.RepairPace(
+                    max_concurrent=params["max_concurrent"],
+                    throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
+                    verify_timeout_s=params["verify_timeout_ms"] / 1000,
+                )
+                safeguard = Safeguard(wire, terms.overrides)
+                repairer = log_cleaner_repair.Repairer(by_broker, source, pace, safeguard)
+                maker = run.maker(journal, params["repair_timeout_ms"] / 1000, stop)
+                outcomes += repairer.carry_out(repairs, maker, run.settings, journal)
+    outcomes.sort(key=lambda each: (each.topic, each.partition, each.broker_id))
+    return Repaired(run.cluster.cluster_id, tuple(outcomes), unidentified_marks, leftovers, _notes(journal))
+
+
+def _check_repair(params: Mapping[str, Any]) -> None:
+    faults = [
+        f"{name} is {params[name]}, which is not above 0"
+        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "attempts")
+        if params[name] < 1
+    ]
+    if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
+        faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
+    if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
+        faults.append("without metrics nothing tells which replicas are marked: name partitions and brokers")
+    if faults:
+        raise shared.CleanerOptionsError("; ".join(faults))
+
+
+def _begun(wire: Wire, params: Mapping[str, Any]) -> _Run:
+    progress = progress_to(params["progress_file"])
+    progress.step("looking at the brokers")
+    cluster, everyone = log_cleaner.living_brokers(wire, ())
+    named = set(params["brokers"])
+    if named:
+        log_cleaner.refuse_unknown(everyone, named)
+    alive = shared.living(cluster, everyone)
+    writer = SettingWriter(wire, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
+    wanted = tuple(each for each in everyone if not named or each.broker_id in named)
+    return _Run(wire, cluster, wanted, alive, tuple(everyone), writer, progress)
+
+
+def _leftovers(
+    run: _Run, params: Mapping[str, Any], journal: Journal | None, stop: threading.Event
+) -> tuple[AnyLeftover, ...]:
+    if journal is None:
+        return look_at_leftovers(run.writer.kafka, run.settings, run.home(params).read().changes)
+    timeout_s = params.get("repair_timeout_ms", params["verify_timeout_ms"]) / 1000
+    replicas = ReplicaSets(run.writer, run.living, journal, timeout_s, stop, run.progress)
+    return Rollback(run.writer, run.settings, replicas).undo(journal)
+
+
+def _notes(journal: Journal | None) -> Sequence[str]:
+    return journal.notes if journal is not None else ()
+
+
+def _looked_at(run: _Run, source: MetricsSource | None, limits: Thresholds) -> tuple[log_cleaner.Cleaner, ...]:
+    if source is not None:
+        return log_cleaner.look_by_metrics(run.wire, run.cluster, run.wanted, source, limits, name_suspects=False)
+    facts = (log_cleaner.facts_of(run.wire, run.cluster, each, None) for each in run.wanted)
+    return tuple(log_cleaner.Cleaner(each, diagnose(each, limits)) for each in facts)
+
+
+def _targets(
+    run: _Run,
+    cleaners: Sequence[log_cleaner.Cleaner],
+    named: Sequence[TopicPartition] | None,
+    params: Mapping[str, Any],
+    stop: threading.Event,
+) -> tuple[Sequence[log_cleaner_marks.Target], tuple[str, ...]]:
+    if named is None:
+        return log_cleaner_marks.marked_replicas(
+            run.wire, run.cluster, cleaners, params["max_read_bytes"], run.progress, stop
+        )
+    return [
+        log_cleaner_marks.Target(each.topic, each.partition, broker_id)
+        for each in named
+        for broker_id in params["brokers"]
+    ], ()
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the modules of the log cleaner share: options, a look at the brokers, and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._kafka.cluster import Cluster
+from .._kafka.wire import Wire
+from .._model.partition import Broker, BrokerState
+from .._model.run import KafkaOpsError, Progress
+from .._module.arguments import Arguments
+from .._module.messages import plain
+from .diagnosis import Thresholds
+from .facts import SHOWN
+from .metrics_source import MetricsSource
+
+if TYPE_CHECKING:
+    from .inspection import Cleaner
+
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+
+
+BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int", "default": []}})
+THRESHOLDS = Arguments(
+    argument_spec={
+        "stalled_after_ms": {"type": "int", "default": 900_000},
+        "tolerated_uncleanable_partitions": {"type": "int", "default": 0},
+        "suspect_ratio": {"type": "float", "default": 2.0},
+        "suspect_bytes": {"type": "int", "default": 67_108_864},
+    }
+)
+SIZES = Arguments(
+    argument_spec={
+        "evidence_dir": {"type": "path"},
+        "looks": {"type": "int", "default": 1},
+        "look_interval_ms": {"type": "int", "default": 10_000},
+    }
+)
+LIBRARIES = ("jsonschema", "javaproperties", "kafka", "crc32c", "prometheus_client")
+LIBRARIES_WITHOUT_METRICS = (*LIBRARIES, "pyarrow", "pyspark")
+
+
+class CleanerOptionsError(KafkaOpsError):
+    """Options that cannot be used. Lists every error."""
+
+
+def libraries(params: Mapping[str, Any]) -> Sequence[str]:
+    """Return the libraries that a module needs. Sizes are compared on Spark."""
+    return LIBRARIES_WITHOUT_METRICS if params["metrics_source"] == "none" else LIBRARIES
+
+
+def thresholds(params: Mapping[str, Any]) -> Thresholds:
+    """Return the thresholds that a module's parameters name.
+
+    Raises CleanerOptionsError.
+    """
+    errors = [
+        f"{name} is {params[name]}, which is below {least}"
+        for name, least in (
+            ("stalled_after_ms", 1),
+            ("tolerated_uncleanable_partitions", 0),
+            ("suspect_ratio", 1),
+            ("suspect_bytes", 0),
+            ("looks", 1),
+            ("look_interval_ms", 0),
+        )
+        if params.get(name) is not None and params[name] < least
+    ]
+    if errors:
+        raise CleanerOptionsError("; ".join(errors))
+    return Thresholds(
+        stalled_after_ms=params["stalled_after_ms"],
+        tolerated_uncleanable_partitions=params["tolerated_uncleanable_partitions"],
+        suspect_ratio=params["suspect_ratio"],
+        suspect_bytes=params["suspect_bytes"],
+    )
+
+
+def look(  # noqa: PLR0917
+    wire: Wire,
+    cluster: Cluster,
+    brokers: Sequence[Broker],
+    source: MetricsSource | None,
+    limits: Thresholds,
+    params: Mapping[str, Any],
+    progress: Progress,
+) -> tuple[Cleaner, ...]:
+    """Diagnose these brokers by their metrics, or else by the sizes of replicas, compared on Spark.
+
+    Raises NoMetricsError, NoBrokerAnswersError, RequestRefusedError, BrokerCallError, EvidenceProblem or
+    SparkUnavailableError.
+    """
+    from . import inspection as log_cleaner
+
+    progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
+    if source is not None:
+        return log_cleaner.look_by_metrics(wire, cluster, brokers, source, limits)
+    from .trends import trends_by_broker
+
+    return log_cleaner.look_by_sizes(wire, cluster, brokers, trends_by_broker(wire, cluster, params, progress), limits)
+
+
+def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
+    """Addresses of the brokers that are online, by their ids."""
+    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+    return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
+
+
+def broker_result(cleaner: Cleaner) -> dict[str, Any]:
+    """One broker as the modules return it."""
+    facts, metrics = cleaner.facts, cleaner.facts.metrics
+    threads = facts.settings.get("log.cleaner.threads")
+    return {
+        "broker_id": cleaner.broker_id,
+        "host": facts.host,
+        "diagnosis": cleaner.diagnosis.case.value,
+        "reason": cleaner.diagnosis.reason,
+        "restart_helps": cleaner.diagnosis.restart_helps,
+        "is_inferred": cleaner.diagnosis.is_inferred,
+        "threads": int(threads.value) if threads is not None and threads.value is not None else None,
+        "dead_threads": metrics.dead_threads if metrics is not None else None,
+        "time_since_last_run_ms": metrics.time_since_last_run_ms if metrics is not None else None,
+        "max_dirty_percent": metrics.max_dirty_percent if metrics is not None else None,
+        "log_dirs": plain(metrics.log_dirs) if metrics is not None else [],
+        "configs": [
+            {"name": name, "value": facts.settings[name].value, "source": facts.settings[name].source.value}
+            for name in SHOWN
+            if name in facts.settings
+        ],
+        "suspects": plain(cleaner.suspects),
+        "metrics_error": facts.metrics_error,
+        "settings_error": facts.settings_error,
+    }

@@ -1,0 +1,162 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clears the uncleanable marks of replicas without a restart of the broker: each is dropped and made anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from .._changes.journal import Journal
+from .._changes.record import SettingChange
+from .._changes.replica_sets import StepError
+from .._changes.setting_writer import SettingWriter, throttled_places
+from .._model.run import KafkaOpsError
+from .._model.setting import RepairStatus
+from .facts import BACKOFF_MS
+from .inspection import Cleaner, ReadMetrics
+from .metrics import MetricsError
+from .repair_plan import Repair, RepairOutcome
+from .replica import ReplicaMaker
+from .safeguard import Safeguard, UnsafeError
+from .throttle import Throttle
+
+_DEFAULT_BACKOFF_MS = 15_000
+_PASS_MARGIN_S = 2.0
+_LOOK_EVERY_S = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPace:
+    """How fast to repair, and how long to wait for metrics to show it."""
+
+    max_concurrent: int
+    """On so many brokers, one replica of each."""
+    throttle_bytes_per_second: int | None
+    """For each broker that fetches a new replica; None is no limit."""
+    verify_timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repairer:
+    """Carries repairs out on one cluster."""
+
+    cleaners: Mapping[int, Cleaner]
+    read_metrics: ReadMetrics | None
+    pace: RepairPace
+    safeguard: Safeguard
+
+    def carry_out(
+        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, journal: Journal
+    ) -> list[RepairOutcome]:
+        """Repairs on some brokers at a time, under a throttle that is taken off once no replica is copied any more.
+
+        What cannot be throttled is not begun. Raises JournalError before anything was changed.
+        """
+        if maker.stop.is_set():
+            return [each.outcome(RepairStatus.STOPPED, "the run was asked to stop") for each in repairs]
+        outcomes: list[RepairOutcome] = []
+        throttle = Throttle(settings, journal)
+        try:
+            rate = self.pace.throttle_bytes_per_second
+            faults = throttle.put_on(rate, [each.change for each in repairs]) if rate is not None else {}
+            outcomes += [
+                each.outcome(RepairStatus.FAILED, f"it was not begun: {faults[each.change]}")
+                for each in repairs
+                if each.change in faults
+            ]
+            outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
+        finally:
+            stuck = throttle.take_off()
+        return [_with_throttle_left(each, stuck) for each in outcomes]
+
+    def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
+        # One after the other on a broker, since its metrics only count marks: whose went, they do not tell.
+        by_broker: dict[int, list[Repair]] = {}
+        for each in repairs:
+            by_broker.setdefault(each.change.broker_id, []).append(each)
+        with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
+            told = pool.map(lambda those: [self._carry_out(maker, each) for each in those], by_broker.values())
+            return [outcome for those in told for outcome in those]
+
+    def _carry_out(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
+        change = repair.change
+        if maker.stop.is_set():
+            return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")
+        before = maker.size_if_told(change, change.broker_id)
+        marked = self._marked(change.broker_id)
+        try:
+            maker.make_anew(change, self.safeguard, self._forgetting(change.broker_id, marked))
+        except UnsafeError as fault:
+            return repair.outcome(RepairStatus.REFUSED, str(fault))
+        except StepError as fault:
+            return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
+        except KafkaOpsError as fault:
+            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
+        after = maker.size_if_told(change, change.broker_id)
+        told = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
+        return self._verified(told, marked)
+
+    def _forgetting(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
+        """By metrics: the broker has fewer marks. Without: more than a pass of its cleaner has gone by."""
+        two_passes_s = self._two_passes_s(broker_id)
+
+        def is_forgotten(seconds: float) -> bool:
+            if marked:
+                found = self._marked(broker_id)
+                return found is not None and found < marked
+            return seconds > two_passes_s
+
+        return is_forgotten
+
+    def _two_passes_s(self, broker_id: int) -> float:
+        cleaner = self.cleaners.get(broker_id)
+        backoff = cleaner.facts.settings.get(BACKOFF_MS) if cleaner is not None else None
+        text = backoff.value if backoff is not None else None
+        a_pass_s = (int(text) if text is not None and text.isdecimal() else _DEFAULT_BACKOFF_MS) / 1000
+        return 2 * a_pass_s + _PASS_MARGIN_S
+
+    def _verified(self, outcome: RepairOutcome, marked: int | None) -> RepairOutcome:
+        """Watch for a mark that comes back. It does so within a pass or two."""
+        if not marked:
+            return replace(outcome, verified_by="replicas")
+        begun = time.monotonic()
+        deadline = begun + self.pace.verify_timeout_s
+        watched_until = min(begun + self._two_passes_s(outcome.broker_id), deadline)
+        while True:
+            found = self._marked(outcome.broker_id)
+            now = time.monotonic()
+            if (found is not None and (found >= marked or now >= watched_until)) or now >= deadline:
+                break
+            time.sleep(_LOOK_EVERY_S)
+        if found is None or found >= marked:
+            return replace(
+                outcome,
+                status=RepairStatus.FAILED,
+                reason=f"it was made anew, and broker {outcome.broker_id} still marks as many partitions ({found})",
+                verified_by="metrics",
+            )
+        return replace(
+            outcome, reason=f"{outcome.reason}; marks on the broker: {marked} → {found}", verified_by="metrics"
+        )
+
+    def _marked(self, broker_id: int) -> int | None:
+        cleaner = self.cleaners.get(broker_id)
+        if self.read_metrics is None or cleaner is None or cleaner.facts.host is None:
+            return None
+        try:
+            return self.read_metrics(broker_id, cleaner.facts.host).uncleanable_partitions
+        except MetricsError:
+            return None
+
+
+def _with_throttle_left(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:
+    own = throttled_places(outcome.topic, outcome.broker_id)
+    left = "; ".join(why for change, why in stuck.items() if (change.kind, change.resource) in own)
+    if not left:
+        return outcome
+    return replace(outcome, status=RepairStatus.FAILED, reason=f"{outcome.reason}; the throttle is still on: {left}")

@@ -1,0 +1,230 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which replicas may be made anew, from whose copy, and every reason for each that may not. Only reads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .._changes.record import ReplicaChange
+from .._kafka.addresses import Address
+from .._kafka.copy_reading import CopyCheck, check_copy
+from .._kafka.errors import BrokerCallError
+from .._kafka.partitions import see
+from .._kafka.reassignments import running_reassignments
+from .._kafka.wire import Wire
+from .._model.partition import PartitionState, TopicPartition
+from .._model.run import Progress
+from .._model.setting import RepairStatus
+from .facts import CleanerMetrics
+from .inspection import Cleaner
+from .marks import Target
+from .safeguard import min_isrs_of
+from .safety import Overrides, Surroundings, refusals
+
+_ASKED_TO_STOP = "the run was asked to stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairTerms:
+    """Under which terms a replica may be made anew."""
+
+    overrides: Overrides
+    force: bool
+    max_read_bytes: int
+    """How much of a copy is read to find damage in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOutcome:
+    """What became of one replica, and why. Sizes are bytes on disk."""
+
+    topic: str
+    partition: int
+    broker_id: int
+    status: RepairStatus
+    reason: str
+    source: int | None = None
+    """Whose copy it is made from."""
+    replicas: tuple[int, ...] = ()
+    """The order, which is the same afterwards."""
+    size_before: int | None = None
+    size_after: int | None = None
+    verified_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A repair that is planned, and why the copy that it is made from counts as whole."""
+
+    change: ReplicaChange
+    reason: str
+
+    def outcome(self, status: RepairStatus, reason: str) -> RepairOutcome:
+        """Return how it ended."""
+        change = self.change
+        return RepairOutcome(
+            change.topic, change.partition, change.broker_id, status, reason, change.source, change.original
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPlanner:
+    """Judges replicas of one cluster."""
+
+    wire: Wire
+    living: Mapping[int, Address]
+    cleaners: Mapping[int, Cleaner]
+    terms: RepairTerms
+    progress: Progress
+    stop: threading.Event
+
+    def plan(self, targets: Sequence[Target]) -> tuple[list[Repair], list[RepairOutcome]]:
+        """Return what can be repaired, and every reason for each that cannot. Setting ``stop`` ends it. Only reads.
+
+        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        """
+        sight = see(self.wire, [each.topic_partition for each in targets])
+        running = running_reassignments(self.wire, sight.states)
+        min_isrs = min_isrs_of(self.wire, {each.topic for each in targets})
+        repairs: list[Repair] = []
+        outcomes = []
+        planned: set[TopicPartition] = set()
+        for target in targets:
+            if self.stop.is_set():
+                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP))
+                continue
+            state = sight.states.get(target.topic_partition)
+            if state is None:
+                why = sight.why_hidden(target.topic) or "the partition does not exist"
+                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
+                continue
+            around = Surroundings(
+                min_insync_replicas=min_isrs.get(target.topic),
+                is_reassigning=target.topic_partition in running,
+                living=self.living.keys(),
+            )
+            found = self._judged(target, state, around)
+            if self.stop.is_set():
+                # What it was judged by was not read to its end.
+                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state))
+                continue
+            if isinstance(found, Repair) and target.topic_partition in planned:
+                found = _not_repaired(
+                    target,
+                    RepairStatus.REFUSED,
+                    "another replica of it is repaired in this run, and a copy may only be made of one that is left: "
+                    "run again",
+                )
+            if isinstance(found, Repair):
+                planned.add(target.topic_partition)
+                repairs.append(found)
+            else:
+                outcomes.append(found)
+        return repairs, outcomes
+
+    def _judged(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
+        reasons = [*refusals(state, target.broker_id, around, self.terms.overrides)]
+        cleaner = self.cleaners.get(target.broker_id)
+        metrics = cleaner.facts.metrics if cleaner is not None else None
+        if metrics is not None and metrics.dead_threads:
+            reasons.append(
+                f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would drop "
+                "the mark: restart them first (module kafkaops.recovery.log_cleaner)"
+            )
+        if reasons:
+            return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
+        if not self.terms.force:
+            unproven = self._unproven(target, state, metrics)
+            if unproven is not None:
+                return unproven
+        source, told = self._healthy_source(target, state)
+        if source is None:
+            return _not_repaired(target, RepairStatus.REFUSED, told, state)
+        change = ReplicaChange(
+            target.topic,
+            target.partition,
+            state.topic_id,
+            target.broker_id,
+            state.replicas,
+            source,
+            state.leader_id,
+        )
+        return Repair(change, told)
+
+    def _unproven(self, target: Target, state: PartitionState, metrics: CleanerMetrics | None) -> RepairOutcome | None:
+        """Why nothing tells that it needs the repair; None when something does."""
+        marked = metrics.uncleanable_partitions if metrics is not None else None
+        if marked is not None:
+            if marked:
+                return None
+            unneeded = f"broker {target.broker_id} marks no partition as uncleanable"
+            return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
+        self.progress.step(f"{target.topic_partition}: reading the copy on broker {target.broker_id}")
+        check = self._check(target.broker_id, target.topic_partition)
+        if check.damage:
+            return None
+        if check.is_complete:
+            return _not_repaired(
+                target,
+                RepairStatus.NOT_NEEDED,
+                f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
+                "nothing tells a mark: name a metrics source, or set force",
+                state,
+            )
+        return _not_repaired(
+            target,
+            RepairStatus.REFUSED,
+            f"the copy on broker {target.broker_id} is not damaged as far as it was read ({check.note}), and without "
+            "metrics nothing tells a mark: name a metrics source, raise max_read_bytes, or set force",
+            state,
+        )
+
+    def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
+        """Who is to lead while the replica is made anew: an in-sync one whose copy was read. And why, or why nobody."""
+        others = [each for each in state.isr if each != target.broker_id and each in self.living]
+        if state.leader_id in others:
+            others = [state.leader_id, *(each for each in others if each != state.leader_id)]
+        found = []
+        for broker_id in others:
+            self.progress.step(f"{target.topic_partition}: reading the copy on broker {broker_id}")
+            check = self._check(broker_id, target.topic_partition)
+            if check.damage:
+                found.append(f"broker {broker_id}'s copy is damaged: {check.damage}")
+            elif check.is_complete or self.terms.force:
+                note = "" if check.is_complete else f", as far as it was read ({check.note})"
+                return broker_id, f"broker {broker_id}'s copy is whole{note}, by {check.read_bytes} bytes read"
+            else:
+                found.append(f"broker {broker_id}'s copy was not read to its end ({check.note})")
+        return None, (
+            f"no other in-sync copy is known to be whole, and a copy of a damaged one does not come in sync: "
+            f"{'; '.join(found)}. What helps: if a replica that is out of sync is whole, let it catch up; otherwise "
+            "delete the records up to the damage (DeleteRecords), or fill a new topic from the source; for a copy that "
+            "is only too large to read, raise max_read_bytes, or set force"
+        )
+
+    def _check(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
+        connection = self.wire.fresh_connection(self.living[broker_id])
+        try:
+            return check_copy(connection, partition, self.terms.max_read_bytes, self.stop)
+        except BrokerCallError as fault:
+            return CopyCheck("", 0, is_complete=False, note=str(fault))
+        finally:
+            connection.close()
+
+
+def _not_repaired(
+    target: Target, status: RepairStatus, reason: str, state: PartitionState | None = None
+) -> RepairOutcome:
+    return RepairOutcome(
+        target.topic,
+        target.partition,
+        target.broker_id,
+        status,
+        reason,
+        replicas=state.replicas if state is not None else (),
+    )

@@ -1,0 +1,158 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Write how log cleaners were, what was done about it, and how they are, into a file. It holds no secret.
+
+The report is made of what the modules returned. Schema: docs/schemas/log-cleaner-report.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document, in_camel_case
+from .._documents.errors import DocumentError, Problem
+from .._documents.validation import write_document
+from .._model.fields import (
+    SCHEMA_VERSION,
+    BrokerId,
+    ClusterId,
+    Count,
+    Meta,
+    Milliseconds,
+    PartitionIndex,
+    SchemaVersion,
+    SizeBytes,
+    Time,
+    TopicName,
+)
+from .._model.setting import RepairStatus, RestartStatus
+from .diagnosis import Case
+from .facts import LogDirMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class SuspiciousCopy:
+    """A copy of a compacted partition that seems not to be compacted."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    size_bytes: SizeBytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReport:
+    """The log cleaner of one broker, as log_cleaner_info returns it. What is unknown is None."""
+
+    broker_id: BrokerId
+    diagnosis: Annotated[Case, Meta("a case")]
+    reason: str
+    is_inferred: bool
+    threads: Count | None
+    dead_threads: Count | None
+    time_since_last_run_ms: Milliseconds | None
+    log_dirs: Annotated[
+        tuple[Annotated[LogDirMetrics, Meta(description="a log directory is an object")], ...],
+        Meta(description="the log directories are a list"),
+    ]
+    suspects: Annotated[tuple[SuspiciousCopy, ...], Meta(description="the suspicious copies are a list")]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """How log_cleaner ended on one broker."""
+
+    broker_id: BrokerId
+    status: RestartStatus
+    reason: str
+    verified_by: Annotated[str, Meta("what it was verified by")]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """How log_cleaner_repair ended for one replica."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    broker_id: BrokerId
+    status: RepairStatus
+    reason: str
+    size_before: SizeBytes | None
+    size_after: SizeBytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A change that an earlier run left, and how it ended."""
+
+    change: str
+    undoing: Annotated[str, Meta("what became of it")]
+    reason: str
+
+
+_Brokers: TypeAlias = tuple[Annotated[BrokerReport, Meta(description="a broker is an object")], ...]
+_LIST_OF_BROKERS = Meta(description="the brokers are a list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanerReport:
+    """The whole report."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    written_at: Time
+    cluster_id: ClusterId
+    is_check: bool
+    before: Annotated[_Brokers, _LIST_OF_BROKERS]
+    restarts: tuple[Restart, ...]
+    repairs: tuple[Repair, ...]
+    leftovers: Annotated[
+        tuple[Annotated[Leftover, Meta(description="what an earlier run left is an object")], ...],
+        Meta(description="what an earlier run left is a list"),
+    ]
+    after: Annotated[_Brokers, _LIST_OF_BROKERS]
+
+
+_REPORT = codec(CleanerReport, "a report of log cleaners is an object")
+LOG_CLEANER_REPORT = document(
+    "log-cleaner-report", "How log cleaners were, what was done about it, and how they are", _REPORT.schema
+)
+
+Result = Mapping[str, Any]
+
+
+def write_log_cleaner_report(document: dict[str, Any], path: str) -> None:
+    """Write the report, mode 0600.
+
+    Raises DocumentError when something has that name already, when it cannot be written, and when it does not meet the
+    schema.
+    """
+    write_document(path, document, LOG_CLEANER_REPORT)
+
+
+def log_cleaner_report_document(
+    before: Result, restart: Result, repair: Result, after: Result, written_at: str, *, is_check: bool
+) -> dict[str, Any]:
+    """Return the report as it stands in a file, made of what the modules returned. A skipped module returned nothing.
+
+    Raises DocumentError when it is none of what they return.
+    """
+    try:
+        results = {
+            "written_at": written_at,
+            "cluster_id": before["cluster_id"],
+            "is_check": is_check,
+            "before": before["brokers"],
+            "restarts": restart.get("outcomes", []),
+            "repairs": repair.get("outcomes", []),
+            "leftovers": [*restart.get("leftovers", []), *repair.get("leftovers", [])],
+            "after": after["brokers"],
+        }
+        document: dict[str, Any] = _REPORT.encode(_REPORT.decode(in_camel_case(results)))
+    except (KeyError, TypeError) as error:
+        what = Problem("", f"is to be made of what no module returns ({error})", "Give the registered results")
+        raise DocumentError("the report", [what]) from None
+    return document

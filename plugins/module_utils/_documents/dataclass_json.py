@@ -1,0 +1,287 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Derive a JSON Schema, and both ways between values and JSON, from frozen dataclasses. Standard library only.
+
+A field's type says what stands in JSON; ``typing.Annotated`` adds what _model/fields.py describes. A class is looked at
+once; then functions made for it convert its values, since a plan may have 100,000 elections.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from operator import attrgetter, itemgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .._model.fields import Into, Meta
+
+T = TypeVar("T")
+Schema = dict[str, Any]
+Convert = Callable[[Any], Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[T]):
+    """What a type is in JSON."""
+
+    schema: Schema
+    encode: Callable[[T], Any]
+    """From a value to what ``json`` writes."""
+    decode: Callable[[Any], T]
+    """Back, for what meets the schema. Raises KeyError, TypeError or ValueError for most of what does not."""
+
+
+def codec(type_: type[T], description: str = "") -> Codec[T]:
+    """Derive the codec of a dataclass; ``description`` is its own.
+
+    Raises TypeError for a type that has no place in a document, and for an integer without bounds.
+    """
+    shape = _shape(Annotated[type_, Meta(description=description)], "")
+    return Codec(shape.schema, shape.encode or _same, shape.decode or _same)
+
+
+def document(name: str, title: str, schema: Schema) -> Schema:
+    """Return the schema as docs/schemas/ publishes it."""
+    return {"$schema": DIALECT, "$id": f"urn:kafkaops:recovery:{name}", "title": title, **schema}
+
+
+def in_camel_case(value: Any) -> Any:
+    """Return the value with the keys of all its objects as documents have them; for results of modules."""
+    if isinstance(value, Mapping):
+        return {_camel_case(str(key)): in_camel_case(item) for key, item in value.items()}
+    return [in_camel_case(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A codec in the making. A conversion that changes nothing is None, so that nothing is called for it."""
+
+    schema: Schema
+    encode: Convert | None = None
+    decode: Convert | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """The fields of a dataclass, in their order."""
+
+    keys: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Attributes, with dots where they are those of a field that is flat."""
+    shapes: list[_Shape] = field(default_factory=list)
+    given: list[bool] = field(default_factory=list)
+    """False for a field that the class sets itself."""
+
+
+def _shape(hint: Any, name: str) -> _Shape:
+    """Derive the shape of a type. ``name`` is the field's, in words."""
+    meta = Meta()
+    if get_origin(hint) is Annotated:
+        hint, *metadata = get_args(hint)
+        if isinstance(metadata[-1], Into):
+            return _converted(metadata[-1], name)
+        meta = metadata[-1]
+    if get_origin(hint) in (Union, UnionType):
+        (known,) = (each for each in get_args(hint) if each is not NoneType)
+        return _nullable(_shape(Annotated[known, meta] if meta != Meta() else known, name))
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return _record(hint, meta)
+    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
+        return _list(get_args(hint)[0], meta, name)
+    if get_origin(hint) is Mapping:
+        return _by_word(get_args(hint)[1], meta, name)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return _word(hint, meta.subject or _with_article(name))
+    return _Shape(_plain_schema(hint, meta, name))
+
+
+def _converted(into: Into, name: str) -> _Shape:
+    shape = _shape(into.type, name)
+    encode = shape.encode or _same
+    return _Shape(shape.schema, lambda value: encode(into.convert(value)), _never_read)
+
+
+def _plain_schema(type_: Any, meta: Meta, name: str) -> Schema:
+    subject = meta.subject or ("this" if type_ is bool else _with_article(name))
+    if type_ is bool:
+        return {"description": f"{subject} is true or false", "type": "boolean"}
+    if type_ is str and meta.pattern:
+        return {"description": meta.description, "type": "string", "pattern": meta.pattern}
+    if type_ is str:
+        return {"description": meta.description or f"{subject} is a string", "type": "string"}
+    if type_ is int and meta.minimum is not None and meta.maximum is not None:
+        bounds = f"{subject} is an integer from {meta.minimum} to {meta.maximum}"
+        description = meta.description or bounds
+        return {"description": description, "type": "integer", "minimum": meta.minimum, "maximum": meta.maximum}
+    raise TypeError(f"{name}: {type_} with {meta} has no place in a document")
+
+
+def _word(words: type[StrEnum], subject: str) -> _Shape:
+    values = [word.value for word in words]
+    schema = {"description": f"{subject} is one of {', '.join(values)}", "type": "string", "enum": values}
+    # Much faster than the enum's own .value and call.
+    return _Shape(schema, attrgetter("_value_"), {word.value: word for word in words}.__getitem__)
+
+
+def _nullable(known: _Shape) -> _Shape:
+    """Return the same, or null where it is not known."""
+    schema = known.schema
+    allowed = {
+        **schema,
+        "description": f"{schema['description']}, or null if not known",
+        "type": [schema["type"], "null"],
+    }
+    if "enum" in schema:
+        allowed["enum"] = [*schema["enum"], None]
+    return _Shape(allowed, _unless_none(known.encode), _unless_none(known.decode))
+
+
+def _unless_none(convert: Convert | None) -> Convert | None:
+    return None if convert is None else lambda value: None if value is None else convert(value)
+
+
+def _list(item_type: Any, meta: Meta, name: str) -> _Shape:
+    item = _shape(item_type, name.removesuffix("s"))
+    schema = {
+        "description": meta.description or f"the {name} are a list",
+        "type": "array",
+        "items": item.schema,
+        "minItems": meta.min_items,
+    }
+    encode, decode = item.encode, item.decode
+    return _Shape(
+        schema,
+        list if encode is None else lambda values: [encode(each) for each in values],
+        tuple if decode is None else lambda values: tuple([decode(each) for each in values]),
+    )
+
+
+def _by_word(value_type: Any, meta: Meta, name: str) -> _Shape:
+    if meta.keys is None:
+        raise TypeError(f"{name}: a mapping needs an enum of its keys")
+    shape = _shape(value_type, name)
+    schema = _object_schema(meta.description, {word.value: shape.schema for word in meta.keys})
+    return _Shape(schema, dict, _never_read)
+
+
+def _object_schema(description: str, properties: dict[str, Schema]) -> Schema:
+    """Return an object in which every key is there, and no other one."""
+    return {
+        "description": description,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _record(class_: type, meta: Meta) -> _Shape:
+    fields = _fields(class_)
+    if meta.as_list:
+        return _record_as_list(class_, fields, meta)
+    description = meta.description or f"{_with_article(_words(class_.__name__))} is an object"
+    properties = {key: shape.schema for key, shape in zip(fields.keys, fields.shapes, strict=True)}
+    return _Shape(_object_schema(description, properties), _encoder(fields), _decoder(class_, fields))
+
+
+def _record_as_list(class_: type, fields: _Fields, meta: Meta) -> _Shape:
+    schemas = [each.schema for each in fields.shapes]
+    if any(each.encode or each.decode for each in fields.shapes):
+        raise TypeError(f"{class_}: only plain values stand in a list")
+    schema = {
+        "description": meta.description,
+        "type": "array",
+        "prefixItems": schemas,
+        "items": False,
+        "minItems": len(schemas),
+    }
+    values_of = _getter(attrgetter, fields.names)
+    return _Shape(schema, lambda value: [*values_of(value)], lambda values: class_(*values))
+
+
+@cache
+def _fields(class_: type) -> _Fields:
+    result = _Fields()
+    hints = get_type_hints(class_, include_extras=True)
+    for each in dataclasses.fields(class_):
+        hint = hints[each.name]
+        meta = get_args(hint)[-1] if get_origin(hint) is Annotated else None
+        if isinstance(meta, Meta) and meta.flat:
+            inner = _fields(get_args(hint)[0])
+            result.keys.extend(inner.keys)
+            result.names.extend(f"{each.name}.{name}" for name in inner.names)
+            result.shapes.extend(inner.shapes)
+            result.given.extend(inner.given)
+        else:
+            key = meta.name if isinstance(meta, Meta) else ""
+            result.keys.append(key or _camel_case(each.name))
+            result.names.append(each.name)
+            result.shapes.append(_shape(hint, each.name.replace("_", " ")))
+            result.given.append(each.init)
+    return result
+
+
+def _encoder(fields: _Fields) -> Convert:
+    """Make the function that turns a dataclass into an object."""
+    keys, values_of = fields.keys, _getter(attrgetter, fields.names)
+    converted = [(key, each.encode) for key, each in zip(keys, fields.shapes, strict=True) if each.encode is not None]
+
+    def encode(value: Any) -> dict[str, Any]:
+        result = dict(zip(keys, values_of(value)))  # noqa: B905 - strict takes twice the time
+        for key, convert in converted:
+            result[key] = convert(result[key])
+        return result
+
+    return encode
+
+
+def _decoder(class_: type, fields: _Fields) -> Convert:
+    """Make the function that calls the class with the values of an object."""
+    given = [index for index, is_given in enumerate(fields.given) if is_given]
+    values_of = _getter(itemgetter, [fields.keys[index] for index in given])
+    shapes = [fields.shapes[index] for index in given]
+    converted = [(place, each.decode) for place, each in enumerate(shapes) if each.decode is not None]
+    names = [fields.names[index] for index in given]
+    is_by_name = any(each.kw_only for each in dataclasses.fields(class_))
+
+    def decode(value: Any) -> Any:
+        values = [*values_of(value)]
+        for place, convert in converted:
+            values[place] = convert(values[place])
+        return class_(**dict(zip(names, values, strict=True))) if is_by_name else class_(*values)
+
+    return decode
+
+
+def _getter(getter: Callable[..., Convert], names: Sequence[str]) -> Convert:
+    """``attrgetter`` or ``itemgetter`` of several names, which gives a tuple also for one."""
+    get = getter(*names)
+    return get if len(names) > 1 else lambda value: (get(value),)
+
+
+def _camel_case(name: str) -> str:
+    return re.sub("_([a-z0-9])", lambda match: match.group(1).upper(), name)
+
+
+def _words(class_name: str) -> str:
+    return re.sub("(?<!^)(?=[A-Z])", " ", class_name).lower()
+
+
+def _with_article(words: str) -> str:
+    return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _never_read(_value: Any) -> Any:
+    raise TypeError("this field is written, never read")

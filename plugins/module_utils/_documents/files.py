@@ -1,0 +1,167 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read files safely, write files that never replace another one, and lay JSON out as text. Standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from typing import Any
+
+from .errors import DocumentError, Problem
+
+MIB = 1024 * 1024
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def read_file(path: str, max_bytes: int) -> bytes:
+    """Read a regular file, or a symbolic link to one. Never waits, and never reads more than ``max_bytes``.
+
+    Raises DocumentError when it does not exist, may not be read, is not a file, or is too large.
+    """
+    try:
+        # Before opening: to open a device can already do something (a watchdog starts counting).
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            found = _KINDS.get(stat.S_IFMT(status.st_mode), "of an unknown kind")
+            raise DocumentError(path, [Problem("", f"is {found}, not a file", "Give the path of a regular file")])
+        if status.st_size > max_bytes:
+            raise DocumentError(path, [_too_large(max_bytes)])
+        # Not blocking: another process may have put a FIFO there since. One byte more: the file may have grown since.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            data = file.read(max_bytes + 1) or b""
+    except (OSError, ValueError) as error:
+        raise DocumentError(path, [_unreadable(error)]) from error
+    if len(data) > max_bytes:
+        raise DocumentError(path, [_too_large(max_bytes)])
+    return data
+
+
+def _too_large(max_bytes: int) -> Problem:
+    message = f"is larger than {max_bytes:,} bytes, the most that is read"
+    return Problem("", message, "Check that this is the right file, or split it")
+
+
+def _unreadable(error: OSError | ValueError) -> Problem:
+    match error:
+        case FileNotFoundError():
+            return Problem("", "does not exist", "Check the path, and on which host the task runs")
+        case PermissionError():
+            return Problem(
+                "", f"may not be read by uid {os.geteuid()}", "Give that user read access, or use another one"
+            )
+        case OSError():
+            return Problem("", f"could not be read: {error.strerror}", "Check the path and the file system")
+        case _:
+            return Problem("", f"is no path: {error}", "Check the path")
+
+
+def refuse_existing(path: str) -> None:
+    """Check that a file can be created at ``path``, before any work is done for it.
+
+    Raises DocumentError when something has that name already (a dangling link too), or when its directory is missing
+    or may not be written to.
+    """
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        _refuse_directory(path)
+    except (OSError, ValueError) as error:
+        raise DocumentError(path, [_unwritable(error)]) from error
+    else:
+        raise DocumentError(path, [_EXISTS])
+
+
+_EXISTS = Problem("", "exists already, and is never overwritten", "Move it away, or give another name")
+
+
+def _refuse_directory(path: str) -> None:
+    directory = os.path.dirname(path) or "."
+    if not os.path.isdir(directory):
+        raise DocumentError(
+            path, [Problem("", f"has no directory {directory}", "Create the directory, or correct the path")]
+        )
+    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        message = f"cannot be created: uid {os.geteuid()} may not write to {directory}"
+        raise DocumentError(path, [Problem("", message, "Give that user write access, or use another directory")])
+
+
+def write_new_file(path: str, data: bytes) -> None:
+    """Write a file that did not exist, mode 0600, so that it is whole or not there, and survives a power loss.
+
+    Raises DocumentError when something has that name already, or when it cannot be written (a full disk).
+    """
+    try:
+        directory = os.path.dirname(path) or "."
+        # Made with O_EXCL and mode 0600.
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)[:100]}.", dir=directory)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            # Unlike rename, link fails if the name is taken.
+            os.link(temporary, path)
+        finally:
+            os.unlink(temporary)
+        _sync_directory(directory)
+    except FileExistsError as error:
+        raise DocumentError(path, [_EXISTS]) from error
+    except (OSError, ValueError) as error:
+        raise DocumentError(path, [_unwritable(error)]) from error
+
+
+def _unwritable(error: OSError | ValueError) -> Problem:
+    found = error.strerror if isinstance(error, OSError) else str(error)
+    return Problem("", f"cannot be written: {found}", "Check the path, its directory and the space on the disk")
+
+
+def _sync_directory(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def readable(document: dict[str, Any]) -> bytes:
+    """Return the document in UTF-8, always the same bytes: a line for each key, and one for each object in a list."""
+    keys = ",\n".join(f"  {_text(key)}: {_laid_out(value, '  ')}" for key, value in document.items())
+    return f"{{\n{keys}\n}}\n".encode()
+
+
+def _laid_out(value: Any, indent: str) -> str:
+    if _is_list_of_objects(value):
+        deeper = f"{indent}  "
+        items = ",\n".join(f"{deeper}{_laid_out(item, deeper)}" for item in value)
+        return f"[\n{items}\n{indent}]"
+    if isinstance(value, dict) and any(map(_is_list_of_objects, value.values())):
+        return "{" + ", ".join(f"{_text(key)}: {_laid_out(item, indent)}" for key, item in value.items()) + "}"
+    return _text(value)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+_text = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def digest(document: dict[str, Any]) -> str:
+    """Return ``sha256:<hex>`` over canonical JSON (sorted keys, no white space, UTF-8) without the key ``digest``."""
+    content = {key: value for key, value in document.items() if key != "digest"}
+    canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    # What holds a lone surrogate is refused elsewhere, with its place; here it only must not raise.
+    return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Parse untrusted JSON strictly: to Python values, or to every problem with its place.
+
+Python's json module accepts NaN, keeps the last of two equal keys, and knows no limits. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+from .errors import MAX_PROBLEMS, DocumentError, Problem, pointer, refuse_if_any, shown
+from .files import MIB, read_file
+
+MAX_BYTES = 64 * MIB
+MAX_DEPTH = 32
+"""Objects and lists inside each other. A plan file needs 7."""
+_MAX_DIGITS = 40
+"""An int64 has 19. Python refuses to read more than 4,300 by itself, with an error that names no place."""
+
+Check = Callable[[Any], Iterable[Problem]]
+"""Finds what is wrong with a value beyond JSON itself."""
+
+
+def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels; UTF-8, with a BOM or without.
+
+    Raises DocumentError with all problems at once: what is wrong with the text, and what ``check`` finds in its value.
+    """
+    return parse_json(read_file(path, max_bytes), path, check)
+
+
+def parse_json(data: bytes, path: str, check: Check) -> Any:
+    """Parse as ``read_json`` does, for bytes that were read already. ``path`` is only named in the error."""
+    value, problems = _parse(data, path)
+    spoiled = {problem.place for problem in problems}
+    refuse_if_any(path, chain(problems, (problem for problem in check(value) if problem.place not in spoiled)))
+    return value
+
+
+def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
+    """Return the value, and the problems that leave it readable. Raises DocumentError for those that do not."""
+    text, problems = _decode(data, path)
+    too_deep = _too_deep(text)
+    if too_deep:
+        raise DocumentError(path, [*problems, too_deep])
+    decoder = _StrictDecoder()
+    try:
+        value = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise DocumentError(path, [*problems, _syntax_problem(text, error)]) from error
+    return value, [*problems, *islice(decoder.problems(value), MAX_PROBLEMS)]
+
+
+def _decode(data: bytes, path: str) -> tuple[str, list[Problem]]:
+    """Return the text, and where its bytes are not UTF-8. Such bytes become U+FFFD."""
+    if not data.strip():
+        raise DocumentError(path, [Problem("", "is empty", "Check how the file was made, and the space on that disk")])
+    if not data.strip(b"\0"):
+        message = "holds nothing but NUL bytes, as after a crash of the host that wrote it"
+        raise DocumentError(path, [Problem("", message, "Make the file again")])
+    encoding = json.detect_encoding(data)
+    if not encoding.startswith("utf-8"):
+        message = f"is {encoding.upper()} text, or holds NUL bytes; a JSON file is UTF-8"
+        raise DocumentError(path, [Problem("", message, f"Convert it: iconv -f {encoding.upper()} -t UTF-8")])
+    # Makes of every byte that is not UTF-8 a lone surrogate (PEP 383), which no UTF-8 text can hold.
+    text = data.decode(encoding, "surrogateescape")
+    if text.isascii():
+        return text, []
+    problems = [_broken_utf8(text, match) for match in islice(_NOT_UTF8.finditer(text), MAX_PROBLEMS)]
+    return _NOT_UTF8.sub(lambda match: "\ufffd" * len(match.group()), text), problems
+
+
+_NOT_UTF8 = re.compile("[\udc80-\udcff]+")
+
+
+def _broken_utf8(text: str, match: re.Match[str]) -> Problem:
+    found = match.group()[:4].encode("utf-8", "surrogateescape").hex(" ")
+    remedy = "Save the file as UTF-8, and check the words at this place"
+    return Problem(_line_and_column(text, match.start()), f"these bytes are not UTF-8: {found}", remedy)
+
+
+_UP_TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\|\Z))*+([\[\]{}]|\Z)', re.DOTALL)
+"""Text and whole strings, up to a bracket or the end: it matches anywhere and never backtracks, so it is linear."""
+
+
+def _too_deep(text: str) -> Problem | None:
+    """Look for it before parsing: the parser goes as deep as the text does."""
+    depth = 0
+    for match in _UP_TO_BRACKET.finditer(text):
+        bracket = match.group(1)
+        if bracket in ("[", "{"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                message = f"goes deeper than {MAX_DEPTH} levels of lists and objects"
+                return Problem(_line_and_column(text, match.start(1)), message, "Check how the file was made")
+        elif bracket:
+            depth -= 1
+    return None
+
+
+def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
+    place = f"line {error.lineno}, column {error.colno}"
+    if error.msg == "Extra data":
+        return Problem(place, "text goes on after the end of the JSON document", "Remove what does not belong to it")
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        message = f"the JSON text ends too early, it was cut off ({error.msg})"
+        return Problem(place, message, "Make or copy the file again")
+    if "property name" in error.msg:
+        return Problem(
+            place, "a key in double quotes should be here", 'Write every key like "topic", and no comma before }'
+        )
+    return Problem(place, f"this is not JSON ({error.msg})", "Correct the text at this place")
+
+
+def _line_and_column(text: str, position: int) -> str:
+    line_start = text.rfind("\n", 0, position) + 1
+    return f"line {text.count(chr(10), 0, position) + 1}, column {position - line_start + 1}"
+
+
+class _StrictDecoder:
+    """Python's JSON decoder, with a memory of what it should not have accepted."""
+
+    def __init__(self) -> None:
+        self._suspicious = False
+        self._json = json.JSONDecoder(
+            object_pairs_hook=self._object,
+            parse_constant=self._float,
+            parse_float=self._float,
+            parse_int=self._int,
+        )
+
+    def decode(self, text: str) -> Any:
+        # An escaped lone surrogate makes a string that cannot be written anywhere.
+        self._suspicious = "\\ud" in text or "\\uD" in text
+        return self._json.decode(text)
+
+    def problems(self, value: Any) -> Iterator[Problem]:
+        """Return the problems, each with its place."""
+        if self._suspicious:
+            yield from _value_problems(value, ())
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) == len(pairs):
+            return value
+        self._suspicious = True
+        return _RepeatingObject(pairs)
+
+    def _float(self, text: str) -> float:
+        number = float(text)
+        self._suspicious |= not math.isfinite(number)
+        return number
+
+    def _int(self, text: str) -> int | float:
+        return int(text) if len(text) <= _MAX_DIGITS else self._float("inf")
+
+
+class _RepeatingObject(dict[str, Any]):
+    """An object with equal keys, until its place is known."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.repeated = [key for key, count in Counter(key for key, _value in pairs).items() if count > 1]
+
+
+def _value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
+    match value:
+        case str() if _SURROGATE.search(value):
+            yield Problem(pointer(*place), f"{shown(value)} holds half of a surrogate pair", "Correct the \\u escapes")
+        case float() if math.isnan(value):
+            yield Problem(pointer(*place), "NaN is not a value of JSON", "Put the right number there")
+        case float() if math.isinf(value):
+            yield Problem(
+                pointer(*place), "an infinity, or a number too large to be read", "Put the right number there"
+            )
+        case dict():
+            for key in value.repeated if isinstance(value, _RepeatingObject) else ():
+                yield Problem(
+                    pointer(*place, key), "this key is there more than once", "Leave only the one that is meant"
+                )
+            for key, item in value.items():
+                yield from _value_problems(key, (*place, key))
+                yield from _value_problems(item, (*place, key))
+        case list():
+            for index, item in enumerate(value):
+                yield from _value_problems(item, (*place, index))
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -1,0 +1,152 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who is in the cluster (DescribeCluster, API key 60; fenced brokers since Kafka 4.0, KIP-1073).
+
+Makes sure that an address belongs to the broker it is listed for.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .._model.partition import Broker, BrokerState
+from .._model.replica_log import Cause
+from . import error_codes
+from .addresses import Address
+from .errors import BrokerCallError
+from .wire import Connection, Wire
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
+
+
+_STATES = {
+    Cause.HUNG: BrokerState.HUNG,
+    Cause.NOT_AUTHORISED: BrokerState.NOT_AUTHORISED,
+}
+
+
+_LISTS_FENCED = 2
+"""The version of DescribeCluster, since Kafka 4.0 (KIP-1073)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A broker as the controller lists it."""
+
+    broker_id: int
+    address: Address
+    rack: str | None
+    is_fenced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The cluster as one broker describes it."""
+
+    cluster_id: str
+    registrations: tuple[Registration, ...]
+    lists_fenced: bool = True
+    """False before Kafka 4.0, where a broker that is not listed may be fenced, or not registered."""
+
+
+def describe_cluster(wire: Wire) -> Cluster:
+    """Ask the first broker that answers, and pass the brokers' addresses to the wire.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    answer, _asked = wire.call_any(_describe_cluster_request, "DescribeCluster")
+    if answer.error_code:
+        raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
+    registrations = tuple(
+        Registration(
+            broker.broker_id,
+            Address(broker.host, broker.port),
+            broker.rack,
+            bool(getattr(broker, "is_fenced", False)),
+        )
+        for broker in sorted(answer.brokers, key=lambda broker: broker.broker_id)
+    )
+    wire.learn({each.broker_id: each.address for each in registrations})
+    return Cluster(answer.cluster_id, registrations, lists_fenced=answer.version >= _LISTS_FENCED)
+
+
+def look_at_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+    """Connect to every registered broker at once, within one request_timeout_ms, and return each one's state.
+
+    ``mentioned`` are ids that occur in replica lists: one that the controller lists no address for is fenced or
+    unregistered.
+    """
+    registered = {each.broker_id: each for each in cluster.registrations}
+    answers = wire.in_parallel(
+        lambda broker_id: wire.call(registered[broker_id].address, _describe_cluster_request()), registered
+    )
+    found = [_broker(each, answers[each.broker_id]) for each in cluster.registrations]
+    found += [
+        Broker(
+            broker_id,
+            None,
+            None,
+            None,
+            is_fenced=True,
+            state=BrokerState.FENCED,
+            cause="the controller lists no address for it: it is fenced, shut down or unregistered",
+        )
+        for broker_id in mentioned - registered.keys()
+    ]
+    return tuple(sorted(found, key=lambda broker: broker.broker_id))
+
+
+def _describe_cluster_request() -> DescribeClusterRequest:
+    return DescribeClusterRequest(include_fenced_brokers=True)
+
+
+def _broker(registration: Registration, answer: object) -> Broker:
+    state, cause = BrokerState.ONLINE, ""
+    if isinstance(answer, BrokerCallError):
+        state = _STATES.get(answer.cause, BrokerState.UNREACHABLE)
+        cause = str(answer)
+    elif registration.is_fenced:
+        state, cause = (
+            BrokerState.FENCED,
+            "it answers, but the controller fences it: look at its log and its metadata lag",
+        )
+    return Broker(
+        registration.broker_id,
+        registration.address.host,
+        registration.address.port,
+        registration.rack,
+        is_fenced=registration.is_fenced,
+        state=state,
+        cause=cause,
+    )
+
+
+_BROKER_RESOURCE = 4
+_INVALID_REQUEST = 42
+
+
+def check_identity(connection: Connection, broker_id: int, *, timeout_ms: int | None = None) -> None:
+    """Ask for a config of this broker, which no other broker answers (DescribeConfigs, API key 32).
+
+    No RPC returns a broker's id directly. Without DESCRIBE_CONFIGS on the cluster the question is refused before the id
+    is looked at, and the address is taken on trust.
+
+    Raises BrokerCallError with Cause.WRONG_BROKER, or as any call does.
+    """
+    message = DescribeConfigsRequest
+    resource = message.DescribeConfigsResource(
+        resource_type=_BROKER_RESOURCE, resource_name=str(broker_id), configuration_keys=["node.id"]
+    )
+    response = connection.call(message(resources=[resource]), timeout_ms=timeout_ms)
+    for result in response.results:
+        if result.error_code == _INVALID_REQUEST:
+            raise BrokerCallError(
+                str(connection.address),
+                Cause.WRONG_BROKER,
+                f"another broker answers here: {error_codes.described(result.error_code, result.error_message)}",
+                hint=f"check advertised.listeners of broker {broker_id}, and any proxy or load balancer before it",
+            )

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads one replica's copy of a partition from end to end, and checks every batch (Fetch, API key 1, KIP-392).
+
+A broker answers an ordinary consumer's Fetch from version 11 on for its own copy, leader or not, up to the high
+watermark. It sends what is on its disk without looking at it: a damaged copy shows here, as it does to a follower that
+is to be made from it, and to the log cleaner.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .._model.partition import TopicPartition
+from . import error_codes
+from .fetch import fetch_request
+from .list_offsets import log_start_offsets
+from .wire import Connection
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.record.util import calc_crc32c
+
+
+_CHUNK_BYTES = 1024 * 1024
+_EMPTY_ANSWERS = 20
+_PAUSE_S = 0.2
+
+_HEADER = struct.Struct(">qiibIhi")
+"""Base offset, length of what follows, leader epoch, magic, CRC, attributes, last offset's delta."""
+_PREFIX = 12
+"""Bytes of base offset and length."""
+_CRC_END = 21
+"""Where the part begins that the CRC covers."""
+_SMALLEST_BATCH = 61 - _PREFIX
+_MAGIC = 2
+_OLD_MAGICS = (0, 1)
+_DAMAGE_ERRORS = frozenset({error_codes.UNKNOWN_SERVER_ERROR, 2, error_codes.KAFKA_STORAGE_ERROR})
+"""2 is CORRUPT_MESSAGE. The broker itself cannot read on: it stumbles over the damage where it looks for an offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCheck:
+    """What reading a copy showed."""
+
+    damage: str
+    """What is wrong and at which offset; empty when nothing was found."""
+    read_bytes: int
+    is_complete: bool
+    """False where it was not read to its end: too large, or the broker gave up. Nothing is known of the rest."""
+    note: str = ""
+
+
+def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
+    """Read a broker's copy from its log start offset to the high watermark, at most ``max_bytes`` of it.
+
+    That may take hours: setting ``stop`` ends it after the chunk in hand. Raises BrokerCallError.
+    """
+    starts = log_start_offsets(connection, [partition]).get(partition, [])
+    if len(starts) != 1 or starts[0].error_code:
+        why = error_codes.described(starts[0].error_code) if starts else "it is left out of the answer"
+        return CopyCheck("", 0, is_complete=False, note=f"its log start offset could not be read: {why}")
+    offset, read, empty = starts[0].offset, 0, 0
+    while read < max_bytes:
+        if stop.is_set():
+            return CopyCheck("", read, is_complete=False, note="the run was asked to stop")
+        answer = connection.call(fetch_request(partition, offset, _CHUNK_BYTES)).responses[0].partitions[0]
+        if answer.error_code in _DAMAGE_ERRORS:
+            return CopyCheck(
+                f"the broker cannot read it at offset {offset}: {error_codes.described(answer.error_code)}",
+                read,
+                is_complete=True,
+            )
+        if answer.error_code:
+            why = error_codes.described(answer.error_code)
+            return CopyCheck("", read, is_complete=False, note=f"it could not be read at offset {offset}: {why}")
+        if offset >= answer.high_watermark:
+            return CopyCheck("", read, is_complete=True)
+        records = bytes(answer.records or b"")
+        following, damage, is_old = _check(records, offset)
+        read += len(records)
+        if is_old:
+            return CopyCheck("", read, is_complete=False, note=f"at offset {following} begins an old record format")
+        if damage:
+            return CopyCheck(damage, read, is_complete=True)
+        if following > offset:
+            offset, empty = following, 0
+            continue
+        # Nothing for this offset, although the log goes on: the high watermark may have just moved.
+        empty += 1
+        if empty > _EMPTY_ANSWERS:
+            return CopyCheck("", read, is_complete=False, note=f"the broker sends nothing for offset {offset}")
+        time.sleep(_PAUSE_S)
+    return CopyCheck("", read, is_complete=False, note=f"only the first {read} bytes were read")
+
+
+def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
+    """Return the offset after the last good batch, what is wrong with the next one, and whether its format is old.
+
+    The last batch may be cut off, which is nothing wrong.
+    """
+    place = 0
+    while len(records) - place >= _CRC_END:
+        if len(records) - place < _HEADER.size:
+            break
+        base, length, _epoch, magic, crc, _attributes, last = _HEADER.unpack_from(records, place)
+        where = f"the batch after offset {offset - 1}"
+        if magic in _OLD_MAGICS and length >= 0:
+            return offset, "", True
+        if magic != _MAGIC:
+            return offset, f"{where} has magic {magic}, which no version of Kafka writes", False
+        if length < _SMALLEST_BATCH or last < 0 or base + last < offset - 1:
+            return offset, f"{where} has a header that makes no sense (length {length}, base offset {base})", False
+        end = place + _PREFIX + length
+        if end > len(records):
+            break
+        if calc_crc32c(records[place + _CRC_END : end]) != crc:
+            return offset, f"{where} does not have its checksum", False
+        offset, place = max(offset, base + last + 1), end
+    return offset, "", False

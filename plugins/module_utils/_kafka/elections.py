@@ -1,0 +1,217 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Leader elections (ElectLeaders, API key 43).
+
+Elections of a designated leader as the proposals write them (ElectLeaders, API key 43, version 3; KAFKA-20098).
+
+No released Kafka has version 3. Where ApiVersions offers it, it takes the place of the detour by replica orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.partition import TopicPartition
+from . import error_codes
+from .addresses import Address
+from .errors import BrokerCallError
+from .messages import by_topic
+from .wire import Wire
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import ElectLeadersRequest
+
+
+PREFERRED = 0
+UNCLEAN = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionAnswer:
+    """The controller's answer about one partition's election. Only the metadata shows who leads."""
+
+    code: int
+    message: str | None
+
+    @property
+    def is_elected(self) -> bool:
+        return self.code == error_codes.NONE
+
+    @property
+    def was_not_needed(self) -> bool:
+        """Return whether a leader existed (unclean) or the preferred one led (preferred). Not a success by itself."""
+        return self.code == error_codes.ELECTION_NOT_NEEDED
+
+    def __str__(self) -> str:
+        return error_codes.described(self.code, self.message)
+
+
+def elect(
+    wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, ElectionAnswer]:
+    """Request elections of exactly these partitions, at most PARTITIONS_PER_REQUEST of them.
+
+    Raises ValueError for no partitions, since Kafka takes a null list for all of them. BrokerCallError: the outcome is
+    unknown. RequestRefusedError: nothing was elected.
+    """
+    if not partitions:
+        raise ValueError("an election over no partitions is never asked for")
+    message = ElectLeadersRequest
+    request = message(
+        election_type=election_type,
+        topic_partitions=[
+            message.TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()
+        ],
+        timeout_ms=wire.settings.request_timeout_ms,
+    )
+    response = wire.call(address, request)
+    answers = election_answers(response)
+    if response.error_code and not answers:
+        raise error_codes.refusal("ElectLeaders", response.error_code)
+    return answers
+
+
+def election_answers(response: Any) -> dict[TopicPartition, ElectionAnswer]:
+    """Read each partition's answer from an ElectLeaders response."""
+    return {
+        TopicPartition(topic.topic, partition.partition_id): ElectionAnswer(
+            partition.error_code, partition.error_message
+        )
+        for topic in response.replica_election_results
+        for partition in topic.partition_result
+    }
+
+
+# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
+
+DESIGNATED = 2
+"""The election type after PREFERRED and UNCLEAN; the proposal names it and gives no number."""
+VERSION = 3
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeClusterRequest
+    from kafka.protocol.api_message import ApiMessage
+
+    from .messages import DefinedMessage
+
+    class DesignatedElectLeadersRequest(ApiMessage, metaclass=DefinedMessage):
+        """Version 3 adds DesignatedLeaders, one for each entry of Partitions."""
+
+        definition = {  # noqa: RUF012  # kafka-python reads it as it is
+            "apiKey": 43,
+            "type": "request",
+            "name": "ElectLeadersRequest",
+            "validVersions": "0-3",
+            "flexibleVersions": "2+",
+            "fields": [
+                {"name": "ElectionType", "type": "int8", "versions": "1+"},
+                {
+                    "name": "TopicPartitions",
+                    "type": "[]TopicPartitions",
+                    "versions": "0+",
+                    "nullableVersions": "0+",
+                    "fields": [
+                        {"name": "Topic", "type": "string", "versions": "0+"},
+                        {"name": "Partitions", "type": "[]int32", "versions": "0+"},
+                        {
+                            "name": "DesignatedLeaders",
+                            "type": "[]int32",
+                            "versions": "3+",
+                            "nullableVersions": "3+",
+                        },
+                    ],
+                },
+                {"name": "TimeoutMs", "type": "int32", "versions": "0+", "default": "60000"},
+            ],
+        }
+
+    class DesignatedElectLeadersResponse(ApiMessage, metaclass=DefinedMessage):
+        """The same as Kafka's own of version 2. kafka-python finds it by its key for all versions."""
+
+        definition = {  # noqa: RUF012
+            "apiKey": 43,
+            "type": "response",
+            "name": "ElectLeadersResponse",
+            "validVersions": "0-3",
+            "flexibleVersions": "2+",
+            "fields": [
+                {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
+                {"name": "ErrorCode", "type": "int16", "versions": "1+", "ignorable": False},
+                {
+                    "name": "ReplicaElectionResults",
+                    "type": "[]ReplicaElectionResult",
+                    "versions": "0+",
+                    "fields": [
+                        {"name": "Topic", "type": "string", "versions": "0+"},
+                        {
+                            "name": "PartitionResult",
+                            "type": "[]PartitionResult",
+                            "versions": "0+",
+                            "fields": [
+                                {"name": "PartitionId", "type": "int32", "versions": "0+"},
+                                {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+                                {
+                                    "name": "ErrorMessage",
+                                    "type": "string",
+                                    "versions": "0+",
+                                    "nullableVersions": "0+",
+                                },
+                            ],
+                        },
+                    ],
+                },
+            ],
+        }
+
+
+def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bool:
+    """Return whether all these brokers have the version with designated leaders.
+
+    While a cluster is being upgraded some have it and some do not, and a request may end at any: then none is asked.
+    A broker that does not answer counts as one without it. Sends nothing but ApiVersions and DescribeCluster.
+    """
+    try:
+        for address in addresses:
+            wire.call(address, DescribeClusterRequest())
+            if not wire.connection(address).supports(DesignatedElectLeadersRequest, VERSION):
+                return False
+    except BrokerCallError:
+        return False
+    return bool(addresses)
+
+
+def elect_designated(
+    wire: Wire, address: Address, leaders: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, ElectionAnswer]:
+    """Request the election of the named broker for each partition, at most PARTITIONS_PER_REQUEST of them.
+
+    Raises ValueError for no partitions. BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was
+    elected.
+    """
+    if not leaders:
+        raise ValueError("an election over no partitions is never asked for")
+    message = DesignatedElectLeadersRequest
+    request = message(
+        election_type=DESIGNATED,
+        topic_partitions=[
+            message.TopicPartitions(
+                topic=topic,
+                partitions=numbers,
+                designated_leaders=[leaders[TopicPartition(topic, number)] for number in numbers],
+            )
+            for topic, numbers in by_topic(leaders).items()
+        ],
+        timeout_ms=wire.settings.request_timeout_ms,
+        min_version=VERSION,
+        max_version=VERSION,
+    )
+    response = wire.call(address, request)
+    answers = election_answers(response)
+    if response.error_code and not answers:
+        raise error_codes.refusal("ElectLeaders", response.error_code)
+    return answers

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What can go wrong between us and a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._model.replica_log import Cause
+from .._model.run import KafkaOpsError
+
+
+class SettingsError(KafkaOpsError):
+    """The connection settings cannot be used. Lists every error, not only the first."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("the connection settings cannot be used: " + "; ".join(self.faults))
+
+
+class CredentialsError(KafkaOpsError):
+    """No credentials could be had. The message says from where, why, and what to do; it holds no secret."""
+
+
+class BrokerCallError(KafkaOpsError):
+    """One call to one broker brought no usable answer."""
+
+    def __init__(self, address: str, cause: Cause, detail: str, *, request: str = "", hint: str = "") -> None:
+        self.address = address
+        self.cause = cause
+        self.detail = detail
+        self.hint = hint
+        what = f"{request} at {address}" if request else address
+        super().__init__(f"{what}: {cause.value}: {detail}" + (f" ({hint})" if hint else ""))
+
+
+class NoBrokerAnswersError(KafkaOpsError):
+    """None of the brokers that could have been asked gave an answer. Never to be read as "no partitions"."""
+
+    def __init__(self, request: str, failures: Sequence[BrokerCallError]) -> None:
+        self.failures = tuple(failures)
+        super().__init__(
+            f"no broker answered {request}: " + "; ".join(str(failure) for failure in self.failures)
+            if self.failures
+            else f"no broker could be asked for {request}: none is known"
+        )
+
+
+class RequestRefusedError(KafkaOpsError):
+    """A broker or the controller refused a complete request with a Kafka error code."""
+
+    def __init__(
+        self,
+        request: str,
+        code: int,
+        described: str,
+        *,
+        is_transient: bool,
+        is_outcome_unknown: bool = False,
+        hint: str = "",
+    ) -> None:
+        self.code = code
+        self.is_transient = is_transient
+        """True when the same request may well succeed a moment later."""
+        self.is_outcome_unknown = is_outcome_unknown
+        """True when it may have been carried out: the broker gave up waiting for the controller."""
+        super().__init__(f"{request} was refused: {described}" + (f" ({hint})" if hint else ""))

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups and their committed offsets (ListGroups, API key 16; OffsetFetch, 9, as of KIP-709).
+
+What a broker knows of the transactions in its logs (DescribeProducers, API key 61, KIP-664).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.partition import TopicPartition
+from . import error_codes
+from .addresses import Address
+from .messages import by_topic, in_batches
+from .wire import Wire
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeProducersRequest, ListGroupsRequest
+    from kafka.protocol.consumer import OffsetFetchRequest
+
+
+_GROUPS_PER_REQUEST = 100
+_LOOK_EVERY_S = 0.2
+_SEVERAL_GROUPS = 8
+_BY_TOPIC_NAME = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The committed offsets of one group."""
+
+    offsets: dict[TopicPartition, int]
+    """Without the partitions that it committed nothing for."""
+    error: str = ""
+    """Why partitions are missing; empty where none is."""
+
+
+def coordinated_groups(wire: Wire, address: Address) -> list[str]:
+    """Return the groups that this broker coordinates and that our principal may see.
+
+    A coordinator that has just been elected is loading its groups: it is asked again for at most a request's limit.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    deadline = time.monotonic() + wire.settings.request_timeout_ms / 1000
+    while True:
+        response = wire.call(address, ListGroupsRequest())
+        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or time.monotonic() >= deadline:
+            break
+        time.sleep(_LOOK_EVERY_S)
+    if response.error_code:
+        raise error_codes.refusal("ListGroups", response.error_code)
+    return sorted(each.group_id for each in response.groups)
+
+
+def committed_offsets(
+    wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
+) -> dict[str, Committed]:
+    """Return what each group committed for these partitions.
+
+    Raises BrokerCallError.
+    """
+    found = {group: Committed({}, "it is not in the answer") for group in groups}
+    message = OffsetFetchRequest
+    group_message = message.OffsetFetchRequestGroup
+    for some in in_batches(groups, _GROUPS_PER_REQUEST):
+        request = message(
+            groups=[
+                group_message(
+                    group_id=group,
+                    topics=[
+                        group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
+                        for topic, numbers in by_topic(partitions).items()
+                    ],
+                )
+                for group in some
+            ],
+            require_stable=False,
+            min_version=_SEVERAL_GROUPS,
+            max_version=_BY_TOPIC_NAME,
+        )
+        for group in wire.call(coordinator, request).groups:
+            found[group.group_id] = _committed(group)
+    return found
+
+
+def _committed(group: Any) -> Committed:
+    commits = [
+        (TopicPartition(topic.name, each.partition_index), each) for topic in group.topics for each in topic.partitions
+    ]
+    code = next((code for code in (group.error_code, *(each.error_code for _partition, each in commits)) if code), 0)
+    return Committed(
+        {
+            partition: each.committed_offset
+            for partition, each in commits
+            if not each.error_code and each.committed_offset >= 0
+        },
+        error_codes.described(code) if code else "",
+    )
+
+
+_NONE_OPEN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction of which a log holds records, and neither a COMMIT nor an ABORT marker."""
+
+    producer_id: int
+    start_offset: int
+    last_timestamp_ms: int
+    """When its newest record was written, by the producer's clock; -1 when the broker does not return it."""
+
+
+def open_transactions(
+    wire: Wire, address: Address, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
+    """Return the open transactions of each replica that this broker holds, leader or not.
+
+    Raises BrokerCallError.
+    """
+    message = DescribeProducersRequest
+    request = message(
+        topics=[
+            message.TopicRequest(name=topic, partition_indexes=numbers)
+            for topic, numbers in by_topic(partitions).items()
+        ]
+    )
+    return {
+        TopicPartition(topic.name, partition.partition_index): tuple(
+            OpenTransaction(each.producer_id, each.current_txn_start_offset, each.last_timestamp)
+            for each in partition.active_producers
+            if each.current_txn_start_offset != _NONE_OPEN
+        )
+        for topic in wire.call(address, request).topics
+        for partition in topic.partitions
+        if not partition.error_code
+    }

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""GSSAPI: Kerberos tickets by a keytab, or from the ticket cache (RFC 4752).
+
+kafka-python's own mechanism takes the default ticket cache only, and asks the KDC on the I/O thread. Here the tickets
+are fetched before, with the principal and keytab of ``sasl.jaas.config``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from .errors import CredentialsError, SettingsError
+from .settings import ConnectionSettings
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.net.sasl import register_sasl_mechanism
+    from kafka.net.sasl.gssapi import SaslMechanismGSSAPI
+
+_HINTS = (
+    ("Clock skew too great", "set the clocks of this host and of the KDC"),
+    ("Decrypt integrity check failed", "the keytab's key is not the one that the KDC has"),
+    ("No credentials cache found", "run kinit, or give a keytab and principal in sasl.jaas.config"),
+    ("Preauthentication failed", "the keytab's key is not the one that the KDC has"),
+    ("not found in Kerberos database", "check the principal, sasl_kerberos_service_name and the broker's host name"),
+    ("Server not found", "check sasl_kerberos_service_name and the broker's host name"),
+    ("Cannot find KDC", "check the principal's realm, and krb5.conf"),
+    ("Cannot contact any KDC", "the KDC does not answer: check it, and krb5.conf"),
+    ("No Kerberos credentials available", "run kinit, or give a keytab and principal in sasl.jaas.config"),
+    ("Ticket expired", "run kinit again, or give a keytab and principal in sasl.jaas.config"),
+)
+
+
+class KerberosCredentials:
+    """The tickets of one process."""
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        if find_spec("gssapi") is None:
+            raise SettingsError(
+                [
+                    "GSSAPI needs the Python library gssapi, which is not installed: pip install gssapi (it is built "
+                    "with Kerberos' headers: Debian's libkrb5-dev, Red Hat's krb5-devel)"
+                ]
+            )
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkaops-kerberos")
+        # In memory: the user's own cache keeps the user's own tickets.
+        self._cache = f"MEMORY:kafkaops-{secrets.token_hex(8)}"
+        self._begun: dict[str, tuple[Any, bytes]] = {}
+
+    def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
+        """Fetch the tickets for the broker on this host. Raises CredentialsError."""
+        if is_connected:
+            return
+        # A thread of its own, because the Kerberos library waits for a silent KDC as long as it likes.
+        begun = self._executor.submit(self._begin, host)
+        try:
+            result = begun.result(timeout_s)
+        except FutureTimeoutError:
+            raise CredentialsError(
+                f"no Kerberos ticket for {self._name(host)}: no answer from the KDC within {timeout_s:g} s"
+            ) from None
+        with self._lock:
+            self._begun[host] = result
+
+    def kafka_python_config(self) -> dict[str, Any]:
+        """Return what leads kafka-python to these tickets."""
+        register_sasl_mechanism("GSSAPI", _Mechanism, overwrite=True)
+        return {"sasl_kerberos_name": self}
+
+    def begin(self, host: str) -> tuple[Any, bytes]:
+        """Return a security context for the broker on this host, and its first token."""
+        with self._lock:
+            begun = self._begun.pop(host, None)
+        # Without one it is another round of authentication (KIP-368), for which the ticket is in the cache.
+        return begun or self._begin(host)
+
+    def name(self, host: str) -> str:
+        """Return the broker's name for this host, as Kerberos has it."""
+        return self._name(host)
+
+    def _name(self, host: str) -> str:
+        return f"{self._settings.sasl_kerberos_service_name}@{self._settings.sasl_kerberos_domain_name or host}"
+
+    def _begin(self, host: str) -> tuple[Any, bytes]:
+        gssapi, settings = import_module("gssapi"), self._settings
+        try:
+            target = gssapi.Name(self._name(host), name_type=gssapi.NameType.hostbased_service)
+            context = gssapi.SecurityContext(
+                name=target.canonicalize(gssapi.MechType.kerberos),
+                creds=self._ours(gssapi),
+                mech=gssapi.MechType.kerberos,
+                usage="initiate",
+            )
+            return context, context.step(None)
+        except gssapi.exceptions.GSSError as error:
+            raise CredentialsError(f"no Kerberos ticket for {self._name(host)}: {_cause(error, settings)}") from None
+
+    def _ours(self, gssapi: Any) -> Any:
+        settings = self._settings
+        store: dict[str, str] = {}
+        if settings.sasl_kerberos_keytab:
+            store = {"client_keytab": settings.sasl_kerberos_keytab, "ccache": self._cache}
+        elif settings.sasl_kerberos_ticket_cache:
+            store = {"ccache": settings.sasl_kerberos_ticket_cache}
+        if not store and not settings.sasl_kerberos_principal:
+            return None
+        name = None
+        if settings.sasl_kerberos_principal:
+            name = gssapi.Name(settings.sasl_kerberos_principal, name_type=gssapi.NameType.kerberos_principal)
+        return gssapi.Credentials(name=name, usage="initiate", mechs=[gssapi.MechType.kerberos], store=store or None)
+
+
+with suppress(NameError):
+
+    class _Mechanism(SaslMechanismGSSAPI):
+        """kafka-python's mechanism, which goes on with a context that was begun before."""
+
+        def __init__(self, **config: Any) -> None:
+            credentials: KerberosCredentials = config["sasl_kerberos_name"]
+            self._is_done = False
+            self._is_authenticated = False
+            self.auth_id = credentials.name(config["host"])
+            self._client_ctx, self._next_token = credentials.begin(config["host"])
+
+
+def _cause(error: Any, settings: ConnectionSettings) -> str:
+    # The minor code says what happened. The major one only says that something did.
+    told = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
+    if "No credentials cache found" in told and settings.sasl_kerberos_keytab:
+        # What the library says when it could not make one out of the keytab.
+        keytab, principal = settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal
+        return f"the keytab {keytab} has no key of {principal} (see klist -k)"
+    hint = next((hint for text, hint in _HINTS if text in told), "")
+    return told + (f" ({hint})" if hint else "")

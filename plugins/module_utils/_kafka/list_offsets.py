@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Offsets of a replica, from the replica itself (ListOffsets, API key 2, as the debugging replica)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeAlias
+
+from .._model.partition import TopicPartition
+from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, packed_topics, read_topics
+from .messages import by_topic
+from .wire import Connection
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
+
+
+_DEBUGGING_REPLICA = -2
+"""Not a consumer and not a follower: a broker answers it for its own log without being the leader."""
+_LATEST = -1
+_EARLIEST = -2
+_READ_UNCOMMITTED = 0
+_VERSION = 7
+"""Offered by Kafka 3.9 to 4.4."""
+_HEAD = struct.Struct(">ib")
+_ASKED = struct.Struct(">iiqB")
+"""Partition, current leader epoch (-1: not checked), timestamp, no tags."""
+_TOLD = struct.Struct(">ihqqiB")
+"""Partition, error code, timestamp, offset, leader epoch, number of tags."""
+_THROTTLE = struct.Struct(">i")
+
+
+class OffsetAnswer(NamedTuple):
+    """One partition's answer: an offset with the partition's current epoch on that broker, or an error code."""
+
+    error_code: int
+    offset: int
+    current_leader_epoch: int
+
+
+Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
+
+
+def log_end_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+) -> dict[TopicPartition, list[OffsetAnswer]]:
+    """Return the log end offset of each replica that this broker holds.
+
+    The epoch that comes with it is the partition's current one, not the last written one. A well-behaved broker
+    answers each partition once; the list shows when it does not.
+
+    Raises BrokerCallError.
+    """
+    return _list_offsets(connection, partitions, _LATEST, timeout_ms)
+
+
+def log_start_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+) -> dict[TopicPartition, list[OffsetAnswer]]:
+    """Return the log start offset of each replica that this broker holds.
+
+    Raises BrokerCallError.
+    """
+    return _list_offsets(connection, partitions, _EARLIEST, timeout_ms)
+
+
+def _list_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], timestamp: int, timeout_ms: int | None
+) -> dict[TopicPartition, list[OffsetAnswer]]:
+    head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
+    topics = packed_topics(by_topic(partitions), lambda _topic, number: _ASKED.pack(number, -1, timestamp, 0))
+    request: BulkRequest[Answers] = BulkRequest(
+        ListOffsetsRequest, ListOffsetsResponse, _VERSION, b"".join([head, topics, b"\0"]), _read, _answers
+    )
+    answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
+    return answers
+
+
+def _read(view: memoryview) -> BulkAnswer[Answers]:
+    answers: Answers = {}
+
+    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
+        end = place + count * _TOLD.size
+        for number, code, _time, offset, epoch, tags in _TOLD.iter_unpack(view[place:end]):
+            if tags:
+                raise UnusualAnswerError
+            answers.setdefault(TopicPartition(topic, number), []).append(OffsetAnswer(code, offset, epoch))
+        return end
+
+    (throttle_time_ms,) = _THROTTLE.unpack_from(view)
+    read_topics(view, _THROTTLE.size, read_partitions)
+    return BulkAnswer(throttle_time_ms, answers)
+
+
+def _answers(response: Any) -> Answers:
+    answers: Answers = {}
+    for topic in response.topics:
+        for partition in topic.partitions:
+            answers.setdefault(TopicPartition(topic.name, partition.partition_index), []).append(
+                OffsetAnswer(partition.error_code, partition.offset, partition.leader_epoch)
+            )
+    return answers

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Kafka messages that kafka-python does not have, made from Kafka's own definitions.
+
+A definition is what a ``common/message/*.json`` of the kafka-clients jar holds, as a Python dict: AnsiballZ packs only
+Python files. A message class carries it in ``definition``:
+
+    class FrobnicateRequest(ApiMessage, metaclass=DefinedMessage):
+        definition = {"apiKey": 4711, "type": "request", "name": "FrobnicateRequest", ...}
+
+Shapes that Kafka's messages want: partitions grouped by topic, work cut into requests of a bounded size.
+
+Kafka's text form of a Uuid: 22 characters of URL-safe base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from .._model.partition import TopicPartition
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.api_data import JsonSchemaData
+    from kafka.protocol.api_message import ApiMessage
+    from kafka.protocol.schemas import StructField
+
+    class DefinedMessage(type(ApiMessage)):  # type: ignore[misc]  # kafka-python has no types for its metaclass
+        """kafka-python's metaclass of messages; it takes the definition from the class, not from its resources."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any], **options: Any) -> Any:
+            definition: Mapping[str, Any] | None = attributes.get("definition")
+            if definition is None:  # the class of one version of a message, which inherits everything
+                return super().__new__(cls, name, bases, attributes, **options)
+            attributes |= {"_json": definition, "_struct": StructField(definition)}
+            # JsonSchemaData.__new__ would look for a resource named like the class.
+            return super(JsonSchemaData, cls).__new__(cls, name, bases, attributes, **options)
+
+
+PARTITIONS_PER_REQUEST = 1000
+"""KIP-966's limit. The controller takes at most 10,000 records for one user operation, which this stays well below."""
+
+Item = TypeVar("Item")
+
+
+def in_batches(items: Sequence[Item], size: int = PARTITIONS_PER_REQUEST) -> Iterator[Sequence[Item]]:
+    """Yield slices of at most ``size`` items, in order; nothing for no items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Group partition numbers by topic, in the order in which they came."""
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for each in partitions:
+        grouped[each.topic].append(each.partition)
+    return dict(grouped)
+
+
+_TEXT = re.compile("[A-Za-z0-9_-]{22}")
+
+
+def uuid_text(value: uuid.UUID) -> str:
+    """Return the text that Kafka's tools write."""
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+def parse_uuid(text: str) -> uuid.UUID:
+    """Read what uuid_text writes.
+
+    Raises ValueError.
+    """
+    if not _TEXT.fullmatch(text):
+        raise ValueError(f"{text!r} is no Uuid of Kafka's: that is 22 letters, digits, '-' and '_'")
+    return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""AWS_MSK_IAM: Amazon MSK's IAM authentication, signed by kafka-python with the credentials that botocore finds.
+
+The keys come from where AWS's own tools take them: environment, profile, container, instance. kafka-python's own
+mechanism looks for them on the I/O thread, and takes the region only from AWS's settings; a broker's name holds it too.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from .errors import CredentialsError, SettingsError
+from .settings import ConnectionSettings
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.net.sasl import register_sasl_mechanism
+    from kafka.net.sasl.msk import AwsMskIamClient, SaslMechanismAwsMskIam
+
+_BROKER = re.compile(r"\.(?:kafka|kafka-serverless)\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
+
+
+class AwsCredentials:
+    """The AWS credentials of one process."""
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        if find_spec("botocore") is None:
+            raise SettingsError(
+                ["AWS_MSK_IAM needs the Python library botocore, which is not installed: pip install botocore"]
+            )
+        self._profile = settings.sasl_aws_profile
+        self._lock = threading.Lock()
+        self._session: Any = None
+
+    def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
+        """Find the credentials, and renew those that end. botocore has limits of its own. Raises CredentialsError."""
+        with self._lock:
+            self._client(host)
+
+    def kafka_python_config(self) -> dict[str, Any]:
+        """Return what leads kafka-python to these credentials."""
+        register_sasl_mechanism("AWS_MSK_IAM", _Mechanism, overwrite=True)
+        return {"sasl_kerberos_name": self}
+
+    def signer(self, host: str) -> Any:
+        """Return kafka-python's signer for the broker on this host."""
+        return self._client(host)
+
+    def _client(self, host: str) -> Any:
+        errors = import_module("botocore.exceptions")
+        try:
+            if self._session is None:
+                self._session = import_module("botocore.session").Session(profile=self._profile)
+            found = self._session.get_credentials()
+            keys = found.get_frozen_credentials() if found is not None else None
+            named = _BROKER.search(host)
+            region = named[1] if named else self._session.get_config_variable("region")
+        except errors.BotoCoreError as error:
+            raise CredentialsError(f"no AWS credentials for AWS_MSK_IAM: {error}") from None
+        if keys is None:
+            raise CredentialsError(
+                "no AWS credentials for AWS_MSK_IAM: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile, or "
+                "run where the instance or container has a role"
+            )
+        if not region:
+            raise CredentialsError(f"the AWS region of {host} is not known: set AWS_DEFAULT_REGION")
+        return AwsMskIamClient(
+            host=host, access_key=keys.access_key, secret_key=keys.secret_key, region=region, token=keys.token
+        )
+
+
+with suppress(NameError):
+
+    class _Mechanism(SaslMechanismAwsMskIam):
+        """kafka-python's mechanism, with credentials that were found before."""
+
+        def __init__(self, **config: Any) -> None:
+            super().__init__(**config)
+            self._credentials: AwsCredentials = config["sasl_kerberos_name"]
+
+        def _build_client(self) -> Any:
+            return self._credentials.signer(self.host)

@@ -1,0 +1,222 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The name of the proposals' own RPC: an API key that only an operator can know. Standard library only.
+
+No released Kafka has GetReplicaLogInfo. It was API key 93 for a while on Kafka's trunk, and 93 is another RPC since
+Kafka 4.4.0 (StreamsGroupTopologyDescriptionUpdate): what ApiVersions lists under a number says nothing of what it does.
+
+What replicas hold, by the proposals' own RPC (GetReplicaLogInfo, KIP-966 as KAFKA-20098 changes it).
+
+It is asked for only under a key that the operator names: see native_source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .._model.partition import TopicPartition
+from .._model.replica_log import Cause
+from .._model.run import KafkaOpsError
+from .errors import BrokerCallError
+from .list_offsets import OffsetAnswer
+from .messages import by_topic, parse_uuid, uuid_text
+from .wire import Connection
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.api_message import ApiMessage
+
+    from .messages import DefinedMessage
+
+
+HIGHEST_RELEASED_KEY = 93
+"""Of Apache Kafka 4.4.0. Up to it, every number is another RPC's."""
+_HIGHEST_KEY = 32767
+
+
+class NativeSourceError(KafkaOpsError):
+    """The native RPC cannot be asked for in such a way."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSource:
+    """GetReplicaLogInfo under the key that the operator names.
+
+    Raises NativeSourceError for a key that is, or may be, another RPC.
+    """
+
+    api_key: int
+
+    def __post_init__(self) -> None:
+        if self.api_key <= HIGHEST_RELEASED_KEY:
+            raise NativeSourceError(
+                f"API key {self.api_key} is not GetReplicaLogInfo: Apache Kafka uses the numbers up to "
+                f"{HIGHEST_RELEASED_KEY} for other RPCs (93 is StreamsGroupTopologyDescriptionUpdate since 4.4.0). Ask "
+                "the vendor of these brokers for the key, or use the public RPCs"
+            )
+        if self.api_key > _HIGHEST_KEY:
+            raise NativeSourceError(f"API key {self.api_key} is beyond {_HIGHEST_KEY}, the highest there can be")
+
+
+_NAME = "GetReplicaLogInfo"
+_VERSION = 0
+
+
+class NotOfferedError(BrokerCallError):
+    """The broker does not have the RPC: to try again does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeAnswer:
+    """One answer. ``logs`` has a list for each partition, which shows a partition that a broker returns twice."""
+
+    broker_epoch: int
+    """The broker's registration with the controller: another one after every restart."""
+    has_more_data: bool
+    """The broker served only the first partitions; the others are to be asked for again."""
+    logs: Mapping[TopicPartition, list[OffsetAnswer]]
+
+
+def replica_log_ends(
+    connection: Connection,
+    source: NativeSource,
+    topic_ids: Mapping[str, str],
+    partitions: Sequence[TopicPartition],
+    *,
+    limit_ms: Callable[[], int | None] = lambda: None,
+) -> NativeAnswer:
+    """Return log end offset and current leader epoch of at most PARTITIONS_PER_REQUEST replicas, with the broker epoch.
+
+    ``topic_ids`` are in Kafka's text form. Partitions beyond what the broker serves at once are asked for in further
+    requests; all of them must come from the same broker epoch. ``limit_ms`` is asked before each request how long it
+    may take.
+
+    Raises NotOfferedError, or BrokerCallError; with Cause.RESTARTED where the broker epoch changes in between.
+    """
+    request_class, _response_class = messages(source.api_key)
+    if not connection.supports(request_class, _VERSION):
+        raise NotOfferedError(
+            str(connection.address),
+            Cause.ERROR,
+            f"it offers no API key {source.api_key} in version {_VERSION}",
+            request=_NAME,
+            hint="check replica_log_api_key, or set replica_log_source to public",
+        )
+    names = {topic_ids[each.topic]: each.topic for each in partitions}
+    first = answer = _ask(connection, request_class, topic_ids, partitions, names, limit_ms())
+    logs = dict(first.logs)
+    asked = partitions
+    while answer.has_more_data:
+        left = [each for each in asked if each not in answer.logs]
+        if len(left) in (0, len(asked)):
+            raise BrokerCallError(
+                str(connection.address),
+                Cause.BAD_ANSWER,
+                f"it announces more partitions, and {len(left)} are left",
+                request=_NAME,
+            )
+        answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
+        asked = left
+        check_same_life(connection, first.broker_epoch, answer.broker_epoch)
+        logs |= answer.logs
+    return NativeAnswer(first.broker_epoch, False, logs)
+
+
+def check_same_life(connection: Connection, before: int, now: int) -> None:
+    """Raise BrokerCallError with Cause.RESTARTED unless both broker epochs are the same."""
+    if before != now:
+        raise BrokerCallError(
+            str(connection.address),
+            Cause.RESTARTED,
+            f"its broker epoch was {before} and is {now}: it registered again, and what it said before is void",
+            request=_NAME,
+        )
+
+
+def _ask(  # noqa: PLR0917
+    connection: Connection,
+    request_class: Any,
+    topic_ids: Mapping[str, str],
+    partitions: Sequence[TopicPartition],
+    names: Mapping[str, str],
+    timeout_ms: int | None,
+) -> NativeAnswer:
+    request = request_class(
+        topic_partitions=[
+            request_class.TopicPartitions(topic_id=parse_uuid(topic_ids[topic]), partitions=numbers)
+            for topic, numbers in by_topic(partitions).items()
+        ]
+    )
+    response = connection.call(request, timeout_ms=timeout_ms)
+    logs: dict[TopicPartition, list[OffsetAnswer]] = {}
+    for topic in response.topic_partition_log_info_list:
+        name = names.get(uuid_text(topic.topic_id))
+        if name is None:  # nobody asked about it
+            continue
+        for log in topic.partition_log_info:
+            logs.setdefault(TopicPartition(name, log.partition), []).append(
+                OffsetAnswer(log.error_code, log.log_end_offset, log.partition_leader_epoch)
+            )
+    return NativeAnswer(response.broker_epoch, bool(response.has_more_data), logs)
+
+
+@cache
+def messages(api_key: int) -> tuple[Any, Any]:
+    """Return the request and response class under this key."""
+    common = {"apiKey": api_key, "validVersions": "0", "flexibleVersions": "0+"}
+    request = {
+        **common,
+        "type": "request",
+        "name": "GetReplicaLogInfoRequest",
+        "fields": [
+            {
+                "name": "TopicPartitions",
+                "type": "[]TopicPartitions",
+                "versions": "0+",
+                "nullableVersions": "0+",
+                "fields": [
+                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
+                    {"name": "Partitions", "type": "[]int32", "versions": "0+"},
+                ],
+            }
+        ],
+    }
+    response = {
+        **common,
+        "type": "response",
+        "name": "GetReplicaLogInfoResponse",
+        "fields": [
+            {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
+            {"name": "BrokerEpoch", "type": "int64", "versions": "0+"},
+            {"name": "HasMoreData", "type": "bool", "versions": "0+"},
+            {
+                "name": "TopicPartitionLogInfoList",
+                "type": "[]TopicPartitionLogInfo",
+                "versions": "0+",
+                "fields": [
+                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
+                    {
+                        "name": "PartitionLogInfo",
+                        "type": "[]PartitionLogInfo",
+                        "versions": "0+",
+                        "fields": [
+                            {"name": "Partition", "type": "int32", "versions": "0+"},
+                            {"name": "PartitionLeaderEpoch", "type": "int32", "versions": "0+"},
+                            {"name": "LogEndOffset", "type": "int64", "versions": "0+"},
+                            {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+                        ],
+                    },
+                ],
+            },
+        ],
+    }
+    return _message(request), _message(response)
+
+
+def _message(definition: dict[str, Any]) -> Any:
+    return DefinedMessage(definition["name"], (ApiMessage,), {"definition": definition})

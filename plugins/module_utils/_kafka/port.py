@@ -1,0 +1,216 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The requests that operations send to Kafka, as one object.
+
+An operation receives a ``Kafka`` and calls nothing else of this package that does I/O. Unit tests give it a
+subclass that answers from memory. Every method raises what the function that it calls raises; see there for units
+and sources.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.replica_log import ReplicaLog
+from .._model.setting import Setting
+from . import configs, copy_reading, elections, groups, list_offsets, log_dirs, own_configs, reassignments, topics
+from .addresses import Address
+from .cluster import Cluster, describe_cluster, look_at_brokers
+from .errors import BrokerCallError
+from .partitions import Description, Sight, describe_partitions, see, see_one
+from .replica_logs import NativeQuestion, probe_replicas
+from .settings import ConnectionSettings
+from .wire import Wire
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Clock(Protocol):
+    """What an operation waits by. The module ``time`` is one."""
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment; never goes back."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+
+
+class Kafka:
+    """Sends requests over the connections of one run."""
+
+    clock: Clock = time
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        """The connection settings, for those who open a connection of their own."""
+        return self.wire.settings
+
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        """Call ``work`` for every key at once; a BrokerCallError becomes that key's value."""
+        return self.wire.in_parallel(work, keys)
+
+    # The cluster and its metadata.
+
+    def describe_cluster(self) -> Cluster:
+        """Return the cluster id, the controller and the brokers (DescribeCluster)."""
+        return describe_cluster(self.wire)
+
+    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+        """Connect to every registered broker at once and return each one's state."""
+        return look_at_brokers(self.wire, cluster, mentioned)
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        """Return the state of the partitions of these topics, or of all visible topics (DescribeTopicPartitions)."""
+        return describe_partitions(self.wire, names, span)
+
+    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+        """Return the state of these partitions, with the missing and the unauthorized ones apart."""
+        return see(self.wire, partitions)
+
+    def see_one(self, partition: TopicPartition) -> PartitionState | None:
+        """Return the state of one partition, or None when it does not exist."""
+        return see_one(self.wire, partition)
+
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
+        return reassignments.running_reassignments(self.wire, partitions)
+
+    # Replica orders, replica sets and elections.
+
+    def reorder(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Request new orders of the same replicas; return each partition's error text or None."""
+        return reassignments.reorder(self.wire, address, orders)
+
+    def assign(self, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
+        """Request another replica set; return the error text or None."""
+        return reassignments.assign(self.wire, address, partition, replicas)
+
+    def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        """Cancel a running reassignment; return the error text or None."""
+        return reassignments.cancel(self.wire, address, partition)
+
+    def elect(
+        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, elections.ElectionAnswer]:
+        """Request elections of exactly these partitions (ElectLeaders)."""
+        return elections.elect(self.wire, address, election_type, partitions)
+
+    def elect_designated(
+        self, address: Address, leaders: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, elections.ElectionAnswer]:
+        """Request the election of the named leaders by the proposal's own RPC (KAFKA-20098)."""
+        return elections.elect_designated(self.wire, address, leaders)
+
+    def offers_designated_election(self, addresses: Collection[Address]) -> bool:
+        """Return whether every one of these brokers has the proposal's own RPC."""
+        return elections.offers_designated_election(self.wire, addresses)
+
+    # What a broker's replicas hold.
+
+    def probe_replicas(
+        self,
+        broker: Broker,
+        partitions: Sequence[TopicPartition],
+        deadline: float,
+        native: NativeQuestion | None = None,
+    ) -> list[ReplicaLog]:
+        """Ask one broker what its replicas of these partitions hold."""
+        return probe_replicas(self.settings, broker, partitions, deadline, native)
+
+    def log_end_offsets(
+        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+    ) -> dict[TopicPartition, list[list_offsets.OffsetAnswer]]:
+        """Return the log end offset of each of this broker's replicas (ListOffsets)."""
+        ask = partial(list_offsets.log_end_offsets, partitions=partitions, timeout_ms=timeout_ms)
+        return self.wire.using(address, ask)
+
+    def describe_log_dirs(
+        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+    ) -> log_dirs.LogDirs:
+        """Return log directory and size of each of this broker's replicas (DescribeLogDirs)."""
+        ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
+        return self.wire.using(address, ask)
+
+    def check_copy(
+        self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
+    ) -> copy_reading.CopyCheck:
+        """Read one broker's copy of a partition and check every batch (Fetch)."""
+        read = partial(copy_reading.check_copy, partition=partition, max_bytes=max_bytes, stop=stop)
+        return self.wire.using(address, read)
+
+    # Configs.
+
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, configs.TopicConfig]:
+        """Return one config of each topic (DescribeConfigs)."""
+        return configs.topic_configs(self.wire, names, name)
+
+    def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
+        """Return one config as this broker has it, defaults included."""
+        return configs.broker_config(self.wire, address, broker_id, name)
+
+    def cluster_default(self, name: str) -> configs.ConfigEntry | None:
+        """Return one config of the cluster default; None when it is not set."""
+        return configs.cluster_default(self.wire, name)
+
+    def write_cluster_default(self, address: Address, name: str, value: str | None) -> None:
+        """Set one config of the cluster default, or delete it (None)."""
+        configs.write_cluster_default(self.wire, address, name, value)
+
+    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+        """Return configs of a broker or topic with their sources."""
+        return own_configs.read_own(self.wire, address, kind, resource, names)
+
+    def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+        """Set configs of a broker or topic, or delete them (None), all or none."""
+        own_configs.write_own(self.wire, address, kind, resource, edits)
+
+    # A topic of our own.
+
+    def create_topic(self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
+        """Create a topic of one partition on these brokers and return its id (CreateTopics)."""
+        return topics.create_topic(self.wire, address, name, replicas, config)
+
+    def delete_topic(self, address: Address, topic_id: str) -> None:
+        """Delete the topic of this id (DeleteTopics)."""
+        topics.delete_topic(self.wire, address, topic_id)
+
+    def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[topics.Record]) -> int:
+        """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
+        return topics.append_records(self.wire, leader, partition, records)
+
+    def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
+        """Return the records of partition 0 of this topic from an offset on (Fetch)."""
+        return topics.read_records(self.wire, leader, topic_id, offset)
+
+    # Producers and consumer groups.
+
+    def open_transactions(
+        self, address: Address, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, tuple[groups.OpenTransaction, ...]]:
+        """Return the open transactions of each of this broker's replicas (DescribeProducers)."""
+        return groups.open_transactions(self.wire, address, partitions)
+
+    def coordinated_groups(self, address: Address) -> list[str]:
+        """Return the consumer groups that this broker coordinates (ListGroups)."""
+        return groups.coordinated_groups(self.wire, address)
+
+    def committed_offsets(
+        self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
+    ) -> dict[str, groups.Committed]:
+        """Return what each group committed for these partitions (OffsetFetch)."""
+        return groups.committed_offsets(self.wire, coordinator, names, partitions)

@@ -1,0 +1,268 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Asks a broker or a controller what it knows of the KRaft quorum. Decides nothing, writes nothing.
+
+Controllers answer these requests on their own listener. Brokers forward DescribeQuorum to the leader, and wait for one
+as long as there is none; a controller that does not lead says so at once.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.quorum import Endpoint, QuorumReplica, QuorumState
+from . import error_codes
+from .addresses import Address
+from .messages import uuid_text
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest
+    from kafka.protocol.consumer import FetchRequest
+    from kafka.protocol.metadata import ApiVersionsRequest
+
+
+METADATA_TOPIC = "__cluster_metadata"
+_METADATA_TOPIC_ID = uuid.UUID(int=1)
+_UNKNOWN = -1
+
+_VOTE = 52
+_PRE_VOTE_VERSION = 2
+_DESCRIBE_CLUSTER = 60
+_FENCED_BROKERS_VERSION = 2
+_KRAFT_VERSION = "kraft.version"
+_METADATA_VERSION = "metadata.version"
+
+_FETCH_VERSION = 13
+"""The first that names topics by id, which is all that controllers take."""
+_CONSUMER = -1
+_LONG_PAST_EPOCH = 1
+
+_CONTROLLERS = 2
+"""DescribeCluster's endpoint type."""
+_BROKER_RESOURCE = 4
+_FETCH_TIMEOUT = "controller.quorum.fetch.timeout.ms"
+_ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
+_AUTO_JOIN = "controller.quorum.auto.join.enable"
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a node offers, and what the cluster has finalized. None where the node does not know."""
+
+    kraft_version: int | None
+    metadata_version: int | None
+    supports_pre_vote: bool
+    """Vote version 2 (KIP-996, Kafka 4.0); means something for controllers only."""
+    lists_fenced_brokers: bool
+    """DescribeCluster version 2 (KIP-1073, Kafka 4.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLeader:
+    """Whom a controller follows, and the epoch that it is in itself. ``leader_id`` is None while it knows none."""
+
+    leader_id: int | None
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumConfigs:
+    """The settings of one node that matter to the quorum, in ms. None where they cannot be read."""
+
+    node_id: int
+    fetch_timeout_ms: int | None
+    election_timeout_ms: int | None
+    auto_join: bool | None
+    """controller.quorum.auto.join.enable (Kafka 4.2): it makes itself a voter whenever it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """The controllers that are registered, as one of them lists them."""
+
+    cluster_id: str
+    addresses: dict[int, Address]
+
+
+def describe_quorum_request() -> Any:
+    """Return a DescribeQuorum request for the metadata log (API key 55)."""
+    message = DescribeQuorumRequest
+    topic = message.TopicData
+    return message(
+        topics=[topic(topic_name=METADATA_TOPIC, partitions=[topic.PartitionData(partition_index=0)])],
+    )
+
+
+def quorum_state(response: Any) -> QuorumState | None:
+    """Read the answer to describe_quorum_request; None from a controller that does not lead.
+
+    Raises RequestRefusedError.
+    """
+    if response.error_code:
+        raise error_codes.refusal("DescribeQuorum", response.error_code, response.error_message)
+    partition = response.topics[0].partitions[0]
+    if partition.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
+        return None
+    if partition.error_code:
+        raise error_codes.refusal("DescribeQuorum", partition.error_code, partition.error_message)
+    endpoints = {
+        node.node_id: tuple(Endpoint(each.name, each.host, each.port) for each in node.listeners)
+        for node in response.nodes or ()
+    }
+    leader = next((each for each in partition.current_voters if each.replica_id == partition.leader_id), None)
+    return QuorumState(
+        partition.leader_id,
+        partition.leader_epoch,
+        _known(partition.high_watermark),
+        _replicas(partition.current_voters, leader, endpoints),
+        _replicas(partition.observers, leader, endpoints),
+    )
+
+
+def features_request() -> Any:
+    """Return an ApiVersions request (API key 18). kafka-python sends one too, and drops the features."""
+    return ApiVersionsRequest(client_software_name="kafkaops-recovery", client_software_version="1")
+
+
+def features(response: Any) -> Features:
+    """Read the answer to features_request."""
+    versions = {each.api_key: each.max_version for each in response.api_keys}
+    finalized = {each.name: each.max_version_level for each in response.finalized_features or ()}
+    is_known = response.finalized_features_epoch >= 0
+    return Features(
+        # A feature at level 0 is left out.
+        kraft_version=finalized.get(_KRAFT_VERSION, 0) if is_known else None,
+        metadata_version=finalized.get(_METADATA_VERSION),
+        supports_pre_vote=versions.get(_VOTE, _UNKNOWN) >= _PRE_VOTE_VERSION,
+        lists_fenced_brokers=versions.get(_DESCRIBE_CLUSTER, _UNKNOWN) >= _FENCED_BROKERS_VERSION,
+    )
+
+
+def controllers_request() -> Any:
+    """Return a DescribeCluster request about the controllers (API key 60, KIP-919), for a controller."""
+    return DescribeClusterRequest(endpoint_type=_CONTROLLERS, min_version=1)
+
+
+def controllers(response: Any) -> Controllers:
+    """Read the answer to controllers_request.
+
+    Raises RequestRefusedError.
+    """
+    if response.error_code:
+        raise error_codes.refusal("DescribeCluster", response.error_code, response.error_message)
+    return Controllers(
+        response.cluster_id, {each.broker_id: Address(each.host, each.port) for each in response.brokers}
+    )
+
+
+def known_leader_request() -> Any:
+    """Return a Fetch request by no replica (replica id -1) in a past epoch (CLUSTER_ACTION on the cluster).
+
+    No RPC returns a controller's epoch, but KIP-595's answer to a Fetch in a wrong epoch names the right one.
+    """
+    message = FetchRequest
+    topic = message.FetchTopic
+    partition = topic.FetchPartition(
+        partition=0,
+        current_leader_epoch=_LONG_PAST_EPOCH,
+        fetch_offset=0,
+        last_fetched_epoch=0,
+        log_start_offset=-1,
+        partition_max_bytes=1,
+    )
+    return message(
+        replica_id=_CONSUMER,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=1,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[topic(topic_id=_METADATA_TOPIC_ID, partitions=[partition])],
+        forgotten_topics_data=[],
+        rack_id="",
+        min_version=_FETCH_VERSION,
+        max_version=_FETCH_VERSION,
+    )
+
+
+def known_leader(response: Any) -> KnownLeader | None:
+    """Read the answer to known_leader_request; None where our principal may not ask."""
+    if response.error_code or not response.responses:
+        return None
+    current = response.responses[0].partitions[0].current_leader
+    if current is None or current.leader_epoch < 0:
+        return None
+    return KnownLeader(_known(current.leader_id), current.leader_epoch)
+
+
+def configs_request(candidates: Collection[int]) -> Any:
+    """Return a DescribeConfigs request (API key 32) about several nodes.
+
+    A node answers for itself only, which shows its id.
+    """
+    message = DescribeConfigsRequest
+    return message(
+        resources=[
+            message.DescribeConfigsResource(
+                resource_type=_BROKER_RESOURCE,
+                resource_name=str(node_id),
+                configuration_keys=[_FETCH_TIMEOUT, _ELECTION_TIMEOUT, _AUTO_JOIN],
+            )
+            for node_id in sorted(candidates)
+        ]
+    )
+
+
+def configs(response: Any) -> QuorumConfigs | None:
+    """Read the answer to configs_request; None when the node is no candidate, or our principal may not ask."""
+    for result in response.results:
+        if result.error_code == error_codes.NONE:
+            values = {each.name: each.value for each in result.configs}
+            auto_join = values.get(_AUTO_JOIN)
+            return QuorumConfigs(
+                int(result.resource_name),
+                _number(values.get(_FETCH_TIMEOUT)),
+                _number(values.get(_ELECTION_TIMEOUT)),
+                auto_join == "true" if auto_join is not None else None,
+            )
+    return None
+
+
+def _replicas(states: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> tuple[QuorumReplica, ...]:
+    return tuple(_replica(each, leader, endpoints) for each in sorted(states, key=lambda each: each.replica_id))
+
+
+def _replica(state: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> QuorumReplica:
+    is_leader = leader is not None and state.replica_id == leader.replica_id
+    # The leader gives the time at which it answers as its own last caught-up time.
+    now = leader.last_caught_up_timestamp if leader is not None else _UNKNOWN
+    end = leader.log_end_offset if leader is not None else _UNKNOWN
+    return QuorumReplica(
+        state.replica_id,
+        # kafka-python reads Kafka's zero Uuid as None.
+        uuid_text(state.replica_directory_id) if state.replica_directory_id is not None else None,
+        _known(state.log_end_offset),
+        lag_records=_since(state.log_end_offset, end),
+        lag_ms=_since(state.last_caught_up_timestamp, now),
+        since_fetch_ms=None if is_leader else _since(state.last_fetch_timestamp, now),
+        endpoints=endpoints.get(state.replica_id, ()),
+    )
+
+
+def _since(value: int, now: int) -> int | None:
+    return max(0, now - value) if value >= 0 and now >= 0 else None
+
+
+def _known(value: int) -> int | None:
+    return value if value >= 0 else None
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value is not None else None

@@ -1,0 +1,144 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Adds and removes voters of a dynamic quorum (KIP-853: AddRaftVoter, API key 80; RemoveRaftVoter, API key 81).
+
+Brokers forward both to the leader of the quorum.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from typing import Any
+
+from .._model.quorum import Voter
+from . import error_codes
+from .addresses import Address
+from .messages import parse_uuid
+from .wire import Wire
+
+# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
+
+_ANSWER_FIELDS = [
+    {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
+    {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+    {"name": "ErrorMessage", "type": "string", "versions": "0+", "nullableVersions": "0+", "ignorable": True},
+]
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.api_message import ApiMessage
+
+    from .messages import DefinedMessage
+
+    class AddRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
+        """The same in Kafka 3.9 (version 0) and 4.2 (version 1, AckWhenCommitted)."""
+
+        definition = {  # noqa: RUF012  # kafka-python reads it as it is
+            "apiKey": 80,
+            "type": "request",
+            "name": "AddRaftVoterRequest",
+            "validVersions": "0-1",
+            "flexibleVersions": "0+",
+            "fields": [
+                {"name": "ClusterId", "type": "string", "versions": "0+", "nullableVersions": "0+"},
+                {"name": "TimeoutMs", "type": "int32", "versions": "0+"},
+                {"name": "VoterId", "type": "int32", "versions": "0+"},
+                {"name": "VoterDirectoryId", "type": "uuid", "versions": "0+"},
+                {
+                    "name": "Listeners",
+                    "type": "[]Listener",
+                    "versions": "0+",
+                    "fields": [
+                        {"name": "Name", "type": "string", "versions": "0+", "mapKey": True},
+                        {"name": "Host", "type": "string", "versions": "0+"},
+                        {"name": "Port", "type": "uint16", "versions": "0+"},
+                    ],
+                },
+                {"name": "AckWhenCommitted", "type": "bool", "versions": "1+", "default": "true"},
+            ],
+        }
+
+    class AddRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
+        """Both versions are the same."""
+
+        definition = {  # noqa: RUF012
+            "apiKey": 80,
+            "type": "response",
+            "name": "AddRaftVoterResponse",
+            "validVersions": "0-1",
+            "flexibleVersions": "0+",
+            "fields": _ANSWER_FIELDS,
+        }
+
+    class RemoveRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
+        """The same from Kafka 3.9 on."""
+
+        definition = {  # noqa: RUF012
+            "apiKey": 81,
+            "type": "request",
+            "name": "RemoveRaftVoterRequest",
+            "validVersions": "0",
+            "flexibleVersions": "0+",
+            "fields": [
+                {"name": "ClusterId", "type": "string", "versions": "0+", "nullableVersions": "0+"},
+                {"name": "VoterId", "type": "int32", "versions": "0+"},
+                {"name": "VoterDirectoryId", "type": "uuid", "versions": "0+"},
+            ],
+        }
+
+    class RemoveRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
+        """The same from Kafka 3.9 on."""
+
+        definition = {  # noqa: RUF012
+            "apiKey": 81,
+            "type": "response",
+            "name": "RemoveRaftVoterResponse",
+            "validVersions": "0",
+            "flexibleVersions": "0+",
+            "fields": _ANSWER_FIELDS,
+        }
+
+
+def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
+    """Request the voter; answered once it has caught up and the new set of voters is committed.
+
+    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader gave
+    up. BrokerCallError: the outcome is unknown.
+    """
+    message = AddRaftVoterRequest
+    request = message(
+        cluster_id=cluster_id,
+        timeout_ms=wire.settings.request_timeout_ms,
+        voter_id=voter.voter_id,
+        voter_directory_id=_directory(voter),
+        listeners=[message.Listener(name=each.name, host=each.host, port=each.port) for each in voter.endpoints],
+        ack_when_committed=True,
+    )
+    _refuse("AddRaftVoter", wire.call(address, request))
+
+
+def remove_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
+    """Request the removal of the voter; answered once the new set of voters is committed.
+
+    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader gave
+    up. BrokerCallError: the outcome is unknown.
+    """
+    request = RemoveRaftVoterRequest(
+        cluster_id=cluster_id,
+        voter_id=voter.voter_id,
+        voter_directory_id=_directory(voter),
+    )
+    _refuse("RemoveRaftVoter", wire.call(address, request))
+
+
+def _directory(voter: Voter) -> uuid.UUID:
+    if voter.directory_id is None:
+        raise ValueError("a voter without a directory id is never asked for")
+    return parse_uuid(voter.directory_id)
+
+
+def _refuse(name: str, response: Any) -> None:
+    if response.error_code:
+        raise error_codes.refusal(name, response.error_code, response.error_message)

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replica order, changed and looked at (AlterPartitionReassignments, API key 45; ListPartitionReassignments, 46).
+
+Only the order changes: the caller keeps each replica set, and the request makes the controller refuse anything
+that changes the replication factor where it understands that (version 1).
+
+Replica sets (AlterPartitionReassignments, API key 45, KIP-455). ``reassignments.py`` changes the order alone.
+
+Only the repair of uncleanable replicas comes here, which drops one replica and puts the same one back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+
+from .._model.partition import TopicPartition
+from . import error_codes
+from .addresses import Address
+from .messages import by_topic
+from .wire import Wire
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
+
+
+def reorder(
+    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+) -> dict[TopicPartition, str | None]:
+    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each one's error text or None.
+
+    The order given must be of the same set: the caller has seen to that. A partition that the answer leaves out is not
+    in the result either.
+
+    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    message = AlterPartitionReassignmentsRequest
+    topic_message = message.ReassignableTopic
+    request = message(
+        timeout_ms=wire.settings.request_timeout_ms,
+        allow_replication_factor_change=False,
+        topics=[
+            topic_message(
+                name=topic,
+                partitions=[
+                    topic_message.ReassignablePartition(
+                        partition_index=number, replicas=list(orders[TopicPartition(topic, number)])
+                    )
+                    for number in numbers
+                ],
+            )
+            for topic, numbers in by_topic(orders).items()
+        ],
+    )
+    response = wire.call(address, request)
+    if response.error_code:
+        raise error_codes.refusal("AlterPartitionReassignments", response.error_code, response.error_message)
+    return {
+        TopicPartition(topic.name, partition.partition_index): (
+            error_codes.described(partition.error_code, partition.error_message) if partition.error_code else None
+        )
+        for topic in response.responses
+        for partition in topic.partitions
+    }
+
+
+def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+    """Return the partitions whose replicas a reassignment is adding or removing now.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    message = ListPartitionReassignmentsRequest
+
+    def request() -> ListPartitionReassignmentsRequest:
+        return message(
+            timeout_ms=wire.settings.request_timeout_ms,
+            topics=[
+                message.ListPartitionReassignmentsTopics(name=topic, partition_indexes=numbers)
+                for topic, numbers in by_topic(partitions).items()
+            ],
+        )
+
+    if not partitions:
+        return frozenset()
+    response, _asked = wire.call_any(request, "ListPartitionReassignments")
+    if response.error_code:
+        raise error_codes.refusal("ListPartitionReassignments", response.error_code, response.error_message)
+    return frozenset(
+        TopicPartition(topic.name, partition.partition_index)
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.adding_replicas or partition.removing_replicas
+    )
+
+
+def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
+    """Request a replica set in an order, and return the error text or None. The number of replicas may change.
+
+    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    return _alter(wire, address, partition, [*replicas])
+
+
+def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | None:
+    """Cancel the running reassignment of a partition, and return the error text or None. None running is no error.
+
+    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    return _alter(wire, address, partition, None)
+
+
+def _alter(wire: Wire, address: Address, partition: TopicPartition, replicas: list[int] | None) -> str | None:
+    message = AlterPartitionReassignmentsRequest
+    topic_message = message.ReassignableTopic
+    request = message(
+        timeout_ms=wire.settings.request_timeout_ms,
+        allow_replication_factor_change=True,
+        topics=[
+            topic_message(
+                name=partition.topic,
+                partitions=[
+                    topic_message.ReassignablePartition(partition_index=partition.partition, replicas=replicas)
+                ],
+            )
+        ],
+    )
+    response = wire.call(address, request)
+    if response.error_code:
+        raise error_codes.refusal("AlterPartitionReassignments", response.error_code, response.error_message)
+    for topic in response.responses:
+        for answer in topic.partitions:
+            if answer.error_code and not (
+                replicas is None and answer.error_code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
+            ):
+                return error_codes.described(answer.error_code, answer.error_message)
+    return None

@@ -1,0 +1,297 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What each replica of one broker holds, asked of the broker itself (KAFKA-20098).
+
+By public RPCs, or, where an operator names it, log ends by the proposal's own GetReplicaLogInfo. It returns neither
+log start nor lineage, so these come from the public RPCs either way, and rows are the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+from .._model.partition import Broker, BrokerState, TopicPartition
+from .._model.replica_log import Cause, ReplicaLog
+from . import error_codes
+from .addresses import Address
+from .cluster import check_identity
+from .epochs import EpochAnswer, LineageSearch, epoch_ends
+from .errors import BrokerCallError
+from .list_offsets import OffsetAnswer, log_end_offsets, log_start_offsets
+from .log_dirs import LogDirs, describe_log_dirs
+from .messages import in_batches
+from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
+from .settings import ConnectionSettings
+from .wire import Connection, Wire
+
+_CAUSES = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: Cause.MISSING,
+    error_codes.UNKNOWN_TOPIC_ID: Cause.MISSING,
+    error_codes.NOT_LEADER_OR_FOLLOWER: Cause.MISSING,
+    error_codes.TOPIC_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
+    error_codes.CLUSTER_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
+    error_codes.KAFKA_STORAGE_ERROR: Cause.LOG_DIR_OFFLINE,
+}
+_PAUSE_S = 0.5
+_STATE_CAUSES = {
+    BrokerState.FENCED: Cause.FENCED,
+    BrokerState.UNREACHABLE: Cause.UNREACHABLE,
+    BrokerState.HUNG: Cause.HUNG,
+    BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
+}
+# A second look helps with these only for a moment: a broker that has just come up may not know its replicas yet.
+_PASSING = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
+_LOOKS_AT_PASSING = 3
+
+
+def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+    """Return the rows of a broker that is not asked. Each one names the broker's state and its cause."""
+    cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
+    return [_failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeQuestion:
+    """GetReplicaLogInfo, and the topic ids that it asks by, in Kafka's text form and by topic name."""
+
+    source: NativeSource
+    topic_ids: Mapping[str, str]
+
+
+def probe_replicas(
+    settings: ConnectionSettings,
+    broker: Broker,
+    partitions: Sequence[TopicPartition],
+    deadline: float,
+    native: NativeQuestion | None = None,
+) -> list[ReplicaLog]:
+    """Ask one broker for all the given replicas, and return one row for each, in the order given.
+
+    ``deadline`` is a time.monotonic() value. Trouble with the broker ends up in the rows, never in an exception. The
+    broker is tried again until the deadline, except where that cannot help: it refuses us, another one answers at its
+    address, or the controller fences it as well. All rows come over one connection: when it breaks the broker may have
+    restarted, so what it said before is void and everything is asked again. So it is when its broker epoch changes,
+    which only an answer to the ``native`` question contains. What the deadline cuts short is not void: the batches
+    that were complete by then are kept, as long as their connection stood.
+    """
+    if broker.host is None or broker.port is None:
+        return silent_rows(broker, partitions)
+    address = Address(broker.host, broker.port)
+    failure = BrokerCallError(str(address), Cause.DEADLINE, "the deadline passed before this broker was asked")
+    rows: list[ReplicaLog] | None = None
+    looks = 0
+    with Wire(settings) as wire:
+        while time.monotonic() < deadline:
+            connection = wire.fresh_connection(address)
+            probe = _Probe(settings, connection, broker.broker_id, deadline, native)
+            try:
+                rows = probe.rows(partitions)
+                looks += 1
+            except BrokerCallError as error:
+                # Nothing came, or no connection could be made in what was left.
+                is_cut_short = error.cause in (Cause.HUNG, Cause.UNREACHABLE) and time.monotonic() >= deadline
+                if failure.cause is Cause.DEADLINE or not is_cut_short:
+                    # A look that the deadline cut short contains less than the one before.
+                    failure = error
+                if error.cause is not Cause.HUNG and time.monotonic() < deadline:
+                    # It may have restarted since the look before.
+                    rows = None
+                if rows is None and error.cause is Cause.HUNG and time.monotonic() >= deadline:
+                    rows = probe.complete_rows(partitions, error)
+                if broker.is_fenced or _is_final(error):
+                    break
+            finally:
+                connection.close()
+            if rows is not None and (looks >= _LOOKS_AT_PASSING or not any(row.cause in _PASSING for row in rows)):
+                break
+            time.sleep(max(0.0, min(_PAUSE_S, deadline - time.monotonic())))
+    if rows is not None:
+        return rows
+    return [_failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
+
+
+def _is_final(error: BrokerCallError) -> bool:
+    return error.cause in (Cause.NOT_AUTHORISED, Cause.WRONG_BROKER) or isinstance(error, NotOfferedError)
+
+
+@dataclass(slots=True)
+class _Probe:
+    settings: ConnectionSettings
+    connection: Connection
+    broker_id: int
+    deadline: float
+    native: NativeQuestion | None = None
+    broker_epoch: int | None = None
+    complete: list[ReplicaLog] = field(default_factory=list)
+    """The rows of the batches that the broker has answered completely."""
+
+    def complete_rows(self, partitions: Sequence[TopicPartition], error: BrokerCallError) -> list[ReplicaLog] | None:
+        """Return the rows that are complete, and failed ones for the rest; None when none is.
+
+        Without its last answer, a broker's epoch is not known to be the same: then the ``native`` rows are void.
+        """
+        if not self.complete or self.native is not None:
+            return None
+        known = {TopicPartition(row.topic, row.partition) for row in self.complete}
+        rest = [each for each in partitions if each not in known]
+        return [*self.complete, *(_failed(each, self.broker_id, error.cause, str(error)) for each in rest)]
+
+    def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+        check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
+        for batch in in_batches(partitions):
+            self.complete += self._batch(batch)
+        if self.native is not None:
+            # A proxy may hold our connection while the broker behind it restarts. Its epoch shows that.
+            self._native_log_ends(self.native, partitions[:1])
+        return self.complete
+
+    def _log_ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
+        if self.native is None:
+            return log_end_offsets(self.connection, partitions, timeout_ms=self._limit_ms())
+        return self._native_log_ends(self.native, partitions)
+
+    def _native_log_ends(
+        self, native: NativeQuestion, partitions: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
+        answer = replica_log_ends(self.connection, native.source, native.topic_ids, partitions, limit_ms=self._limit_ms)
+        if self.broker_epoch is not None:
+            check_same_life(self.connection, self.broker_epoch, answer.broker_epoch)
+        self.broker_epoch = answer.broker_epoch
+        return answer.logs
+
+    def _limit_ms(self) -> int:
+        # Rounded up, so that a call cut short by the deadline ends after it and not just before.
+        left_ms = ceil((self.deadline - time.monotonic()) * 1000)
+        return max(1, min(self.settings.request_timeout_ms, left_ms))
+
+    def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+        answered = {each: _Answer() for each in partitions}
+        ends = self._log_ends(partitions)
+        name = "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo"
+        for each, answer in answered.items():
+            answer.take_end(ends.get(each, ()), name)
+        usable = [each for each, answer in answered.items() if answer.error is None]
+        if usable:
+            starts = log_start_offsets(self.connection, usable, timeout_ms=self._limit_ms())
+            for each in usable:
+                answered[each].take_start(starts.get(each, ()))
+            self._ask_lineages({each: answered[each] for each in usable if answered[each].error is None})
+        disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
+        return [_row(each, self.broker_id, answer, disk) for each, answer in answered.items()]
+
+    def _ask_lineages(self, answered: Mapping[TopicPartition, _Answer]) -> None:
+        searches = {each: answer.start_search() for each, answer in answered.items()}
+        while True:
+            questions = {each: search.question for each, search in searches.items() if search.question is not None}
+            if not questions:
+                break
+            answers = epoch_ends(self.connection, questions, timeout_ms=self._limit_ms())
+            for each, question in questions.items():
+                answer = answers.get(each, [])
+                error = _epoch_error(answer, question)
+                if error:
+                    answered[each].error, answered[each].search = error, None
+                    del searches[each]
+                else:
+                    searches[each].answer(answer[0].epoch_end)
+
+
+class _Answer:
+    """What one replica answered so far. Mutable, and converted to a row at the end: a gather has a million of them."""
+
+    __slots__ = ("end", "epoch", "error", "search", "start")
+
+    def __init__(self) -> None:
+        self.end: int | None = None
+        self.epoch: int | None = None
+        self.start: int | None = None
+        self.search: LineageSearch | None = None
+        self.error: tuple[Cause, str] | None = None
+
+    def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:
+        self.error = _offset_error(answers, request)
+        if self.error is None:
+            self.end, self.epoch = answers[0].offset, answers[0].current_leader_epoch
+
+    def take_start(self, answers: Sequence[OffsetAnswer]) -> None:
+        self.error = _offset_error(answers, "ListOffsets (log start)")
+        if self.error is not None:
+            return
+        start, end = answers[0].offset, self.end or 0
+        if start > end:
+            self.error = (Cause.BAD_ANSWER, f"log start offset {start} lies beyond log end offset {end}")
+        else:
+            self.start = start
+
+    def start_search(self) -> LineageSearch:
+        self.search = LineageSearch(self.start or 0, self.end or 0, self.epoch or 0, is_leaderless=True)
+        return self.search
+
+
+def _row(partition: TopicPartition, broker_id: int, answered: _Answer, disk: LogDirs) -> ReplicaLog:
+    replicas = disk.replicas.get(partition, ())
+    current = next((each for each in replicas if not each.is_future), None)
+    error = answered.error
+    if error is None and current is not None and current.log_dir in disk.offline:
+        error = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")
+    lineage = answered.search.lineage if answered.search else ()
+    return ReplicaLog(
+        partition.topic,
+        partition.partition,
+        broker_id,
+        answered.start,
+        answered.search.log_end_offset if answered.search else answered.end,
+        answered.epoch,
+        lineage[-1].epoch if lineage else None,
+        lineage,
+        current.size_bytes if current else None,
+        current.log_dir if current else None,
+        any(each.is_future for each in replicas) if len(replicas) > 1 or current is None else False,
+        error[0] if error else None,
+        error[1] if error else "",
+    )
+
+
+def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
+    return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
+
+
+def _count_error(answers: Sequence[object], request: str) -> tuple[Cause, str] | None:
+    if len(answers) == 1:
+        return None
+    found = "left it out of its answer" if not answers else f"answered it {len(answers)} times"
+    return Cause.BAD_ANSWER, f"{request}: the broker {found}"
+
+
+def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
+    error = _count_error(answers, request)
+    if error:
+        return error
+    code = answers[0].error_code
+    if code:
+        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.described(code)}"
+    if answers[0].offset < 0:
+        return Cause.BAD_ANSWER, f"{request}: offset {answers[0].offset}"
+    return None
+
+
+def _epoch_error(answers: Sequence[EpochAnswer], question: int) -> tuple[Cause, str] | None:
+    error = _count_error(answers, "Fetch (epoch probe)")
+    if error:
+        return error
+    code, end = answers[0].error_code, answers[0].epoch_end
+    if code in (error_codes.NONE, error_codes.OFFSET_OUT_OF_RANGE):
+        if code == error_codes.NONE and end is None:
+            return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
+        if end is not None and (end.epoch > question or end.end_offset < 0):
+            answered = (
+                f"asked about epoch {question}, the broker returned {end.end_offset} as the end of epoch {end.epoch}"
+            )
+            return Cause.BAD_ANSWER, f"Fetch (epoch probe): {answered}"
+        return None
+    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.described(code)}"

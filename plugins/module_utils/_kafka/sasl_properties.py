@@ -1,0 +1,165 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Translate the ``sasl.`` properties of Kafka's Java client into options of this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote_plus
+
+from .jaas import JaasError, LoginModule, parse_jaas
+from .tls_properties import tls_options
+
+KAFKA_DEFAULT_MECHANISM = "GSSAPI"
+_PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MODULES = {
+    # Kafka's client takes the name and password that either module was given, whichever of these mechanisms it is.
+    **dict.fromkeys(_PASSWORD_MECHANISMS, ("PlainLoginModule", "ScramLoginModule")),
+    "OAUTHBEARER": ("OAuthBearerLoginModule",),
+    "GSSAPI": ("Krb5LoginModule",),
+    "AWS_MSK_IAM": ("IAMLoginModule",),
+}
+_HANDLERS = {
+    "sasl.login.callback.handler.class": {"OAUTHBEARER": "OAuthBearerLoginCallbackHandler"},
+    "sasl.client.callback.handler.class": {"AWS_MSK_IAM": "IAMClientCallbackHandler"},
+}
+"""Callback handlers of which this collection does the work; any other one is code that only Java can run."""
+
+
+_EXTENSION = "extension_"
+_CA_NAMES = frozenset({"ssl_cafile", "ssl_ca_pem"})
+
+
+def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the options that the properties mean, and why any property cannot be obeyed.
+
+    Call it only for a security protocol that uses SASL: for others Kafka ignores these properties.
+    """
+    mechanism = str(explicit.get("sasl_mechanism") or properties.get("sasl.mechanism") or KAFKA_DEFAULT_MECHANISM)
+    options: dict[str, Any] = {"sasl_mechanism": mechanism}
+    refusals = [*_handlers(properties, mechanism)]
+    module: LoginModule | None = None
+    if properties.get("sasl.jaas.config") and not _is_given(mechanism, explicit):
+        try:
+            module = parse_jaas(properties["sasl.jaas.config"])
+        except JaasError as error:
+            refusals.append(f"sasl.jaas.config: {error}")
+    if module is not None:
+        if module.name not in _MODULES.get(mechanism, (module.name,)):
+            refusals.append(_wrong_module(module, mechanism, is_default="sasl.mechanism" not in properties))
+        elif mechanism == "GSSAPI":
+            refusals += _kerberos(module, options)
+        elif mechanism == "AWS_MSK_IAM":
+            refusals += _aws(module, options)
+        elif mechanism == "OAUTHBEARER":
+            refusals += _oauth(module, options)
+        else:
+            refusals += _password(module, options)
+    refusals += _plain_names(properties, options)
+    return options, refusals
+
+
+def _is_given(mechanism: str, explicit: Mapping[str, Any]) -> bool:
+    return mechanism in _PASSWORD_MECHANISMS and {"sasl_username", "sasl_password"} <= explicit.keys()
+
+
+def _handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
+    for name in ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class", "sasl.login.class"):
+        class_name = properties.get(name)
+        known = _HANDLERS.get(name, {}).get(mechanism)
+        if class_name and class_name.rpartition(".")[2] != known:
+            yield (
+                f"{name} is {class_name}: that is Java code, which cannot be run here; remove it where the credentials "
+                "can be given as options of the module"
+            )
+
+
+def _wrong_module(module: LoginModule, mechanism: str, *, is_default: bool) -> str:
+    if is_default:
+        return (
+            f"sasl.jaas.config names {module.name}, but sasl.mechanism is not set, which means GSSAPI to Kafka: set "
+            "sasl.mechanism"
+        )
+    return f"sasl.jaas.config names {module.class_name}, which cannot be used here for the mechanism {mechanism}"
+
+
+def _password(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+    if module.options.get("tokenauth", "").lower() == "true":
+        yield "sasl.jaas.config sets tokenauth: a delegation token cannot be used here, give a user's name and password"
+    for name in ("username", "password"):
+        if module.options.get(name):
+            options[f"sasl_{name}"] = module.options[name]
+        else:
+            yield f"sasl.jaas.config has no {name}"
+
+
+def _kerberos(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+    def is_set(name: str) -> bool:
+        return module.options.get(name, "").lower() == "true"
+
+    if module.options.get("serviceName"):
+        options["sasl_kerberos_service_name"] = module.options["serviceName"]
+    if module.options.get("principal"):
+        options["sasl_kerberos_principal"] = module.options["principal"]
+    if is_set("useTicketCache") and module.options.get("ticketCache"):
+        options["sasl_kerberos_ticket_cache"] = module.options["ticketCache"]
+    if is_set("useKeyTab"):
+        if not (module.options.get("keyTab") and module.options.get("principal")):
+            yield "sasl.jaas.config sets useKeyTab: set keyTab and principal too"
+        options["sasl_kerberos_keytab"] = module.options.get("keyTab", "").removeprefix("file:")
+    elif not is_set("useTicketCache"):
+        yield "sasl.jaas.config sets neither useKeyTab=true nor useTicketCache=true, so Java would ask for a password"
+
+
+def _oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+    names = {
+        "clientId": "sasl_oauthbearer_client_id",
+        "clientSecret": "sasl_oauthbearer_client_secret",
+        "scope": "sasl_oauthbearer_scope",
+    }
+    options |= {ours: module.options[java] for java, ours in names.items() if module.options.get(java)}
+    extensions = {name: value for name, value in module.options.items() if name.startswith(_EXTENSION)}
+    if any("," in value or "=" in value for value in extensions.values()):
+        yield "sasl.jaas.config has a SASL extension with a comma or equals sign, which cannot be sent from here"
+    elif extensions:
+        options["sasl_oauthbearer_extensions"] = ",".join(
+            f"{name.removeprefix(_EXTENSION)}={value}" for name, value in extensions.items()
+        )
+    if any(name.startswith("unsecuredLogin") for name in module.options):
+        yield "sasl.jaas.config asks for an unsecured token, which is for development: give sasl_oauthbearer_token"
+    # The token endpoint's own TLS: Kafka takes it from here, and not from the broker's.
+    tls, refused = tls_options(module.options, {})
+    options |= {f"sasl_oauthbearer_{name.removeprefix('ssl_')}": tls[name] for name in _CA_NAMES & tls.keys()}
+    yield from (f"sasl.jaas.config: {refusal}" for refusal in refused)
+    for name in tls.keys() - _CA_NAMES:
+        yield f"sasl.jaas.config: what it says about TLS to the token endpoint cannot be obeyed ({name})"
+
+
+def _aws(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+    if module.options.get("awsProfileName"):
+        options["sasl_aws_profile"] = module.options["awsProfileName"]
+    for name in sorted(module.options.keys() - {"awsProfileName", "awsDebugCreds"}):
+        yield f"sasl.jaas.config sets {name}: name a profile of AWS's own files that does the same in awsProfileName"
+
+
+def _plain_names(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    names = {
+        "sasl.kerberos.service.name": "sasl_kerberos_service_name",
+        "sasl.oauthbearer.token.endpoint.url": "sasl_oauthbearer_token_endpoint_url",
+        "sasl.oauthbearer.client.credentials.client.id": "sasl_oauthbearer_client_id",
+        "sasl.oauthbearer.client.credentials.client.secret": "sasl_oauthbearer_client_secret",
+        "sasl.oauthbearer.scope": "sasl_oauthbearer_scope",
+    }
+    for java, ours in names.items():
+        value = properties.get(java)
+        if value and java == "sasl.kerberos.service.name" and options.get(ours, value) != value:
+            yield f"{java} is {value}, and serviceName in sasl.jaas.config is {options[ours]}: Kafka wants one name"
+        if value:
+            options[ours] = value
+    if properties.get("sasl.oauthbearer.header.urlencode", "").lower() == "true":
+        for ours in ("sasl_oauthbearer_client_id", "sasl_oauthbearer_client_secret"):
+            if options.get(ours):
+                options[ours] = quote_plus(options[ours])

@@ -1,0 +1,231 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one connection description, from which both Kafka clients are configured. Standard library only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import stat
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .addresses import Address, parse_addresses
+from .errors import SettingsError
+from .private_files import private_file
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
+_LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.ASCII)
+DEFAULT_REQUEST_TIMEOUT_MS = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionSettings:
+    """How to reach a cluster, and as whom.
+
+    ``request_timeout_ms`` limits one attempt at one broker, connecting and authenticating included; whoever can ask
+    another broker then does. Names follow kafka-python where it has one. Secrets stay out of ``repr``.
+
+    Raises SettingsError with every fault found.
+    """
+
+    bootstrap_servers: tuple[Address, ...]
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    sasl_username: str | None = None
+    sasl_password: str | None = field(default=None, repr=False)
+    sasl_kerberos_service_name: str = "kafka"
+    sasl_kerberos_domain_name: str | None = None
+    sasl_kerberos_principal: str | None = None
+    sasl_kerberos_keytab: str | None = None
+    """Path of a file with the keys of ``sasl_kerberos_principal``; without it the ticket cache is used."""
+    sasl_kerberos_ticket_cache: str | None = None
+    """Path of a ticket cache, instead of the default one."""
+    sasl_oauthbearer_token: str | None = field(default=None, repr=False)
+    sasl_oauthbearer_token_endpoint_url: str | None = None
+    sasl_oauthbearer_client_id: str | None = None
+    sasl_oauthbearer_client_secret: str | None = field(default=None, repr=False)
+    sasl_oauthbearer_scope: str | None = None
+    sasl_oauthbearer_extensions: str | None = None
+    """SASL extensions, as ``name=value,name=value``."""
+    sasl_oauthbearer_cafile: str | None = None
+    sasl_oauthbearer_ca_pem: str | None = None
+    """CA certificates of the token endpoint, as PEM text."""
+    sasl_oauthbearer_allow_http: bool = False
+    """Whether the client's secret may go to a token endpoint over plain http, to another host than this one."""
+    sasl_aws_profile: str | None = None
+    ssl_cafile: str | None = None
+    ssl_certfile: str | None = None
+    ssl_keyfile: str | None = None
+    ssl_key_password: str | None = field(default=None, repr=False)
+    ssl_ca_pem: str | None = None
+    """CA certificates as PEM text, instead of ``ssl_cafile``."""
+    ssl_certificate_pem: str | None = None
+    """Our certificate and those that lead to its CA, as PEM text, instead of ``ssl_certfile``."""
+    ssl_key_pem: str | None = field(default=None, repr=False)
+    """The key of ``ssl_certificate_pem`` as PEM text, encrypted with ``ssl_key_password`` if it is encrypted."""
+    ssl_min_version: str = "TLSv1.2"
+    ssl_max_version: str = "TLSv1.3"
+    ssl_ciphers: str | None = None
+    """The cipher suites for TLS 1.2, in OpenSSL's words."""
+    ssl_check_hostname: bool = True
+    request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
+
+    def __post_init__(self) -> None:
+        faults = [*self._faults()]
+        if faults:
+            raise SettingsError(faults)
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    def _faults(self) -> Iterator[str]:
+        if not self.bootstrap_servers:
+            yield "bootstrap_servers is empty: name at least one broker as host:port"
+        if self.security_protocol not in SECURITY_PROTOCOLS:
+            yield f"security_protocol {self.security_protocol!r} is none of {', '.join(SECURITY_PROTOCOLS)}"
+        if self.request_timeout_ms <= 0:
+            yield f"request_timeout_ms is {self.request_timeout_ms}, which is not above 0"
+        yield from self._sasl_faults()
+        yield from self._tls_faults()
+
+    def _sasl_faults(self) -> Iterator[str]:
+        if not self.uses_sasl:
+            if self.sasl_mechanism:
+                yield (
+                    f"sasl_mechanism is {self.sasl_mechanism}, but security_protocol {self.security_protocol} uses no "
+                    "SASL: set security_protocol to SASL_SSL or SASL_PLAINTEXT"
+                )
+            return
+        if self.sasl_mechanism not in SASL_MECHANISMS:
+            yield f"sasl_mechanism {self.sasl_mechanism!r} is none of {', '.join(SASL_MECHANISMS)}"
+        elif self.sasl_mechanism == "OAUTHBEARER":
+            yield from self._oauth_faults()
+        elif self.sasl_mechanism == "GSSAPI":
+            if self.sasl_kerberos_keytab and not self.sasl_kerberos_principal:
+                yield "sasl_kerberos_keytab is given without sasl_kerberos_principal"
+            if self.sasl_kerberos_keytab and not os.access(self.sasl_kerberos_keytab, os.R_OK):
+                yield f"the keytab {self.sasl_kerberos_keytab} cannot be read here"
+        elif self.sasl_mechanism == "AWS_MSK_IAM":
+            if not self.uses_tls:
+                yield f"AWS_MSK_IAM needs security_protocol SASL_SSL, and it is {self.security_protocol}"
+        elif not (self.sasl_username and self.sasl_password):
+            yield f"{self.sasl_mechanism} needs sasl_username and sasl_password"
+
+    def _oauth_faults(self) -> Iterator[str]:
+        if self.sasl_oauthbearer_token:
+            return
+        url = urllib.parse.urlsplit(self.sasl_oauthbearer_token_endpoint_url or "")
+        if url.scheme == "file":
+            return
+        by_client = (url.netloc, self.sasl_oauthbearer_client_id, self.sasl_oauthbearer_client_secret)
+        if not all(by_client):
+            yield (
+                "OAUTHBEARER needs sasl_oauthbearer_token, or sasl_oauthbearer_token_endpoint_url with "
+                "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
+            )
+        elif url.scheme not in ("http", "https"):
+            yield f"sasl_oauthbearer_token_endpoint_url begins with {url.scheme}: it must be https, http or file"
+        elif (
+            url.scheme == "http"
+            and not self.sasl_oauthbearer_allow_http
+            and not _LOOPBACK.fullmatch(url.hostname or "")
+        ):
+            yield (
+                f"the token endpoint {url.hostname} is asked over http, which shows the client's secret to others: "
+                "use https, or set sasl_oauthbearer_allow_http"
+            )
+
+    def _tls_faults(self) -> Iterator[str]:
+        files = {"ssl_cafile": self.ssl_cafile, "ssl_certfile": self.ssl_certfile, "ssl_keyfile": self.ssl_keyfile}
+        given = {name: path for name, path in files.items() if path}
+        if given and not self.uses_tls:
+            yield (
+                f"{', '.join(given)} given, but security_protocol {self.security_protocol} uses no TLS: set it to SSL "
+                "or SASL_SSL"
+            )
+        for name, path in given.items():
+            if not os.access(path, os.R_OK):
+                yield f"{name} {path} cannot be read here"
+        if self.ssl_keyfile and not self.ssl_certfile:
+            yield "ssl_keyfile is given without ssl_certfile"
+        for version in (self.ssl_min_version, self.ssl_max_version):
+            if version not in ("TLSv1.2", "TLSv1.3"):
+                yield f"the TLS version {version!r} is none of TLSv1.2, TLSv1.3"
+
+
+def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
+    """Make settings of plain values; ``bootstrap_servers`` is a string or a list of strings, None means "not given".
+
+    Raises SettingsError with every fault found.
+    """
+    known = {each.name for each in dataclasses.fields(ConnectionSettings)}
+    given = {name: value for name, value in options.items() if name in known and value is not None}
+    servers = given.get("bootstrap_servers", ())
+    addresses: list[Address] = []
+    faults: list[str] = []
+    for text in [servers] if isinstance(servers, str) else map(str, servers):
+        try:
+            addresses += parse_addresses(text)
+        except ValueError as fault:
+            faults.append(f"bootstrap_servers: {fault}")
+    if not faults:
+        return ConnectionSettings(**given | {"bootstrap_servers": tuple(addresses)})
+    try:
+        # Any address will do here: what else is wrong is to be told in the same breath.
+        ConnectionSettings(**given | {"bootstrap_servers": (Address("", 0),)})
+    except SettingsError as others:
+        faults += others.faults
+    raise SettingsError(faults)
+
+
+def settings_json(settings: ConnectionSettings) -> str:
+    """Return the settings, secrets included, as the JSON text that read_settings_reference reads."""
+    values = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    values["bootstrap_servers"] = [str(address) for address in settings.bootstrap_servers]
+    return json.dumps(values)
+
+
+@contextmanager
+def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
+    """Give the path where Spark's tasks on this host find the settings, for the length of a ``with`` block.
+
+    Tasks get this path and nothing else, so that no secret enters a conf, a closure or an event log.
+    """
+    with private_file(settings_json(settings).encode()) as path:
+        yield path
+
+
+def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
+    """Read a file of settings.
+
+    Raises SettingsError: it cannot be read, others than its owner and its group can read it, or others than its owner
+    can write it.
+    """
+    what = f"the file of connection settings {path}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & (stat.S_IRWXO | stat.S_IWGRP):
+                raise SettingsError([f"{what} has mode {mode:o}, and it holds secrets: chmod 600"])
+            values = json.load(file)
+    except OSError as error:
+        raise SettingsError([f"{what} cannot be read: {error.strerror}"]) from None
+    except ValueError:
+        raise SettingsError([f"{what} is not JSON"]) from None  # the cause would quote the text
+    if not isinstance(values, dict):
+        raise SettingsError([f"{what} is not a JSON object"])
+    return settings_from(values)

@@ -1,0 +1,226 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read key and trust stores as Kafka's Java client does: PKCS12 and JKS by their first bytes, or PEM text.
+
+Files named ``.jks`` are PKCS12 since Java 9, and Java reads each kind under both names (``keystore.type.compat``). So
+the kind that a properties file names is not asked. ``cryptography`` reads PKCS12. A true JKS is converted by Java's own
+keytool, which gets passwords through its environment: they do not show in a process list.
+
+A private key that was read leaves this file encrypted with a password made up for it, so it is never plain on a disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._model.run import KafkaOpsError
+
+with suppress(ImportError):  # named by require_cryptography
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.serialization import pkcs12
+
+if TYPE_CHECKING:
+    from cryptography import x509
+
+_JKS_MAGIC = bytes.fromhex("feedfeed")
+_DER_SEQUENCE = b"\x30"
+_PEM_BEGINS = b"-----BEGIN"
+_KEYTOOL_TIMEOUT_S = 60
+_KEY_ENTRY = re.compile(r"^(.+), \w+ \d+, \d+, PrivateKeyEntry,", re.MULTILINE)
+# As Kafka's PemParser: the text may stand in one line, and the lines before the base64 text may hold headers.
+_PEM = re.compile(
+    r"-+BEGIN\s+([^-\n]*(?:CERTIFICATE|PRIVATE KEY)[^-\n]*?)\s*-+\s+"
+    r"(?:[^\n:]*:[^\n]*\n)*([A-Za-z0-9+/=\s]+?)-+END\s[^-]*-+"
+)
+
+
+class StoreError(KafkaOpsError):
+    """A store cannot be used. The message says which one, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMaterial:
+    """A client's certificate and key."""
+
+    chain_pem: str
+    """The certificate, and those that lead to its authority, in this order."""
+    key_pem: str = field(repr=False)
+    """PKCS#8, encrypted with ``password``."""
+    password: str = field(repr=False)
+
+
+def is_pem(path: str) -> bool:
+    """Return whether a file begins like PEM text, after comments. Raises OSError."""
+    with Path(path).open("rb") as file:
+        return _PEM_BEGINS in file.read(65536)
+
+
+def read_trust_store(path: str, password: str | None) -> str:
+    """Return the certificates in a PKCS12 or JKS store as PEM text. Raises StoreError."""
+    store = _open(path, password, key_password=None, wants_key=False)
+    found = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
+    if not found:
+        raise StoreError(f"{path} holds no certificate that is marked as trusted")
+    return _pem(found)
+
+
+def read_key_store(path: str, password: str | None, key_password: str | None) -> KeyMaterial:
+    """Return the first private key of a PKCS12 or JKS store, with its certificates.
+
+    ``key_password`` is that of the key, where it differs from the store's; only a JKS can have both.
+
+    Raises StoreError.
+    """
+    store = _open(path, password, key_password=key_password, wants_key=True)
+    if store.key is None or store.cert is None:
+        raise StoreError(f"{path} holds no private key")
+    own_password = secrets.token_urlsafe()
+    key = store.key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(own_password.encode()),
+    )
+    others = [each.certificate for each in store.additional_certs]
+    return KeyMaterial(_pem(_chain(store.cert.certificate, others)), key.decode(), own_password)
+
+
+def normalized_pem(text: str, kind: str) -> str:
+    """Return inline PEM text (KIP-651) with a line for every 64 characters, as OpenSSL wants it.
+
+    ``kind`` is CERTIFICATE or PRIVATE KEY. Raises StoreError where the text holds none.
+    """
+    blocks = [
+        f"-----BEGIN {label}-----\n"
+        + "\n".join(textwrap.wrap("".join(body.split()), 64))
+        + f"\n-----END {label}-----\n"
+        for label, body in _PEM.findall(text)
+        if kind in label
+    ]
+    if not blocks:
+        raise StoreError(f"it holds no PEM block of the kind {kind}")
+    return "".join(blocks)
+
+
+def _open(
+    path: str, password: str | None, *, key_password: str | None, wants_key: bool
+) -> pkcs12.PKCS12KeyAndCertificates:
+    _require_cryptography(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    if content.startswith(_JKS_MAGIC):
+        content, password = _converted(path, password, key_password if wants_key else None, wants_key=wants_key)
+    elif not content.startswith(_DER_SEQUENCE):
+        raise StoreError(
+            f"{path} is neither a PKCS12 nor a JKS store: convert it with keytool -importkeystore -deststoretype PKCS12"
+        )
+    return _read_pkcs12(path, content, password)
+
+
+def _read_pkcs12(path: str, content: bytes, password: str | None) -> pkcs12.PKCS12KeyAndCertificates:
+    try:
+        return pkcs12.load_pkcs12(content, password.encode() if password else None)
+    except UnsupportedAlgorithm as error:
+        raise StoreError(f"{path} is encrypted in a way that cannot be read here: {error}") from None
+    except ValueError:
+        # OpenSSL does not tell a wrong password from a damaged file.
+        raise StoreError(
+            f"{path} cannot be opened: its password is wrong, or the file is damaged"
+            if password
+            else f"{path} cannot be opened without a password"
+        ) from None
+
+
+def _converted(path: str, password: str | None, key_password: str | None, *, wants_key: bool) -> tuple[bytes, str]:
+    """Return a JKS store as PKCS12, and the password made up for it."""
+    own_password = secrets.token_urlsafe()
+    environment = {"KAFKAOPS_STORE": password or "", "KAFKAOPS_OWN": own_password}
+    key_options: list[str] = []
+    if wants_key:
+        listed = _keytool(path, "-list", *_jks(path, password, prefix=""), environment=environment)
+        alias = _KEY_ENTRY.search(listed)
+        if alias is None:
+            raise StoreError(f"{path} holds no private key")
+        # As Kafka: a key without a password of its own has the store's.
+        environment["KAFKAOPS_KEY"] = key_password or password or ""
+        key_options = ["-srcalias", alias[1], "-srckeypass:env", "KAFKAOPS_KEY", "-destkeypass:env", "KAFKAOPS_OWN"]
+    options = [*_jks(path, password, prefix="src"), *key_options]
+    with tempfile.TemporaryDirectory(prefix="kafkaops-store-") as directory:
+        target = Path(directory) / "store.p12"
+        made = ["-destkeystore", str(target), "-deststoretype", "PKCS12", "-deststorepass:env", "KAFKAOPS_OWN"]
+        _keytool(path, "-importkeystore", "-noprompt", *options, *made, environment=environment)
+        return target.read_bytes(), own_password
+
+
+def _jks(path: str, password: str | None, *, prefix: str) -> list[str]:
+    opened = [f"-{prefix}storepass:env", "KAFKAOPS_STORE"] if password else []
+    return [f"-{prefix}keystore", path, f"-{prefix}storetype", "JKS", *opened]
+
+
+def _keytool(path: str, *arguments: str, environment: Mapping[str, str]) -> str:
+    keytool = shutil.which("keytool")
+    if keytool is None:
+        raise StoreError(
+            f"{path} is a JKS store, and keytool, which comes with Java, is not on the PATH: install Java, or convert "
+            "the store with keytool -importkeystore -deststoretype PKCS12"
+        )
+    # Its output is read below; in another language it reads otherwise.
+    command = [keytool, "-J-Duser.language=en", "-J-Duser.country=US", *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **environment},
+            input="\n",  # without a password keytool asks for it, and then reads the JKS unchecked, as Java does
+            capture_output=True,
+            text=True,
+            timeout=_KEYTOOL_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StoreError(f"{path} cannot be converted by keytool: {type(error).__name__}") from None
+    if done.returncode != 0:
+        raise StoreError(f"{path} cannot be opened: {_keytool_cause(done.stdout)}")
+    return done.stdout
+
+
+def _keytool_cause(output: str) -> str:
+    if "password was incorrect" in output:
+        return "its password is wrong, or the file is damaged"
+    if "Cannot recover key" in output:
+        return "the password of its key is wrong (ssl.key.password, or the store's own where that is not set)"
+    line = next(
+        (line for line in output.splitlines() if line.startswith("keytool error:")), "keytool could not read it"
+    )
+    return line.removeprefix("keytool error: ")
+
+
+def _chain(leaf: x509.Certificate, others: list[x509.Certificate]) -> list[x509.Certificate]:
+    """Return the certificate and its issuers, in the order that TLS wants."""
+    chain = [leaf]
+    while issuer := next((each for each in others if each.subject == chain[-1].issuer and each not in chain), None):
+        chain.append(issuer)
+    return chain
+
+
+def _pem(certificates: list[x509.Certificate]) -> str:
+    return "".join(each.public_bytes(serialization.Encoding.PEM).decode() for each in certificates)
+
+
+def _require_cryptography(path: str) -> None:
+    if "pkcs12" not in globals():
+        raise StoreError(f"{path} is a Java key or trust store: install the Python library cryptography to read it")

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Translate the ``ssl.`` properties of Kafka's Java client into options of this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .stores import (
+    StoreError,
+    is_pem,
+    normalized_pem,
+    read_key_store,
+    read_trust_store,
+)
+from .tls import TLS_VERSIONS, openssl_ciphers
+
+_TRUST = ("ssl_cafile",)
+_KEY = ("ssl_certfile", "ssl_keyfile")
+
+
+def tls_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the options that the properties mean, stores read, and why any property cannot be obeyed.
+
+    A store that an explicit option replaces is not read.
+    """
+    options: dict[str, Any] = {}
+    refusals = [*_identification(properties, options), *_versions(properties, options), *_ciphers(properties, options)]
+    if not any(name in explicit for name in _TRUST):
+        refusals += _trusted(properties, options)
+    if not any(name in explicit for name in _KEY):
+        refusals += _own_key(
+            properties, options, explicit.get("ssl_key_password") or properties.get("ssl.key.password")
+        )
+    return options, refusals
+
+
+def _identification(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    algorithm = properties.get("ssl.endpoint.identification.algorithm")
+    if algorithm is None:
+        return
+    if algorithm.lower() not in ("", "https"):
+        yield f"ssl.endpoint.identification.algorithm is {algorithm}: only https, and empty for no check, can be obeyed"
+    options["ssl_check_hostname"] = bool(algorithm)
+
+
+def _versions(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    enabled = _listed(properties, "ssl.enabled.protocols")
+    if not enabled:
+        return
+    unusable = [each for each in enabled if each not in TLS_VERSIONS]
+    if unusable:
+        yield f"ssl.enabled.protocols names {', '.join(unusable)}: only {' and '.join(TLS_VERSIONS)} can be used"
+        return
+    options["ssl_min_version"], options["ssl_max_version"] = min(enabled), max(enabled)
+
+
+def _ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    wanted = _listed(properties, "ssl.cipher.suites")
+    if not wanted:
+        return
+    try:
+        options |= openssl_ciphers(wanted, options)
+    except ValueError as error:
+        yield f"ssl.cipher.suites: {error}"
+
+
+def _trusted(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    inline, location = properties.get("ssl.truststore.certificates"), properties.get("ssl.truststore.location")
+    try:
+        if inline:
+            options["ssl_ca_pem"] = normalized_pem(inline, "CERTIFICATE")
+        elif location and _is_pem(location, properties.get("ssl.truststore.type")):
+            options["ssl_cafile"] = location
+        elif location:
+            options["ssl_ca_pem"] = read_trust_store(location, properties.get("ssl.truststore.password"))
+    except StoreError as error:
+        yield f"{'ssl.truststore.certificates' if inline else 'ssl.truststore.location'}: {error}"
+
+
+def _own_key(properties: Mapping[str, str], options: dict[str, Any], key_password: str | None) -> Iterator[str]:
+    chain, key = properties.get("ssl.keystore.certificate.chain"), properties.get("ssl.keystore.key")
+    location, password = properties.get("ssl.keystore.location"), properties.get("ssl.keystore.password")
+    place = "ssl.keystore.location"
+    try:
+        if chain or key:
+            place = "ssl.keystore.key" if chain else "ssl.keystore.certificate.chain"
+            if not (chain and key):
+                yield f"{place} is missing: a key needs its certificate, and a certificate its key"
+                return
+            options["ssl_key_pem"] = normalized_pem(key, "PRIVATE KEY")
+            place = "ssl.keystore.certificate.chain"
+            options["ssl_certificate_pem"] = normalized_pem(chain, "CERTIFICATE")
+            options["ssl_key_password"] = key_password
+        elif location and _is_pem(location, properties.get("ssl.keystore.type")):
+            options["ssl_certfile"] = location
+            options["ssl_key_password"] = key_password
+        elif location and not password:
+            yield "ssl.keystore.password is missing: Kafka does not read a key store without it"
+        elif location:
+            material = read_key_store(location, password, key_password)
+            options["ssl_certificate_pem"], options["ssl_key_pem"] = material.chain_pem, material.key_pem
+            options["ssl_key_password"] = material.password
+    except StoreError as error:
+        yield f"{place}: {error}"
+
+
+def _is_pem(location: str, kind: str | None) -> bool:
+    if kind is not None and kind.upper() == "PEM":
+        return True
+    try:
+        return is_pem(location)
+    except OSError as error:
+        raise StoreError(f"{location} cannot be read: {error.strerror}") from None
+
+
+def _listed(properties: Mapping[str, str], name: str) -> list[str]:
+    return [each.strip() for each in properties.get(name, "").split(",") if each.strip()]

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One topic of our own: create, delete, append and read (CreateTopics 19, DeleteTopics 20, Produce 0, Fetch 1).
+
+Deletes and reads go by topic id, so that neither ever touches a later topic of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from .._model.partition import TopicPartition
+from .._model.replica_log import Cause
+from . import error_codes
+from .addresses import Address
+from .errors import BrokerCallError
+from .fetch import fetch_request
+from .messages import parse_uuid, uuid_text
+from .wire import Wire
+
+with suppress(ImportError):  # _module/libraries.py names a missing library before a module begins
+    from kafka.errors import CorruptRecordError
+    from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
+    from kafka.protocol.producer import ProduceRequest
+    from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
+
+_CREATE_VERSION = 7
+"""The first version whose response has the topic id (KIP-516)."""
+_DELETE_BY_ID_VERSION = 6
+_PRODUCE_BY_NAME_VERSIONS = (9, 12)
+"""Kafka 3.9 has no Produce request by topic id."""
+_ACKS_ALL = -1
+_MAX_FETCH_BYTES = 8 * 1024 * 1024
+_UNLIMITED = 2**31 - 1
+
+Record: TypeAlias = "tuple[bytes | None, bytes | None]"
+"""Key and value; a value of None deletes the key of a compacted topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecords:
+    """Records up to the high watermark."""
+
+    records: tuple[tuple[int, Record], ...]
+    """Each with its offset."""
+    next_offset: int
+    """Where the next read goes on."""
+
+
+def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int], configs: Mapping[str, str]) -> str:
+    """Create a topic of one partition on these brokers, preferred leader first, and return its id.
+
+    Exactly one of several callers succeeds; the others are refused with TOPIC_ALREADY_EXISTS. Brokers know of the topic
+    some milliseconds later.
+
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: this request created nothing.
+    """
+    message = CreateTopicsRequest
+    topic = message.CreatableTopic
+    request = message(
+        topics=[
+            topic(
+                name=name,
+                num_partitions=-1,
+                replication_factor=-1,
+                assignments=[topic.CreatableReplicaAssignment(partition_index=0, broker_ids=[*replicas])],
+                configs=[topic.CreatableTopicConfig(name=each, value=value) for each, value in configs.items()],
+            )
+        ],
+        timeout_ms=wire.settings.request_timeout_ms,
+        validate_only=False,
+        min_version=_CREATE_VERSION,
+        max_version=_CREATE_VERSION,
+    )
+    (answer,) = _the_one(wire.call(address, request).topics, address, "CreateTopics")
+    if answer.error_code:
+        raise error_codes.refusal("CreateTopics", answer.error_code, answer.error_message)
+    return uuid_text(answer.topic_id)
+
+
+def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
+    """Delete the topic of this id, and no other topic of its name.
+
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was deleted; with UNKNOWN_TOPIC_ID
+    there is no such topic any more.
+    """
+    message = DeleteTopicsRequest
+    request = message(
+        topics=[message.DeleteTopicState(name=None, topic_id=parse_uuid(topic_id))],
+        timeout_ms=wire.settings.request_timeout_ms,
+        min_version=_DELETE_BY_ID_VERSION,
+        max_version=_DELETE_BY_ID_VERSION,
+    )
+    (answer,) = _the_one(wire.call(address, request).responses, address, "DeleteTopics")
+    if answer.error_code:
+        raise error_codes.refusal("DeleteTopics", answer.error_code, answer.error_message)
+
+
+def append_records(wire: Wire, leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
+    """Append records, all or none, and return the first one's offset once every in-sync replica has them.
+
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError.
+    """
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=_UNLIMITED)
+    for key, value in records:
+        batch.append(timestamp=None, key=key, value=value)
+    batch.close()
+    message = ProduceRequest
+    topic = message.TopicProduceData
+    lowest, highest = _PRODUCE_BY_NAME_VERSIONS
+    request = message(
+        transactional_id=None,
+        acks=_ACKS_ALL,
+        timeout_ms=wire.settings.request_timeout_ms,
+        topic_data=[
+            topic(
+                name=partition.topic,
+                partition_data=[topic.PartitionProduceData(index=partition.partition, records=batch.buffer())],
+            )
+        ],
+        min_version=lowest,
+        max_version=highest,
+    )
+    (answered,) = _the_one(wire.call(leader, request).responses, leader, "Produce")
+    (answer,) = _the_one(answered.partition_responses, leader, "Produce")
+    if answer.error_code:
+        raise error_codes.refusal("Produce", answer.error_code, answer.error_message)
+    return int(answer.base_offset)
+
+
+def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> TopicRecords:
+    """Read partition 0 of the topic of this id from an offset to the high watermark.
+
+    Raises BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID when the broker does not know this topic (any more),
+    OFFSET_OUT_OF_RANGE when the log ends before the offset.
+    """
+    found: list[tuple[int, Record]] = []
+    while True:
+        answer = _fetch(wire, leader, topic_id, offset)
+        records, next_offset = _decoded(leader, answer.records)
+        # A batch is returned whole, also the part of it that lies before the offset.
+        found += [each for each in records if each[0] >= offset]
+        if next_offset is None or next_offset >= answer.high_watermark:
+            return TopicRecords(tuple(found), max(offset, next_offset or 0))
+        offset = next_offset
+
+
+def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
+    request = fetch_request(TopicPartition("", 0), offset, _MAX_FETCH_BYTES, topic_id=topic_id)
+    response = wire.call(leader, request)
+    if response.error_code:
+        raise error_codes.refusal("Fetch", response.error_code)
+    (topic_answer,) = _the_one(response.responses, leader, "Fetch")
+    (answer,) = _the_one(topic_answer.partitions, leader, "Fetch")
+    if answer.error_code:
+        raise error_codes.refusal("Fetch", answer.error_code)
+    return answer
+
+
+def _decoded(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], int | None]:
+    """Return the records, and the offset after them; None when there is no whole batch."""
+    found: list[tuple[int, Record]] = []
+    next_offset = None
+    try:
+        for batch in MemoryRecords(content) if content else ():
+            if not batch.validate_crc():
+                raise CorruptRecordError(f"checksum of the batch at offset {batch.base_offset}")
+            next_offset = int(batch.next_offset)
+            if not batch.is_control_batch:
+                found += [(record.offset, (record.key, record.value)) for record in batch]
+    except CorruptRecordError as error:
+        raise BrokerCallError(str(leader), Cause.BAD_ANSWER, str(error), request="Fetch") from None
+    return found, next_offset
+
+
+def _the_one(answers: Sequence[Any], address: Address, request: str) -> Sequence[Any]:
+    if len(answers) != 1:
+        raise BrokerCallError(str(address), Cause.BAD_ANSWER, f"{len(answers)} answers, not 1", request=request)
+    return answers

@@ -1,0 +1,267 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sends any Kafka request to a chosen broker, or to whichever answers first. Decides nothing.
+
+kafka-python gives the protocol, TLS and SASL. Its own bootstrap picks one server at random and waits for it up to the
+whole timeout, and a frozen broker accepts connections forever; here each address has its own connection, each attempt
+its own limit, and a silent broker costs a call no more than a head start given to the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from .._model.replica_log import Cause
+from .addresses import Address
+from .client_configs import kafka_python_config
+from .credentials import credentials_for
+from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
+from .failures import Stage, broker_call_error
+from .settings import ConnectionSettings
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import kafka.errors as kafka_errors
+    from kafka.net.manager import KafkaConnectionManager
+    from kafka.net.selector import NetworkSelector
+
+
+# At DEBUG kafka-python logs request bytes, passwords included, and at ERROR undecodable answers: all of it reaches us
+# as exceptions anyway.
+logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
+
+_NODE = "bootstrap-0"
+_HEAD_START_S = 0.5
+_GRACE_MS = 50
+_LOOK_AGAIN_S = 0.02
+_MOST_THREADS = 64
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+_io_loops: dict[int, NetworkSelector] = {}
+_io_loops_lock = threading.Lock()
+
+
+def _io_loop() -> NetworkSelector:
+    """Return the one thread of this process that encodes, sends, receives and decodes.
+
+    One for all, because kafka-python 3.0.12 makes the codec of a message when it is first used, and is not made for two
+    threads that do so at once (StructField.compiled_decode_from swaps a field of the class meanwhile). One for each
+    process, because a thread does not come along into a fork.
+    """
+    with _io_loops_lock:
+        loop = _io_loops.get(os.getpid())
+        if loop is None:
+            loop = _io_loops[os.getpid()] = NetworkSelector(client_id="kafkaops.recovery", slow_task_threshold_secs=0)
+            loop.start()
+        return loop
+
+
+class Connection:
+    """One TCP connection to one address, made at the first call. Not remade: a lost connection is a fact to report.
+
+    A connection that holds from a first answer to a last one shows that the broker did not restart in between.
+    """
+
+    def __init__(self, settings: ConnectionSettings, address: Address) -> None:
+        self.address = address
+        self._selector = _io_loop()
+        self._settings = settings
+        config = kafka_python_config(settings)
+        self._credentials = credentials_for(settings)
+        if self._credentials is not None:
+            config |= self._credentials.kafka_python_config()
+        self._manager = KafkaConnectionManager(self._selector, bootstrap_servers=[str(address)], **config)
+        self._connection: Any = None
+        self._lock = threading.Lock()
+
+    def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
+        """Send one request and return the decoded answer.
+
+        ``timeout_ms`` limits this attempt, connecting included; the settings' request_timeout_ms is the default.
+
+        Raises BrokerCallError.
+        """
+        limit_ms = timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms
+        name = request.name.removesuffix("Request")
+        deadline = time.monotonic() + limit_ms / 1000
+        if self._credentials is not None:
+            try:
+                self._credentials.prepare(self.address.host, limit_ms / 1000, is_connected=self._connection is not None)
+            except CredentialsError as error:
+                raise BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error), request=name) from None
+        try:
+            return self._selector.run(self._call, request, max(1, int((deadline - time.monotonic()) * 1000)))
+        except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
+            raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
+
+    def supports(self, request_class: Any, version: int) -> bool:
+        """Return whether the broker offers this version of the request. Valid after a successful call."""
+        versions = self._connection.broker_version_data.api_versions
+        lowest, highest = versions.get(request_class.API_KEY, (0, -1))
+        return bool(lowest <= version <= highest)
+
+    def close(self) -> None:
+        """Close the connection. A call that still waits on it fails."""
+        self._selector.call_soon_threadsafe(self._manager.close)
+
+    def _stage(self) -> Stage:
+        connection = self._connection
+        if connection is None or connection.parser is None:
+            return Stage.CONNECTING
+        if connection.init_future.succeeded():
+            return Stage.READY
+        return Stage.GREETING if connection.broker_version_data is None else Stage.AUTHENTICATING
+
+    async def _call(self, request: Any, limit_ms: int) -> Any:
+        if self._manager.closed:
+            raise kafka_errors.KafkaConnectionError("closed")
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._manager.get_connection(
+                    _NODE, timeout_ms=limit_ms, pop_on_close=False, refresh_metadata_on_err=False
+                )
+        deadline = time.monotonic() + limit_ms / 1000
+        # A TLS handshake has no limit of its own in kafka-python, hence wait_for around the whole set-up.
+        # It comes a little after the limit of the TCP connect itself, which knows better what was missing.
+        await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
+        # kafka-python keeps a client from a broker that throttles it, and fails whoever asks meanwhile.
+        while self._connection.paused and time.monotonic() < deadline:
+            await self._selector.sleep(_LOOK_AGAIN_S)
+        left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
+        return await self._connection.send_request(request, request_timeout_ms=left_ms)
+
+
+class Wire:
+    """All connections of one run; brokers are known by id once ``learn`` was told their addresses.
+
+    ``controller_settings`` are for the controllers' own listeners, where those differ from the brokers'.
+    """
+
+    def __init__(self, settings: ConnectionSettings, controller_settings: ConnectionSettings | None = None) -> None:
+        self.settings = settings
+        self.controller_side: Wire = self if controller_settings is None else Wire(controller_settings)
+        """For requests to the controllers' own listeners."""
+        self._connections: dict[Address, Connection] = {}
+        self._brokers: dict[int, Address] = {}
+        self._executor = ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="kafkaops-wire")
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections. Calls that a silent broker has not answered are given up."""
+        with self._lock:
+            self._is_closed = True
+            connections = [*self._connections.values()]
+        for connection in connections:
+            connection.close()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        if self.controller_side is not self:
+            self.controller_side.close()
+
+    def learn(self, brokers: Mapping[int, Address]) -> None:
+        """Remember the addresses of brokers, so that they can be asked by id."""
+        self._brokers.update(brokers)
+
+    def connection(self, address: Address) -> Connection:
+        """Return the open connection to an address; a new one where the last one failed."""
+        with self._lock:
+            if address not in self._connections:
+                self._connections[address] = Connection(self.settings, address)
+                if self._is_closed:
+                    # An attempt that lost the race, and begins only now: its call fails at once.
+                    self._connections[address].close()
+            return self._connections[address]
+
+    def fresh_connection(self, address: Address) -> Connection:
+        """Return a separate connection that no other call uses or replaces. The caller closes it."""
+        return Connection(self.settings, address)
+
+    def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any:
+        """Send one request to one address.
+
+        Raises BrokerCallError; the next call makes a new connection.
+        """
+        return self.using(address, lambda connection: connection.call(request, timeout_ms=timeout_ms))
+
+    def using(self, address: Address, work: Callable[[Connection], Value]) -> Value:
+        """Do some work over the open connection to one address.
+
+        Raises BrokerCallError; the next call makes a new connection.
+        """
+        connection = self.connection(address)
+        try:
+            return work(connection)
+        except BrokerCallError:
+            with self._lock:
+                if self._connections.get(address) is connection:
+                    del self._connections[address]
+            connection.close()
+            raise
+
+    def call_any(
+        self, make_request: Callable[[], Any], name: str, *, timeout_ms: int | None = None
+    ) -> tuple[Any, Address]:
+        """Send a request until one broker answers it; only for requests that may be sent twice.
+
+        The next broker is asked when one fails, and also when one stays silent for a moment, because a frozen broker
+        accepts connections too. ``make_request`` makes a new request for each attempt, since sending
+        one writes its version into it. Returns the answer and who gave it.
+
+        Raises NoBrokerAnswersError with every failure.
+        """
+        failures: list[BrokerCallError] = []
+        pending: set[Future[tuple[Any, Address]]] = set()
+        waiting = [*self._known_addresses()]
+        while waiting or pending:
+            if waiting:
+                pending.add(self._executor.submit(self._attempt, waiting.pop(0), make_request, timeout_ms))
+            done, pending = wait(pending, timeout=_HEAD_START_S if waiting else None, return_when=FIRST_COMPLETED)
+            for attempt in done:
+                error = attempt.exception()
+                if error is None:
+                    return attempt.result()
+                if not isinstance(error, BrokerCallError):
+                    raise error
+                failures.append(error)
+        raise NoBrokerAnswersError(name, failures)
+
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        """Call ``work`` for every key at once; a BrokerCallError becomes that key's value, any other is raised."""
+        futures = {key: self._executor.submit(work, key) for key in keys}
+        results: dict[Key, Value | BrokerCallError] = {}
+        for key, future in futures.items():
+            try:
+                results[key] = future.result()
+            except BrokerCallError as error:
+                results[key] = error
+        return results
+
+    def _attempt(
+        self, address: Address, make_request: Callable[[], Any], timeout_ms: int | None
+    ) -> tuple[Any, Address]:
+        return self.call(address, make_request(), timeout_ms=timeout_ms), address
+
+    def _known_addresses(self) -> Sequence[Address]:
+        bootstrap = self.settings.bootstrap_servers
+        # The brokers that the cluster names come last: the operator chose the bootstrap servers.
+        return [*bootstrap, *(address for address in self._brokers.values() if address not in bootstrap)]

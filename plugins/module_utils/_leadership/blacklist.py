@@ -1,0 +1,136 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The list of deprioritized brokers (KIP-491), for every topic and for topics by pattern. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from functools import reduce
+from typing import Annotated, TypeAlias
+
+from .._model.fields import INT32_MAX, BrokerId, Into, Meta
+from .._model.run import KafkaOpsError
+
+_PATTERN = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
+
+
+class BlacklistError(KafkaOpsError):
+    """The requested list cannot be used. Names every error."""
+
+
+class Change(StrEnum):
+    """What to do with the brokers that are named."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    EXACT = "exact"
+    """The named brokers become the whole list."""
+
+
+_Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="listed brokers are a list of broker ids")]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOfTopics:
+    """The brokers that are deprioritised for the topics that match a pattern, as a report has them."""
+
+    pattern: str
+    brokers: _Brokers
+
+
+def _lists(by_topic: Mapping[str, tuple[int, ...]]) -> tuple[ListOfTopics, ...]:
+    return tuple(ListOfTopics(pattern, brokers) for pattern, brokers in by_topic.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Blacklist:
+    """Who is deprioritized, and where. Broker ids are sorted, patterns too; a pattern without brokers is not there."""
+
+    brokers: _Brokers = ()
+    """For every topic: the KIP's dynamic config."""
+    by_topic: Annotated[
+        Mapping[str, tuple[int, ...]],
+        Into(Annotated[tuple[ListOfTopics, ...], Meta(description="the lists of topics are a list")], _lists),
+    ] = field(default_factory=dict)
+    """For the topics that match a pattern: the KIP's "future enhancement". In addition to ``brokers``."""
+
+    def __bool__(self) -> bool:
+        return bool(self.brokers or self.by_topic)
+
+    @property
+    def config_value(self) -> str | None:
+        """The value of preferred_leader_blacklist; None for an empty list, which is no config at all."""
+        return ",".join(map(str, self.brokers)) or None
+
+    def everyone(self) -> frozenset[int]:
+        """Every broker that is on a list."""
+        return frozenset(self.brokers).union(*self.by_topic.values())
+
+    def listed_for(self, topic: str) -> frozenset[int]:
+        """Return the brokers that are to come last in that topic."""
+        matching = (brokers for pattern, brokers in self.by_topic.items() if matches(topic, [pattern]))
+        return frozenset(self.brokers).union(*matching)
+
+    def changed(self, change: Change, brokers: Collection[int], patterns: Collection[str] = ()) -> Blacklist:
+        """Return the list after a change.
+
+        The change applies to the list for every topic, or, where patterns are given, to the list of each pattern. EXACT
+        without brokers and patterns empties every list, which restores everything.
+        """
+        if change is Change.EXACT and not brokers and not patterns:
+            return Blacklist()
+        if not patterns:
+            return Blacklist(_changed(self.brokers, change, brokers), self.by_topic)
+        return reduce(lambda earlier, pattern: earlier._with(pattern, change, brokers), patterns, self)
+
+    def _with(self, pattern: str, change: Change, brokers: Collection[int]) -> Blacklist:
+        changed = {**self.by_topic, pattern: _changed(self.by_topic.get(pattern, ()), change, brokers)}
+        return Blacklist(self.brokers, {each: changed[each] for each in sorted(changed) if changed[each]})
+
+
+def matches(topic: str, patterns: Iterable[str]) -> bool:
+    """Whether a topic's name is meant by one of the patterns: * stands for any characters, ? for one."""
+    return any(fnmatchcase(topic, pattern) for pattern in patterns)
+
+
+def parse_config_value(text: str) -> tuple[int, ...]:
+    """Read what config_value writes, and what a person may have written.
+
+    Raises BlacklistError.
+    """
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    if not all(entry.isascii() and entry.isdigit() for entry in entries):
+        raise BlacklistError(f"preferred_leader_blacklist is {text!r}, which is no list of broker ids")
+    return tuple(sorted({int(entry) for entry in entries}))
+
+
+def check_request(brokers: Collection[int], patterns: Collection[str]) -> None:
+    """Raise BlacklistError with every error of the request."""
+    errors = [*_errors(brokers, patterns)]
+    if errors:
+        raise BlacklistError("; ".join(errors))
+
+
+def _errors(brokers: Collection[int], patterns: Collection[str]) -> Iterator[str]:
+    for broker_id in brokers:
+        if not 0 <= broker_id <= INT32_MAX:
+            yield f"{broker_id} is no broker id: give one from 0 to {INT32_MAX}"
+    for pattern in patterns:
+        if not _PATTERN.fullmatch(pattern):
+            yield f"{pattern!r} is no topic pattern: it has the characters of topic names, * for any and ? for one"
+
+
+def _changed(listed: tuple[int, ...], change: Change, brokers: Collection[int]) -> tuple[int, ...]:
+    match change:
+        case Change.PRESENT:
+            return tuple(sorted({*listed, *brokers}))
+        case Change.ABSENT:
+            return tuple(sorted({*listed}.difference(brokers)))
+        case Change.EXACT:
+            return tuple(sorted({*brokers}))

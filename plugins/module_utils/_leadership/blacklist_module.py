@@ -1,0 +1,148 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What preferred_leader_blacklist and preferred_election share: their options, and the list as they return it.
+
+From a module's parameters to a changed list, orders that follow it, and their report.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from .._documents.files import refuse_existing
+from .._kafka.wire import Wire
+from .._model.run import RunMode, utc_now
+from .._module.arguments import Arguments
+from .._module.connection import connection_settings
+from .._module.messages import all_of, named
+from .._module.options import journal_options, progress_to
+from .._module.quorum_preflight import require_quorum
+from .blacklist import Blacklist, Change, check_request
+from .decide import OrderOutcome, OrderStatus
+from .deprioritize import LeadershipOptions, LeadershipResult, run_leadership
+from .memory_homes import Home
+from .orders import Drift
+from .report import LeadershipReport, write_leadership_report
+from .view import Wish
+
+WRITING = Arguments(
+    argument_spec={
+        "attempts": {"type": "int", "default": 3},
+        "verify_timeout_ms": {"type": "int", "default": 30000},
+    }
+)
+
+
+MEMORY = Arguments(
+    argument_spec={
+        "memory": {"type": "str", "choices": ["topic", "file"], "default": "topic"},
+        "memory_topic": {"type": "str", "default": "_kafkaops_leadership"},
+    }
+)
+
+
+def list_result(blacklist: Blacklist) -> dict[str, Any]:
+    """Return the list as modules return it."""
+    return {
+        "brokers": list(blacklist.brokers),
+        "by_topic": [{"pattern": pattern, "brokers": list(brokers)} for pattern, brokers in blacklist.by_topic.items()],
+    }
+
+
+def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> LeadershipResult:
+    """Carries out what the parameters wish, and writes the report that was asked for.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report_file = params["report_file"]
+    settings, _report, _request = all_of(
+        lambda: connection_settings(params),
+        lambda: refuse_existing(report_file) if report_file else None,
+        lambda: check_request(params["brokers"], params["topics"]),
+    )
+    started_at = utc_now()
+    wish = Wish(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
+    options = LeadershipOptions(
+        memory=Home(params["memory"]),
+        memory_topic=params["memory_topic"],
+        journal=journal_options(params),
+        attempts=params["attempts"],
+        verify_timeout_ms=params["verify_timeout_ms"],
+        check_mode=check_mode,
+    )
+    with Wire(settings) as wire:
+        require_quorum(wire, params)
+        result = run_leadership(wire, wish, options, progress_to(params["progress_file"]), stop)
+    if report_file:
+        report = LeadershipReport(
+            cluster_id=result.cluster_id,
+            started_at=started_at,
+            finished_at=utc_now(),
+            mode=RunMode.CHECK if check_mode else RunMode.APPLY,
+            before=result.before,
+            after=result.after,
+            is_native=result.is_native,
+            remembered_in=result.home,
+            orders=tuple(result.outcomes.values()),
+            leaders=None,
+        )
+        write_leadership_report(report, report_file)
+    return result
+
+
+def warnings(result: LeadershipResult) -> list[str]:
+    """Return what a person should know although nothing failed."""
+    outcomes = [*result.outcomes.values()]
+    told = list(result.warnings)
+    drifted = [each for each in outcomes if each.drift is not Drift.NONE]
+    if drifted:
+        told.append(named(f"{len(drifted)} partitions are not as they were left", drifted))
+    for status, head in (
+        (OrderStatus.LEFT_ALONE, "partitions are left alone, and not in the order that the list wants"),
+        (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
+    ):
+        found = [each for each in outcomes if each.status is status]
+        if found:
+            told.append(named(f"{len(found)} {head}", found))
+    return told
+
+
+def failure_message(result: LeadershipResult) -> str | None:
+    """Return the failure message; None when everything was done."""
+    failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
+    head = f"{len(failed)} replica orders were not changed as asked"
+    return named(head, failed) if failed else None
+
+
+def diff_of(result: LeadershipResult, max_rows: int) -> dict[str, Any]:
+    """Return the list, and the replica orders that change."""
+    changes = [
+        each
+        for each in result.outcomes.values()
+        if each.replicas_after is not None and each.replicas != each.replicas_after
+    ]
+    shown = [*islice(changes, max_rows)]
+    hidden = len(changes) - len(shown)
+    return {
+        "before_header": "preferred_leader_blacklist and replica orders",
+        "after_header": "preferred_leader_blacklist and replica orders",
+        "before": _text(list_result(result.before), shown, "replicas", hidden),
+        "after": _text(list_result(result.after), shown, "replicas_after", hidden),
+    }
+
+
+def _text(blacklist: Mapping[str, Any], outcomes: Sequence[OrderOutcome], attribute: str, hidden: int) -> str:
+    lines = [f"brokers: {_ids(blacklist['brokers'])}"]
+    lines += [f"topics {each['pattern']}: {_ids(each['brokers'])}" for each in blacklist["by_topic"]]
+    lines += [f"{each.topic_partition}: {_ids(getattr(each, attribute) or ())}" for each in outcomes]
+    lines += [f"... and {hidden} more"] if hidden else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _ids(broker_ids: Sequence[int]) -> str:
+    return ",".join(map(str, broker_ids)) or "none"

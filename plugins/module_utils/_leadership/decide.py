@@ -1,0 +1,199 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What became of one partition's order, and what would. Pure; standard library only.
+
+Decides what becomes of one partition's order and of what is remembered of it. Pure; standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated
+
+from .._model.fields import Meta, PartitionIndex, TopicId, TopicName
+from .._model.partition import PartitionState, TopicPartition
+from .orders import Base, Drift, Order, RememberedOrder, among, base_of, orders_of_ours, with_last
+
+
+class OrderStatus(StrEnum):
+    """How one partition ended that holds a listed broker, or whose original order is remembered."""
+
+    REORDERED = "reordered"
+    """Its listed brokers are last now."""
+    WOULD_REORDER = "would_reorder"
+    RESTORED = "restored"
+    """No replica of it is listed any more, and the order is the one it would have had without us."""
+    WOULD_RESTORE = "would_restore"
+    IN_ORDER = "in_order"
+    """Nothing had to be done."""
+    ALL_LISTED = "all_listed"
+    """Every replica is on a broker that is listed, so there is no other order to bring it into."""
+    CONFLICT = "conflict"
+    """Somebody set an order of their own meanwhile: it stays, and nothing is remembered of it any more."""
+    GONE = "gone"
+    """The topic was deleted, or made again under another id: nothing to put back."""
+    LEFT_ALONE = "left_alone"
+    """Its order would have changed, and must not now. Whatever is remembered stays; a later run does it."""
+    FAILED = "failed"
+    """The change was asked for and was not seen. What is remembered stays; a later run tries again."""
+
+
+CHANGED = frozenset({OrderStatus.REORDERED, OrderStatus.WOULD_REORDER, OrderStatus.RESTORED, OrderStatus.WOULD_RESTORE})
+DONE_STATUS = {OrderStatus.WOULD_REORDER: OrderStatus.REORDERED, OrderStatus.WOULD_RESTORE: OrderStatus.RESTORED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderOutcome:
+    """One partition. Orders are broker ids, the preferred leader first."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    status: Annotated[OrderStatus, Meta("an order's status")]
+    reason: str
+    topic_id: TopicId | None
+    """None where the topic does not exist, or is hidden from us."""
+    drift: Drift
+    replicas: Order | None
+    """The order before; None where it was not found out."""
+    replicas_after: Order | None
+    """The order after, or, in check mode, the one it would be brought into."""
+    original: Order | None
+    """The order that it would have if no broker were listed, as far as it is known."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+LEADERLESS = (
+    "it has no leader, and a change of its order could make the controller elect one: recover it first "
+    "(kafkaops.recovery.recover_offline_partitions)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done to one partition."""
+
+    outcome: OrderOutcome
+    """How it ends if everything that is asked for is done."""
+    remembered: RememberedOrder | None
+    """What is remembered so far."""
+    remember: RememberedOrder | None
+    """What has to be remembered before its order is touched; None: nothing once it is in order."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.outcome.topic_partition
+
+    @property
+    def is_reorder(self) -> bool:
+        return self.outcome.replicas_after != self.outcome.replicas
+
+    @property
+    def asks_for_order(self) -> bool:
+        """True when its order is asked for: also one that only seems to be back, before what is remembered is dropped.
+
+        A broker that lags behind the controller shows the order from before ours.
+        """
+        seems_back = self.is_forgetting and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
+        return self.is_reorder or seems_back
+
+    @property
+    def is_forgetting(self) -> bool:
+        """True when what is remembered is to be dropped, once the partition is in order."""
+        return self.remembered is not None and self.remember is None
+
+    @property
+    def is_work(self) -> bool:
+        """True when something has to be written: the order, or what is remembered."""
+        return self.is_reorder or self.remember != self.remembered
+
+    def left_alone(self, why: str) -> Decision:
+        """Return the same partition with no change and its memory kept."""
+        outcome = replace(self.outcome, status=OrderStatus.LEFT_ALONE, reason=why, replicas_after=self.outcome.replicas)
+        return Decision(outcome, self.remembered, self.remembered)
+
+
+def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Collection[int]) -> Decision:
+    """Decide about a partition that exists. A partition without a leader is left alone."""
+    base = base_of(state.topic_id, state.replicas, remembered)
+    wanted = with_last(base.order, listed)
+    decision = Decision(
+        _outcome(state, base, wanted, listed), remembered, _to_remember(state, remembered, base.order, wanted)
+    )
+    return decision.left_alone(LEADERLESS) if state.is_offline and decision.asks_for_order else decision
+
+
+def gone(remembered: RememberedOrder) -> Decision:
+    """Decide about a remembered partition that no longer exists."""
+    return Decision(_without_state(remembered, OrderStatus.GONE, "it was deleted"), remembered, None)
+
+
+def hidden(remembered: RememberedOrder, why: str) -> Decision:
+    """Decide about a remembered partition that could not be read. It stays remembered."""
+    return Decision(_without_state(remembered, OrderStatus.LEFT_ALONE, why), remembered, remembered)
+
+
+def _to_remember(
+    state: PartitionState, remembered: RememberedOrder | None, base: Order, wanted: Order
+) -> RememberedOrder | None:
+    if wanted == base:
+        return None
+    same_topic = remembered if remembered is not None and remembered.topic_id == state.topic_id else None
+    if same_topic and same_topic.original == base and state.replicas == wanted == same_topic.ours[-1]:
+        return same_topic
+    ours = orders_of_ours(same_topic, state.replicas, wanted)
+    return RememberedOrder(state.topic, state.partition, state.topic_id, base, ours)
+
+
+def _outcome(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> OrderOutcome:
+    status, reason = _status(state, base, wanted, listed)
+    return OrderOutcome(
+        topic=state.topic,
+        partition=state.partition,
+        status=status,
+        reason="; ".join(filter(None, (base.reason, reason))),
+        topic_id=state.topic_id,
+        drift=base.drift,
+        replicas=state.replicas,
+        replicas_after=wanted,
+        original=base.order,
+    )
+
+
+def _status(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> tuple[OrderStatus, str]:
+    last = [*among(wanted, listed)]
+    if wanted != state.replicas:
+        if wanted == base.order:
+            return OrderStatus.WOULD_RESTORE, f"back to {[*wanted]}"
+        return OrderStatus.WOULD_REORDER, f"{_brokers(last)} last"
+    if base.drift is Drift.REORDERED:
+        return OrderStatus.CONFLICT, "nothing is remembered of it any more"
+    if base.drift is Drift.RECREATED and not last:
+        return OrderStatus.GONE, ""
+    if len(last) == len(wanted):
+        return OrderStatus.ALL_LISTED, "every replica is on a listed broker: their order stays"
+    return OrderStatus.IN_ORDER, f"{_brokers(last)} last already" if last else "in its original order"
+
+
+def _brokers(ids: list[int]) -> str:
+    return f"broker {ids[0]} is" if len(ids) == 1 else f"brokers {', '.join(map(str, ids))} are"
+
+
+def _without_state(remembered: RememberedOrder, status: OrderStatus, reason: str) -> OrderOutcome:
+    return OrderOutcome(
+        topic=remembered.topic,
+        partition=remembered.partition,
+        status=status,
+        reason=reason,
+        topic_id=None,
+        drift=Drift.NONE,
+        replicas=None,
+        replicas_after=None,
+        original=remembered.original,
+    )

@@ -1,0 +1,199 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""preferred_leader_blacklist (KIP-491) on released brokers: the list, the dynamic config, and the orders that follow.
+
+No leadership changes by this: a partition that is reordered keeps its leader, and one without a leader is left alone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .._changes.home import JournalHome, JournalOptions
+from .._changes.orders import Writer
+from .._changes.record import OrderChange
+from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.configs import ConfigEntry, cluster_default, write_cluster_default
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError, Progress
+from .blacklist import Blacklist
+from .decide import CHANGED, OrderOutcome
+from .memory import Memory, MemoryStore, list_changes, memory_path
+from .memory_homes import Home, Homes
+from .order_run import OrderRun
+from .view import CONFIG_NAME, View, Wish, look, look_at_config
+
+_LOOK_EVERY_S = 0.1
+
+
+class ConfigNotWrittenError(KafkaOpsError):
+    """preferred_leader_blacklist was not seen written. No order was changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadershipOptions:
+    """How to go about it."""
+
+    memory: Home
+    memory_topic: str
+    journal: JournalOptions
+    attempts: int
+    """For each write that fails in a way that may pass."""
+    verify_timeout_ms: int
+    """How long a change may take to be seen before it counts as not done."""
+    check_mode: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadershipResult:
+    """What was found and done; in check mode, what would be."""
+
+    cluster_id: str
+    before: Blacklist
+    after: Blacklist
+    writes_config: bool
+    is_native: bool
+    """Every broker knows the config, so that no order had to be changed for it."""
+    home: str
+    """What the list and the original orders are remembered in."""
+    warnings: tuple[str, ...]
+    outcomes: Mapping[TopicPartition, OrderOutcome]
+
+    @property
+    def is_changed(self) -> bool:
+        return (
+            self.writes_config
+            or self.before != self.after
+            or any(each.status in CHANGED for each in self.outcomes.values())
+        )
+
+
+def run_leadership(
+    wire: Wire, wish: Wish, options: LeadershipOptions, progress: Progress, stop: threading.Event
+) -> LeadershipResult:
+    """Change the list, and bring every replica order in line with it.
+
+    A run that finds nothing to do takes no lock and sends no write request; nor does one in check mode. Otherwise all
+    is looked at again under the lock. Crashed at any point, the next run goes on from what is remembered.
+
+    Raises BlacklistError, JournalError, ConfigNotWrittenError, NoBrokerAnswersError, RequestRefusedError or
+    BrokerCallError.
+    """
+    progress.step("looking at the partitions")
+    cluster = describe_cluster(wire)
+    run = _Run(wire, cluster, wish, options, progress, stop)
+    homes = run.homes()
+    view = run.look(homes.read())
+    if options.check_mode or not view.is_work:
+        return _report(cluster, view, homes.home, ())
+    with homes.open() as held:
+        view = run.look(held.memory)
+        run.write_list(held.store, view)
+        outcomes = OrderRun(run.writer(view), held.store, progress, stop).carry_out(view)
+    fallback = (
+        (f"the list and the original orders are remembered in {held.home} on this host only, because {held.fallback}",)
+        if held.fallback
+        else ()
+    )
+    return replace(_report(cluster, view, held.home, fallback), outcomes=outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    wire: Wire
+    cluster: Cluster
+    wish: Wish
+    options: LeadershipOptions
+    progress: Progress
+    stop: threading.Event
+
+    def homes(self) -> Homes:
+        living = {each.broker_id: each.address for each in self.cluster.registrations if not each.is_fenced}
+        file = memory_path(self.options.journal.path, self.cluster.cluster_id)
+        return Homes(self.wire, living, self.options.memory, self.options.memory_topic, file)
+
+    def writer(self, view: View) -> Writer:
+        unfenced = [each.address for each in self.cluster.registrations if not each.is_fenced]
+        return Writer(
+            Kafka(self.wire),
+            view.config.answering or unfenced,
+            self.options.attempts,
+            self.options.verify_timeout_ms / 1000,
+        )
+
+    def look(self, memory: Memory) -> View:
+        unfinished = self._unfinished()
+        config = look_at_config(self.wire, self.cluster)
+        return look(self.wire, config, memory, self.wish, frozenset(each.topic_partition for each in unfinished))
+
+    def _unfinished(self) -> Sequence[OrderChange]:
+        pending = JournalHome(Kafka(self.wire), self.cluster, self.options.journal).read()
+        return [each for each in pending.changes if isinstance(each, OrderChange)]
+
+    def write_list(self, store: MemoryStore, view: View) -> None:
+        """Remembers the list, then writes the config, then remembers that: so a crash in between is known."""
+        written = view.memory.written_value
+        revision = view.memory.revision + 1
+        store.write(list_changes(Memory(view.after, written, revision)))
+        if view.writes_config:
+            self.progress.step(f"writing {CONFIG_NAME}")
+            self._write_config(self.writer(view), view.after.config_value)
+        if written != view.after.config_value:
+            store.write(list_changes(Memory(view.after, view.after.config_value, revision)))
+
+    def _write_config(self, writer: Writer, value: str | None) -> None:
+        fault = ""
+        for attempt in range(writer.attempts):
+            try:
+                write_cluster_default(self.wire, writer.address(attempt), CONFIG_NAME, value)
+            except BrokerCallError as error:
+                fault = str(error)
+            except RequestRefusedError as error:
+                fault = str(error)
+                if not error.is_transient:
+                    break
+            else:
+                self._watch_config(value, writer.verify_timeout_s)
+                return
+        raise ConfigNotWrittenError(f"{CONFIG_NAME} was not written, and no replica order was changed: {fault}")
+
+    def _watch_config(self, value: str | None, timeout_s: float) -> None:
+        """Wait until the write is seen. Brokers that do not know the config tell only whether it is set."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            entry = cluster_default(self.wire, CONFIG_NAME)
+            if _is_seen(entry, value):
+                return
+            if time.monotonic() >= deadline:
+                raise ConfigNotWrittenError(
+                    f"{CONFIG_NAME} was accepted as {value!r}, and is not seen so within {timeout_s:g} s ({entry}); no "
+                    "replica order was changed"
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+
+def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:
+    if entry is None or value is None:
+        return entry is None and value is None
+    return entry.is_sensitive or entry.value == value
+
+
+def _report(cluster: Cluster, view: View, home: str, warnings: tuple[str, ...]) -> LeadershipResult:
+    return LeadershipResult(
+        cluster_id=cluster.cluster_id,
+        before=view.before,
+        after=view.after,
+        writes_config=view.writes_config,
+        is_native=view.config.is_native,
+        home=home,
+        warnings=view.warnings + warnings,
+        outcomes={partition: each.outcome for partition, each in view.decisions.items()},
+    )

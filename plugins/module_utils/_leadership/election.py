@@ -1,0 +1,275 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Preferred elections, a bounded number of moves at a time, each seen done before the next ones are asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from .._changes.home import JournalOptions
+from .._changes.orders import Writer, read_states, watch
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster, describe_cluster, look_at_brokers
+from .._kafka.elections import PREFERRED, elect
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.messages import in_batches
+from .._kafka.partitions import describe_partitions
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.partition import BrokerState, PartitionState, TopicPartition
+from .._model.run import Progress
+from .blacklist import matches
+from .detours import Detours
+from .memory import Memory, memory_path
+from .memory_homes import Home, Homes
+from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
+from .orders import Order, base_of, with_last
+
+_PAUSE_S = 0.5
+"""Before leaders are looked at again. Brokers lag behind the controller by less, as a rule."""
+_UNSETTLED = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
+_NOTHING = Memory()
+STOPPED = "the run was asked to stop before this election; run it again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveOptions:
+    """Which leaders to move, and how."""
+
+    from_brokers: frozenset[int]
+    """Shall lead nothing that another one can."""
+    to_brokers: frozenset[int]
+    """Shall lead what they are the preferred replica of."""
+    patterns: tuple[str, ...]
+    """Topics to look at; empty for all of them."""
+    max_moves: int
+    """Leaders that move at a time; at most PARTITIONS_PER_REQUEST."""
+    memory: Home
+    memory_topic: str
+    journal: JournalOptions
+    attempts: int
+    verify_timeout_ms: int
+    check_mode: bool
+
+    def judge(self, state: PartitionState, undone: Memory) -> Move | None:
+        """Return what is to be done to a partition; None: nothing. ``undone`` is remembered, and taken for put back."""
+        if self.patterns and not matches(state.topic, self.patterns):
+            return None
+        away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
+        return away or move_to(state, self.to_brokers, self._order_without(state, undone))
+
+    def _order_without(self, state: PartitionState, memory: Memory) -> Order:
+        """Return the order that is left once ``to_brokers`` are taken off the list.
+
+        With nothing remembered, its own.
+        """
+        base = base_of(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
+        return with_last(base.order, memory.blacklist.listed_for(state.topic) - self.to_brokers)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """How every partition ended that had, or has, another leader than it should."""
+
+    cluster_id: str
+    moves: Mapping[TopicPartition, Move]
+
+
+def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
+    """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already:
+    ``from_brokers`` for put on the list, ``to_brokers`` for taken off it.
+
+    Raises JournalError, before anything was changed. NoBrokerAnswersError, RequestRefusedError or BrokerCallError: no
+    broker could be read from.
+    """
+    progress.step("looking at the leaders")
+    cluster = describe_cluster(wire)
+    foresees_restore = options.check_mode and options.to_brokers
+    undone = _homes(wire, cluster, options, _living(wire, cluster)).read() if foresees_restore else _NOTHING
+    moves = _moves(options, describe_partitions(wire).partitions, undone)
+    if not options.check_mode and _unsettled(moves):
+        living = _living(wire, cluster)
+        writer = Writer(Kafka(wire), [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
+        with ExitStack() as stack:
+            detours = None
+            if any(moves[each].is_detour for each in _wanted(moves)):
+                homes = _homes(wire, cluster, options, living)
+                detours = Detours(writer, stack.enter_context(homes.open()))
+            moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
+            moves |= {each: _not_put_back(moves[each]) for each in (detours.left if detours else ())}
+    return MoveReport(cluster.cluster_id, dict(sorted(moves.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    batch: _Batch
+    progress: Progress
+
+    def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """How all ended. After each round all leaders are looked at again: the look before may have lagged."""
+        for _round in range(self.batch.writer.attempts):
+            moves = moves | self._in_batches({each: moves[each] for each in _wanted(moves)})
+            if self.batch.stop.is_set():
+                return moves
+            time.sleep(_PAUSE_S)
+            moves |= self._look_again(moves)
+            if not _unsettled(moves):
+                return moves
+        return moves | {each: _left(moves[each]) for each in _wanted(moves)}
+
+    def _in_batches(self, wanted: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        ended: dict[TopicPartition, Move] = {}
+        for batch in in_batches([*wanted], self.batch.options.max_moves):
+            self.progress.step("moving leaders", len(ended), len(wanted))
+            if self.batch.stop.is_set():
+                ended |= {each: replace(wanted[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
+            else:
+                ended |= self.batch.move({each: wanted[each] for each in batch})
+        return ended
+
+    def _look_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """Return the partitions that differ from the outcome so far. One that failed was tried often enough."""
+        self.progress.step("looking at the leaders again")
+        states = {each.topic_partition: each for each in describe_partitions(self.batch.writer.wire).partitions}
+        found = _moves(self.batch.options, states.values())
+        failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
+        settled = [each for each in _unsettled(moves) if each not in found]
+        return {each: move for each, move in found.items() if each not in failed} | {
+            each: _settled(moves[each], states.get(each)) for each in settled
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    writer: Writer
+    options: MoveOptions
+    detours: Detours | None
+    """None where none was foreseen."""
+    stop: threading.Event
+
+    def move(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """How each of the moves ended. The partitions are looked at again just before each attempt."""
+        ended: dict[TopicPartition, Move] = {}
+        faults: dict[TopicPartition, str] = {}
+        for attempt in range(self.writer.attempts):
+            left = [each for each in moves if each not in ended]
+            states = read_states(self.writer.kafka, left)
+            again = _moves(self.options, states.values())
+            ended |= {each: _settled(moves[each], states.get(each)) for each in left if each not in again}
+            ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
+            waiting = {each: again[each] for each in _wanted(again)}
+            if not waiting:
+                break
+            faults, seen = self._attempt(waiting, attempt)
+            for partition, state in seen.items():
+                if state.leader_id == waiting[partition].target:
+                    ended[partition] = _settled(waiting[partition], state)
+            if self.stop.is_set():
+                break
+        return ended | {
+            each: replace(moves[each], status=MoveStatus.FAILED, reason=faults.get(each) or self._not_seen(moves[each]))
+            for each in moves
+            if each not in ended
+        }
+
+    def _attempt(
+        self, waiting: Mapping[TopicPartition, Move], attempt: int
+    ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
+        """Each partition's error, and the partitions that were asked for as they were seen last."""
+        with self._targets_first(waiting) as unready:
+            asked = [each for each in waiting if each not in unready]
+            if not asked:
+                return unready, {}
+            faults = self._ask(asked, attempt)
+            states = watch(
+                self.writer,
+                [each for each in asked if each not in faults],
+                lambda state: state.leader_id == waiting[state.topic_partition].target,
+            )
+        return {**unready, **faults}, states
+
+    @contextmanager
+    def _targets_first(self, waiting: Mapping[TopicPartition, Move]) -> Iterator[dict[TopicPartition, str]]:
+        """Each move's target is the first replica within this context; why not, for those where it is not."""
+        around = [each for each in waiting.values() if each.is_detour]
+        if self.detours is None or not around:
+            yield {each.topic_partition: f"{each.reason}: run again" for each in around}
+            return
+        with self.detours.taken(around) as unready:
+            yield unready
+
+    def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
+        """Each partition's error. A lost answer is none: what became of it is looked up."""
+        try:
+            answers = elect(self.writer.wire, self.writer.address(attempt), PREFERRED, waiting)
+        except RequestRefusedError as fault:
+            return {} if fault.is_outcome_unknown else dict.fromkeys(waiting, str(fault))
+        except BrokerCallError:
+            return {}
+        return {
+            partition: str(answer)
+            for partition, answer in answers.items()
+            if not (answer.is_elected or answer.was_not_needed)
+        }
+
+    def _not_seen(self, move: Move) -> str:
+        return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
+
+
+def _homes(wire: Wire, cluster: Cluster, options: MoveOptions, living: Mapping[int, Address]) -> Homes:
+    file = memory_path(options.journal.path, cluster.cluster_id)
+    return Homes(wire, living, options.memory, options.memory_topic, file)
+
+
+def _living(wire: Wire, cluster: Cluster) -> dict[int, Address]:
+    """Return the brokers to write to. A hung broker could execute a write late, after all others."""
+    online = {each.broker_id for each in look_at_brokers(wire, cluster) if each.state is BrokerState.ONLINE}
+    return {
+        each.broker_id: each.address
+        for each in cluster.registrations
+        if each.broker_id in online or (not online and not each.is_fenced)
+    }
+
+
+def _moves(
+    options: MoveOptions, states: Iterable[PartitionState], undone: Memory = _NOTHING
+) -> dict[TopicPartition, Move]:
+    judged = {state.topic_partition: options.judge(state, undone) for state in states}
+    return {partition: move for partition, move in sorted(judged.items()) if move is not None}
+
+
+def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+    return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
+
+
+def _not_put_back(move: Move) -> Move:
+    reason = (
+        f"{move.reason}; the order that it was given for the election was not put back, and what it was is remembered: "
+        "run preferred_leader_blacklist again"
+    )
+    return replace(move, reason=reason)
+
+
+def _unsettled(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+    """Return the moves, and the partitions whose order is not as it should be."""
+    return [partition for partition, move in moves.items() if move.status in _UNSETTLED]
+
+
+def _left(move: Move) -> Move:
+    reason = f"broker {move.leader_before} leads it at the last look, after every attempt: run again"
+    return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
+
+
+def _settled(move: Move, state: PartitionState | None) -> Move:
+    """How a move ended of which nothing is left to be done, by our election or because somebody else was faster."""
+    if state is None:
+        return replace(move, status=MoveStatus.FAILED, reason="it is not in the metadata any more: was it deleted?")
+    if state.is_offline:
+        return replace(move, status=MoveStatus.LEADERLESS, reason=LEADERLESS, leader_after=state.leader_id)
+    return replace(move, status=MoveStatus.MOVED, leader_after=state.leader_id)

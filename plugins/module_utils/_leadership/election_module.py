@@ -1,0 +1,91 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a module's parameters to leaders that moved, and their part of the report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from .._kafka.messages import PARTITIONS_PER_REQUEST
+from .._kafka.wire import Wire
+from .._model.run import utc_now
+from .._module.connection import connection_settings
+from .._module.messages import all_of, named
+from .._module.options import journal_options, progress_to
+from .._module.quorum_preflight import require_quorum
+from .blacklist import BlacklistError, check_request
+from .election import MoveOptions, MoveReport, move_leaders
+from .memory_homes import Home
+from .moves import MOVING, WRONG, Move, MoveStatus
+from .report import add_leaders, read_leadership_report
+
+
+def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> MoveReport:
+    """Move the leaders that the parameters name, and add their outcomes to the report.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report_file = params["report_file"]
+    settings, *_checked = all_of(
+        lambda: connection_settings(params),
+        lambda: read_leadership_report(report_file) if report_file else None,
+        lambda: check_request([*params["from_brokers"], *params["to_brokers"]], params["topics"]),
+        lambda: _check_max_moves(params["max_moves"]),
+    )
+    options = MoveOptions(
+        from_brokers=frozenset(params["from_brokers"]),
+        to_brokers=frozenset(params["to_brokers"]),
+        patterns=tuple(params["topics"]),
+        max_moves=params["max_moves"],
+        memory=Home(params["memory"]),
+        memory_topic=params["memory_topic"],
+        journal=journal_options(params),
+        attempts=params["attempts"],
+        verify_timeout_ms=params["verify_timeout_ms"],
+        check_mode=check_mode,
+    )
+    with Wire(settings) as wire:
+        require_quorum(wire, params)
+        report = move_leaders(wire, options, progress_to(params["progress_file"]), stop)
+    if report_file:
+        add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())
+    return report
+
+
+def failure_message(report: MoveReport) -> str | None:
+    """Return the failure message, for leaders that did not move; None when there is none."""
+    wrong = [each for each in report.moves.values() if each.status in WRONG]
+    return named(f"{len(wrong)} partitions are not led as they should be", wrong) if wrong else None
+
+
+def warnings(report: MoveReport) -> list[str]:
+    """Who goes on leading because nobody else can."""
+    stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
+    return [named(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else []
+
+
+def diff_of(report: MoveReport, max_rows: int) -> dict[str, str]:
+    """Return the leaders that change."""
+    changed = [each for each in report.moves.values() if _leader_after(each) != each.leader_before]
+    hidden = f"... and {len(changed) - max_rows} more\n" if len(changed) > max_rows else ""
+    shown = [*islice(changed, max_rows)]
+    return {
+        "before_header": "leaders",
+        "after_header": "leaders",
+        "before": "".join(f"{each.topic_partition}: {each.leader_before}\n" for each in shown) + hidden,
+        "after": "".join(f"{each.topic_partition}: {_leader_after(each)}\n" for each in shown) + hidden,
+    }
+
+
+def _leader_after(move: Move) -> int | None:
+    return move.target if move.status is MoveStatus.WOULD_MOVE else move.leader_after
+
+
+def _check_max_moves(max_moves: int) -> None:
+    if not 1 <= max_moves <= PARTITIONS_PER_REQUEST:
+        raise BlacklistError(f"max_moves is {max_moves}: give a number from 1 to {PARTITIONS_PER_REQUEST}")

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which leaders a preferred election is to move, and which it cannot. Pure; standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from .._model.fields import BrokerId, LeaderId, Meta, PartitionIndex, TopicId, TopicName
+from .._model.partition import PartitionState, TopicPartition
+from .orders import Order, with_last
+
+LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offline_partitions)"
+
+
+class MoveStatus(StrEnum):
+    """How one partition ended that is led by a broker that shall lead nothing, or not by the one that shall lead."""
+
+    MOVED = "moved"
+    """Its preferred replica leads now."""
+    WOULD_MOVE = "would_move"
+    ONLY_IN_SYNC = "only_in_sync"
+    """No other replica is in sync but on brokers that shall not lead either: it has to go on leading."""
+    ALL_LISTED = "all_listed"
+    """Every replica is on a broker that shall not lead: so one of them has to."""
+    LAGGING = "lagging"
+    """Its preferred replica, which shall lead, is not in sync yet."""
+    STILL_PREFERRED = "still_preferred"
+    """The broker that shall not lead is its preferred replica: its order was not changed."""
+    LEADERLESS = "leaderless"
+    FAILED = "failed"
+    """The election was asked for, and the preferred replica was not seen to lead."""
+
+
+MOVING = frozenset({MoveStatus.MOVED, MoveStatus.WOULD_MOVE})
+WRONG = frozenset({MoveStatus.STILL_PREFERRED, MoveStatus.FAILED})
+"""A broker that shall lead nothing leads these and need not, or what was asked for was not seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One partition's leader, and the one it should have."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    status: Annotated[MoveStatus, Meta("a leader's status")]
+    reason: str
+    leader_before: LeaderId
+    leader_after: LeaderId | None
+    """Who leads now; None where it was not found out, and in check mode."""
+    target: BrokerId
+    """Who shall lead: the preferred replica, or, where that is not in sync, the first one that is."""
+    topic_id: TopicId
+    replicas: Order
+    isr: Annotated[Order, Meta(description="an ISR is a list of broker ids")]
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def is_detour(self) -> bool:
+        """True when the target has to be put first for the time of the election, and the order back after it."""
+        return self.target != self.replicas[0]
+
+
+def move_away(state: PartitionState, brokers: Collection[int], *, assume_reordered: bool) -> Move | None:
+    """Return the move that takes leadership off these brokers; None where none of them leads.
+
+    ``assume_reordered`` takes the order for what preferred_leader_blacklist would make of it: for check mode.
+    """
+    if state.leader_id not in brokers:
+        return None
+    order = with_last(state.replicas, brokers) if assume_reordered else state.replicas
+    target, leader = order[0], state.leader_id
+    others = [each for each in state.isr if each not in brokers]
+    if all(each in brokers for each in state.replicas):
+        return _move(state, target, MoveStatus.ALL_LISTED, "every replica is on a listed broker")
+    if not others:
+        lagging = [each for each in state.replicas if each not in state.isr]
+        return _move(
+            state,
+            target,
+            MoveStatus.ONLY_IN_SYNC,
+            f"no replica on another broker is in sync (ISR {[*state.isr]}; not in sync: {lagging})",
+        )
+    if target in brokers:
+        return _move(
+            state, target, MoveStatus.STILL_PREFERRED, f"broker {leader} leads, and its order {[*order]} prefers it"
+        )
+    if target not in state.isr:
+        first = next(each for each in order if each in others)
+        found = f"broker {first} is in sync, and the preferred replica on broker {target} is not"
+        return _move(state, first, MoveStatus.WOULD_MOVE, found)
+    return _move(state, target, MoveStatus.WOULD_MOVE, f"broker {target} is preferred, and in sync")
+
+
+def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Move | None:
+    """Return the move to the preferred replica; None where it leads or is on another broker.
+
+    ``order`` is the one to go by: in check mode it is not its own yet.
+    """
+    target = order[0]
+    if target not in brokers or state.leader_id == target:
+        return None
+    if state.is_offline:
+        return _move(state, target, MoveStatus.LEADERLESS, LEADERLESS)
+    if target not in state.isr:
+        found = (
+            f"broker {state.leader_id} leads, and the preferred replica on broker {target} is not in sync "
+            f"(ISR {[*state.isr]}): run again when it has caught up"
+        )
+        return _move(state, target, MoveStatus.LAGGING, found)
+    return _move(state, target, MoveStatus.WOULD_MOVE, f"broker {target} is preferred, and in sync")
+
+
+def _move(state: PartitionState, target: int, status: MoveStatus, reason: str) -> Move:
+    return Move(
+        topic=state.topic,
+        partition=state.partition,
+        status=status,
+        reason=reason,
+        leader_before=state.leader_id,
+        leader_after=None if status is MoveStatus.WOULD_MOVE else state.leader_id,
+        target=target,
+        topic_id=state.topic_id,
+        replicas=state.replicas,
+        isr=state.isr,
+    )

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Write the list of deprioritized brokers, replica orders and leaders, before and after, into a file without secrets.
+
+Schema: docs/schemas/leadership-report.schema.json.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._documents.errors import Problem
+from .._documents.strict_json import read_json
+from .._documents.validation import schema_problems, write_document
+from .._model.fields import SCHEMA_VERSION, ClusterId, Meta, SchemaVersion, Time
+from .._model.run import RunMode
+from .blacklist import Blacklist
+from .decide import OrderOutcome
+from .moves import Move
+
+_List: TypeAlias = Annotated[Blacklist, Meta(description="the list is an object")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadershipReport:
+    """How a run ended that changed the list, the orders and, where that was asked for, the leaders."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    started_at: Time
+    finished_at: Time
+    mode: RunMode
+    before: _List
+    after: _List
+    is_native: bool
+    """Every broker knows preferred_leader_blacklist, so that no order had to be changed for it."""
+    remembered_in: Annotated[str, Meta("a place")]
+    orders: tuple[Annotated[OrderOutcome, Meta(description="an order's outcome is an object")], ...]
+    leaders: tuple[Annotated[Move, Meta(description="a leader's outcome is an object")], ...] | None
+    """None where no election was asked for."""
+
+
+_REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
+LEADERSHIP_REPORT = document(
+    "leadership-report",
+    "What became of the list of deprioritised brokers, of replica orders, and of leaders",
+    _REPORT.schema,
+)
+
+
+def write_leadership_report(report: LeadershipReport, path: str) -> None:
+    """Write a report, mode 0600.
+
+    Raises DocumentError when something has that name already, or when it cannot be written.
+    """
+    write_document(path, _REPORT.encode(report), LEADERSHIP_REPORT)
+
+
+def read_leadership_report(path: str, cluster_id: str | None = None) -> dict[str, Any]:
+    """Read a report that was written before any election.
+
+    Raises DocumentError when it is no report, is of another cluster than the one given, or has elections already.
+    """
+    document: dict[str, Any] = read_json(path, partial(_problems, cluster_id))
+    return document
+
+
+def add_leaders(path: str, cluster_id: str, moves: Iterable[Move], finished_at: str) -> None:
+    """Put elections into the report that was written before them.
+
+    Raises DocumentError.
+    """
+    document = read_leadership_report(path, cluster_id)
+    document |= {"finishedAt": finished_at, "leaders": [_MOVE.encode(each) for each in moves]}
+    temporary = f"{path}.{os.getpid()}"
+    write_document(temporary, document, LEADERSHIP_REPORT)
+    os.replace(temporary, path)
+
+
+def _problems(cluster_id: str | None, value: Any) -> Iterator[Problem]:
+    problems = schema_problems(value, LEADERSHIP_REPORT)
+    yield from problems
+    if problems:
+        return
+    if value["leaders"] is not None:
+        yield Problem("/leaders", "there are elections in it already", "Give the report of this run's orders")
+    if cluster_id is not None and value["clusterId"] != cluster_id:
+        message = f"is {value['clusterId']}, and this is cluster {cluster_id}"
+        yield Problem("/clusterId", message, "Give the report of this cluster")

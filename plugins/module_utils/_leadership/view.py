@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Looks at all that the list of deprioritized brokers is about, and decides. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster
+from .._kafka.configs import ConfigEntry, broker_config, cluster_default
+from .._kafka.errors import BrokerCallError
+from .._kafka.partitions import Description, TopicError, describe_partitions
+from .._kafka.reassignments import running_reassignments
+from .._kafka.wire import Wire
+from .._model.partition import PartitionState, TopicPartition
+from .blacklist import Blacklist, BlacklistError, Change, parse_config_value
+from .decide import Decision, decide, gone, hidden
+from .memory import Memory
+
+CONFIG_NAME = "preferred_leader_blacklist"
+_REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
+_ELECTING = "an election of an earlier run on this host has left its order changed: finish that first"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants of the list."""
+
+    change: Change
+    brokers: tuple[int, ...]
+    patterns: tuple[str, ...]
+    """Topics, by pattern, whose own list is meant; empty for the list of every topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The dynamic config as it was found."""
+
+    entry: ConfigEntry | None
+    is_native: bool
+    """True when every broker knows the config: then Kafka follows it by itself, and needs no other replica order."""
+    answering: tuple[Address, ...]
+    """The brokers that told it. To send writes to another one is dangerous: a frozen one would carry them out when it
+    thaws, after everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The cluster and the memory, and what follows."""
+
+    memory: Memory
+    config: Config
+    before: Blacklist
+    after: Blacklist
+    decisions: Mapping[TopicPartition, Decision]
+    """Every partition with a replica on a listed broker, or with an order that is remembered."""
+    warnings: tuple[str, ...]
+
+    @property
+    def writes_config(self) -> bool:
+        wanted, entry = self.after.config_value, self.config.entry
+        if self.config.is_native:
+            return (entry.value if entry else None) != wanted
+        return self.memory.written_value != wanted or (entry is not None) != (wanted is not None)
+
+    @property
+    def is_work(self) -> bool:
+        """True when anything has to be written."""
+        changes_list = self.before != self.after or self.memory.blacklist != self.after
+        return changes_list or self.writes_config or any(each.is_work for each in self.decisions.values())
+
+    def listed_for(self, topic: str) -> frozenset[int]:
+        """Return the brokers that are to be last in the topic's replica orders."""
+        return self.orders_by.listed_for(topic)
+
+    @property
+    def orders_by(self) -> Blacklist:
+        """The list as far as replica orders have to give it its effect."""
+        return Blacklist((), self.after.by_topic) if self.config.is_native else self.after
+
+
+def look_at_config(wire: Wire, cluster: Cluster) -> Config:
+    """Read the config of the cluster default, and whether the brokers know it.
+
+    A broker that does not know it lists it, if at all, as sensitive. One that does not answer settles it: not native.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    addresses = {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}
+    found = wire.in_parallel(
+        lambda broker_id: broker_config(wire, addresses[broker_id], broker_id, CONFIG_NAME), addresses
+    )
+    is_native = bool(found) and all(
+        isinstance(entry, ConfigEntry) and not entry.is_sensitive for entry in found.values()
+    )
+    answering = tuple(addresses[each] for each, entry in found.items() if not isinstance(entry, BrokerCallError))
+    return Config(cluster_default(wire, CONFIG_NAME), is_native, answering)
+
+
+def look(wire: Wire, config: Config, memory: Memory, wish: Wish, unfinished: frozenset[TopicPartition]) -> View:
+    """Read the current state and decide what to do.
+
+    ``unfinished`` are partitions whose order an election has left changed.
+
+    Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    before = _list_before(config, memory)
+    after = before.changed(wish.change, wish.brokers, wish.patterns)
+    warnings = [*_surprises(config, memory, wish, after)]
+    view = View(memory, config, before, after, {}, tuple(warnings))
+    description = describe_partitions(wire)
+    states = {
+        each.topic_partition: each
+        for each in description.partitions
+        if each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas)
+    }
+    decisions = {**_decisions(view, states), **_missing(wire, view, states)}
+    return View(memory, config, before, after, _restrained(wire, decisions, unfinished), tuple(warnings))
+
+
+def decide_again(
+    wire: Wire, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, Decision]:
+    """Decide again about some partitions by their current state, right before a write.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    still_there = {each: states[each] for each in partitions if each in states}
+    return _restrained(wire, _decisions(view, still_there), frozenset())
+
+
+def _list_before(config: Config, memory: Memory) -> Blacklist:
+    if config.is_native:
+        value = config.entry.value if config.entry else None
+        return Blacklist(parse_config_value(value or ""), memory.blacklist.by_topic)
+    return memory.blacklist
+
+
+def _surprises(config: Config, memory: Memory, wish: Wish, after: Blacklist) -> Iterator[str]:
+    """Return warnings about the config. Raises BlacklistError where an unreadable list is in the way."""
+    if config.is_native:
+        return
+    if config.entry is not None and not memory.revision:
+        found = (
+            f"{CONFIG_NAME} is set, and these brokers do not return its value; what it was set with, and any original "
+            "order, is not remembered here"
+        )
+        if wish.change is not Change.EXACT or wish.patterns:
+            raise BlacklistError(
+                f"{found}: name the memory of the run that set it (memory, memory_topic, journal_dir), or give the "
+                "whole list with state: exact"
+            )
+        yield f"{found}: it is replaced"
+    elif config.entry is not None and memory.written_value is None:
+        yield (
+            f"{CONFIG_NAME} is set, and the last that is remembered is that it was not: a run of ours that was killed "
+            f"set it, or somebody else did; it is {'replaced' if after.config_value else 'deleted'}"
+        )
+    elif config.entry is None and memory.written_value is not None:
+        yield f"{CONFIG_NAME} was {memory.written_value}, and somebody has deleted it: it is written as the list is now"
+
+
+def _decisions(view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
+    return {
+        partition: decide(state, view.memory.orders.get(partition), view.listed_for(partition.topic))
+        for partition, state in states.items()
+    }
+
+
+def _missing(wire: Wire, view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
+    """Remembered partitions that were not described. Absent from a list of all is no proof: ACLs hide topics."""
+    missing = [each for partition, each in view.memory.orders.items() if partition not in states]
+    if not missing:
+        return {}
+    named = describe_partitions(wire, {each.topic for each in missing})
+    found = {each.topic_partition: each for each in named.partitions}
+    refusals = {each.topic: each for each in named.refused}
+    decisions = {}
+    for each in missing:
+        partition = each.topic_partition
+        if partition in found:
+            decisions[partition] = decide(found[partition], each, view.listed_for(each.topic))
+        elif _is_deleted(refusals.get(each.topic), named, each.topic):
+            decisions[partition] = gone(each)
+        else:
+            decisions[partition] = hidden(each, f"topic {each.topic} cannot be looked at: {refusals[each.topic]}")
+    return decisions
+
+
+def _is_deleted(refusal: TopicError | None, named: Description, topic: str) -> bool:
+    if refusal is None:
+        # Made again with fewer partitions.
+        return any(each.topic == topic for each in named.partitions)
+    return refusal.is_unknown
+
+
+def _restrained(
+    wire: Wire, decisions: Mapping[TopicPartition, Decision], unfinished: frozenset[TopicPartition]
+) -> dict[TopicPartition, Decision]:
+    """Return the decisions without those that another party's running work forbids."""
+    work = [partition for partition, each in decisions.items() if each.is_work and each.outcome.replicas is not None]
+    running = running_reassignments(wire, work)
+    reasons = {**dict.fromkeys(running, _REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
+    return {
+        partition: each.left_alone(reasons[partition]) if partition in reasons else each
+        for partition, each in sorted(decisions.items())
+    }

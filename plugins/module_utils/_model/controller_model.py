@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the controller will elect, read off its own rules. Pure; standard library only.
+
+The rules are those of PartitionChangeBuilder in Kafka's metadata module, the same in 3.9 to 4.4 but for KAFKA-19522:
+any change of a partition, a plain reorder too, makes the controller look for a leader in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .partition import NO_LEADER, PartitionState
+
+
+class Rule(StrEnum):
+    """Why the controller elects whom it elects."""
+
+    HAS_LEADER = "has_leader"
+    """The current leader stays."""
+    IN_SYNC = "in_sync"
+    """The first acceptable replica, in order, that is in the ISR or the ELR."""
+    LAST_KNOWN_LEADER = "last_known_leader"
+    """ISR and ELR are empty and the last known ELR is one acceptable broker (KIP-966)."""
+    UNCLEAN = "unclean"
+    """The first acceptable replica, in order."""
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The leader that the controller elects (-1 for none), and the rule that it follows."""
+
+    leader_id: int
+    rule: Rule
+
+
+def predict(state: PartitionState, order: Sequence[int], acceptable: Collection[int], *, unclean: bool) -> Prediction:
+    """Predict the leader after the partition's replicas are in ``order``.
+
+    ``acceptable`` are the brokers that may lead: unfenced, not shutting down, with the replica's log dir online.
+    ``unclean`` is True for an UNCLEAN election and False for what any other change of the partition sets off.
+    """
+    eligible = {*state.isr, *(state.elr or ())}
+    if state.leader_id in eligible and state.leader_id in acceptable:
+        return Prediction(state.leader_id, Rule.HAS_LEADER)
+    for broker_id in order:
+        if broker_id in eligible and broker_id in acceptable:
+            return Prediction(broker_id, Rule.IN_SYNC)
+    last_known = state.last_known_elr or ()
+    if not eligible and len(last_known) == 1 and last_known[0] in acceptable:
+        return Prediction(last_known[0], Rule.LAST_KNOWN_LEADER)
+    if unclean:
+        for broker_id in order:
+            if broker_id in acceptable:
+                return Prediction(broker_id, Rule.UNCLEAN)
+    return Prediction(NO_LEADER, Rule.NOBODY)
+
+
+def acceptable_replicas(state: PartitionState) -> frozenset[int]:
+    """Return the replicas that the controller may elect: their broker is unfenced and their log directory online.
+
+    The metadata lists every other replica as offline, fenced brokers included.
+    """
+    return frozenset(state.replicas) - frozenset(state.offline_replicas)

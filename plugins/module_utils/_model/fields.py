@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Types of fields that stand in JSON documents, with their bounds and descriptions. Standard library only.
+
+A description says what a value must be. It is in the published schema, and in the message when a value is not that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a type alone does not say, for ``typing.Annotated``. Names are those of JSON Schema where it has them."""
+
+    subject: str = ""
+    """Of an integer, a boolean, a plain string or an enum: what it is, such as "a broker id". The type says the rest.
+
+    The default is the field's name with an article; of a boolean it is "this".
+    """
+    _: KW_ONLY  # pylint: disable=disallowed-name
+    description: str = ""
+    """The whole description. The defaults: "the <field's name> are a list", and "a <class' name> is an object"."""
+    minimum: int | None = None
+    maximum: int | None = None
+    """Every integer has bounds, both included."""
+    pattern: str = ""
+    """Anchored at both ends."""
+    min_items: int = 0
+    name: str = ""
+    """The key in JSON. The default is the field's name in camel case."""
+    keys: type[StrEnum] | None = None
+    """A mapping that has a value for each word of an enum."""
+    as_list: bool = False
+    """A dataclass that stands as the list of its values, to save space."""
+    flat: bool = False
+    """A dataclass whose keys stand in the object around it. Such a field is written, never read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Into:
+    """For ``typing.Annotated``: what stands in JSON instead of the field's own type. It is written, never read."""
+
+    type: Any
+    convert: Callable[[Any], Any]
+
+
+TOPIC_PATTERN = r"^(?!\.\.?$)[a-zA-Z0-9._-]{1,249}$"
+"""org.apache.kafka.common.internals.Topic.validate."""
+UUID_PATTERN = "^[A-Za-z0-9_-]{22}$"
+
+SchemaVersion: TypeAlias = Annotated[
+    int,
+    Meta(
+        description=f"the schema version that this version of kafkaops.recovery reads is {SCHEMA_VERSION}",
+        minimum=SCHEMA_VERSION,
+        maximum=SCHEMA_VERSION,
+    ),
+]
+TopicName: TypeAlias = Annotated[
+    str,
+    Meta(
+        description=(
+            'a topic name has 1 to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", and is neither "." nor ".."'
+        ),
+        pattern=TOPIC_PATTERN,
+    ),
+]
+TopicId: TypeAlias = Annotated[
+    str, Meta(description="a topic id is 22 characters of URL-safe base64", pattern=UUID_PATTERN)
+]
+ClusterId: TypeAlias = Annotated[
+    str, Meta(description="a cluster id is not empty, and has no spaces", pattern="^[!-~]+$")
+]
+Time: TypeAlias = Annotated[
+    str,
+    Meta(
+        description="a time is UTC in ISO 8601, to the second: 2026-01-31T23:59:59Z",
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+    ),
+]
+PartitionIndex: TypeAlias = Annotated[int, Meta("a partition", minimum=0, maximum=INT32_MAX)]
+BrokerId: TypeAlias = Annotated[int, Meta("a broker id", minimum=0, maximum=INT32_MAX)]
+NodeId: TypeAlias = Annotated[int, Meta("a node id", minimum=0, maximum=INT32_MAX)]
+LeaderId: TypeAlias = Annotated[int, Meta("a leader's broker id (-1: no leader)", minimum=-1, maximum=INT32_MAX)]
+LeaderEpoch: TypeAlias = Annotated[int, Meta("a leader epoch", minimum=0, maximum=INT32_MAX)]
+Offset: TypeAlias = Annotated[int, Meta("an offset", minimum=0, maximum=INT64_MAX)]
+SizeBytes: TypeAlias = Annotated[int, Meta("a size in bytes", minimum=0, maximum=INT64_MAX)]
+Milliseconds: TypeAlias = Annotated[int, Meta("a number of milliseconds", minimum=0, maximum=INT64_MAX)]
+Count: TypeAlias = Annotated[int, Meta("a count", minimum=0, maximum=INT32_MAX)]
+Port: TypeAlias = Annotated[int, Meta("a port", minimum=0, maximum=65535)]
+
+Replicas: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the replicas are a list of broker ids")]
+"""In order of preference."""

@@ -1,0 +1,165 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a log holds, as stretches of offsets of one leader epoch each. Pure; standard library only.
+
+Two logs hold the same record at an offset where their epochs are the same, and the same records before it (Raft's log
+matching, which KIP-101 and KIP-279 brought to Kafka). So logs are compared by stretches, never by offsets alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Protocol, TypeAlias
+
+from .fields import LeaderEpoch, Meta, Offset
+from .replica_log import EpochEnd
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EpochRange:
+    """The records of one leader epoch from ``start_offset``, inclusive, to ``end_offset``, exclusive."""
+
+    epoch: LeaderEpoch
+    start_offset: Offset
+    end_offset: Offset
+
+    @property
+    def records(self) -> int:
+        """How many offsets. Transaction markers and records that compaction removed have offsets too."""
+        return self.end_offset - self.start_offset
+
+
+Stretches: TypeAlias = Annotated[
+    tuple[
+        Annotated[
+            EpochRange,
+            Meta(
+                description=(
+                    "a stretch is a list of three: the leader epoch, its first offset, and the one after its last"
+                ),
+                as_list=True,
+            ),
+        ],
+        ...,
+    ],
+    Meta(description="what is lost is a list of stretches"),
+]
+"""Never empty ones, never overlapping within an epoch, in order of epoch, then offset."""
+
+
+class Log(Protocol):
+    """One log's offsets, and its leader epochs, oldest first."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def lineage(self) -> tuple[EpochEnd, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What one log holds and another one lacks."""
+
+    lost: Stretches
+    """What the other log never held."""
+    divergence_offset: int | None
+    """Where the two logs part. None when they share no epoch."""
+    earlier: Stretches
+    """What lies before the other log's start offset, and may have been in it until it was deleted there."""
+
+
+def stretches_of(log: Log) -> Stretches | None:
+    """All that the log holds. None where its epochs do not cover it: its records can be compared with no other log's.
+
+    Kafka writes epochs with every record since 0.11; older segments have none.
+    """
+    start, found = log.log_start_offset, []
+    for each in log.lineage:
+        if each.end_offset > start:
+            found.append(EpochRange(each.epoch, start, each.end_offset))
+            start = each.end_offset
+    return tuple(found) if start == log.log_end_offset else None
+
+
+def from_offset(stretches: Stretches, offset: int) -> Stretches:
+    """Return what lies at ``offset`` or after."""
+    return _cut(EpochRange(each.epoch, max(each.start_offset, offset), each.end_offset) for each in stretches)
+
+
+def before_offset(stretches: Stretches, offset: int) -> Stretches:
+    """Return what lies before ``offset``."""
+    return _cut(EpochRange(each.epoch, each.start_offset, min(each.end_offset, offset)) for each in stretches)
+
+
+def without(stretches: Stretches, log: Stretches) -> Stretches:
+    """Return the records that ``log``, one log's stretches, does not hold."""
+    held = {each.epoch: each for each in log}
+    return _cut(part for each in stretches for part in _around(each, held.get(each.epoch)))
+
+
+def of_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
+    """Return what was written in epochs after ``epoch``."""
+    return tuple(each for each in stretches if each.epoch > epoch)
+
+
+def union(parts: Iterable[Stretches]) -> Stretches:
+    """Each record once."""
+    merged: list[EpochRange] = []
+    for each in sorted(one for part in parts for one in part):
+        last = merged[-1] if merged else None
+        if last and last.epoch == each.epoch and each.start_offset <= last.end_offset:
+            merged[-1] = EpochRange(each.epoch, last.start_offset, max(last.end_offset, each.end_offset))
+        else:
+            merged.append(each)
+    return tuple(merged)
+
+
+def records_in(stretches: Stretches) -> int:
+    return sum(each.records for each in stretches)
+
+
+def divergence_offset(one: Stretches, other: Stretches) -> int | None:
+    """Where the two logs part: the offset to which Kafka truncates either when the other leads.
+
+    That is the lower end of the newest epoch that both hold. None when they share no epoch.
+    """
+    ends = {each.epoch: each.end_offset for each in one}
+    shared = [min(each.end_offset, ends[each.epoch]) for each in other if each.epoch in ends]
+    return max(shared, default=None)
+
+
+def lacking(one: Log, mine: Stretches, theirs: Stretches) -> Lacking:
+    """Compare a log with another one: what of ``theirs`` does ``one``, which holds ``mine``, lack?"""
+    before_start = before_offset(theirs, one.log_start_offset)
+    never_held = never_held_before_start(one, before_start)
+    return Lacking(
+        union([never_held, without(from_offset(theirs, one.log_start_offset), mine)]),
+        divergence_offset(mine, theirs),
+        without(before_start, never_held),
+    )
+
+
+def never_held_before_start(one: Log, earlier: Stretches) -> Stretches:
+    """Return what of records before its log start offset a log cannot have held: those newer than its oldest epoch.
+
+    Epochs only grow along a log. It did hold the others where the two logs share an epoch: they are the same up to it.
+    """
+    return of_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()
+
+
+def _around(stretch: EpochRange, held: EpochRange | None) -> Stretches:
+    if held is None:
+        return (stretch,)
+    return (
+        EpochRange(stretch.epoch, stretch.start_offset, min(stretch.end_offset, held.start_offset)),
+        EpochRange(stretch.epoch, max(stretch.start_offset, held.end_offset), stretch.end_offset),
+    )
+
+
+def _cut(stretches: Iterable[EpochRange]) -> Stretches:
+    return tuple(each for each in stretches if each.records > 0)

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The KRaft quorum, as its leader describes it (DescribeQuorum, API key 55). Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from .fields import Meta, Port
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Endpoint:
+    """One listener of a controller."""
+
+    name: Annotated[str, Meta("a listener")]
+    """The listener's name, as in ``controller.listener.names``."""
+    host: str
+    port: Port
+
+
+@dataclass(frozen=True, slots=True)
+class Voter:
+    """A voter as it is added and removed: a node with this very disk (KIP-853)."""
+
+    voter_id: int
+    directory_id: str | None
+    """None where it is not known. Such a voter can be neither added nor removed."""
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    """A voter or an observer, as the leader sees it. What the leader does not know is None, never 0.
+
+    Ages are milliseconds by the leader's own clock, so that no clock skew enters.
+    """
+
+    replica_id: int
+    directory_id: str | None
+    """Kafka's text form; None for a voter of a static quorum that has not fetched yet."""
+    log_end_offset: int | None
+    lag_records: int | None
+    """Records of the metadata log that the leader has and this replica has not."""
+    lag_ms: int | None
+    """Since it last had everything that the leader had."""
+    since_fetch_ms: int | None
+    """Since its last Fetch. None for the leader, which does not fetch."""
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    """The quorum as one leader describes it. Replicas are in order of their id."""
+
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int | None
+    """None when the leader does not know it yet: nothing of its epoch is committed."""
+    voters: tuple[QuorumReplica, ...]
+    observers: tuple[QuorumReplica, ...]
+
+    @property
+    def majority(self) -> int:
+        """Return the number of voters that must agree to commit or to elect."""
+        return len(self.voters) // 2 + 1
+
+    def voter(self, replica_id: int) -> QuorumReplica | None:
+        """Return the voter with this id, whatever its directory id is."""
+        return next((each for each in self.voters if each.replica_id == replica_id), None)
+
+    def observers_with(self, replica_id: int) -> tuple[QuorumReplica, ...]:
+        """Return the observers with this id. A wiped disk can make one node appear twice."""
+        return tuple(each for each in self.observers if each.replica_id == replica_id)

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The connection options of every module; the doc fragment ``kafka`` describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._kafka.settings import SASL_MECHANISMS, SECURITY_PROTOCOLS, ConnectionSettings, settings_from
+from .arguments import Arguments
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+
+
+# No option has a default here: a value of command_config would lose against it.
+_OPTIONS = {
+    "bootstrap_servers": {"type": "list", "elements": "str"},
+    "command_config": {"type": "path"},
+    "request_timeout_ms": {"type": "int"},
+    "security_protocol": {"type": "str", "choices": list(SECURITY_PROTOCOLS)},
+    "sasl_mechanism": {"type": "str", "choices": list(SASL_MECHANISMS)},
+    "sasl_username": {"type": "str"},
+    "sasl_password": {"type": "str", "no_log": True},
+    "sasl_kerberos_service_name": {"type": "str"},
+    "sasl_kerberos_domain_name": {"type": "str"},
+    "sasl_kerberos_principal": {"type": "str"},
+    "sasl_kerberos_keytab": {"type": "path", "no_log": False},
+    "sasl_oauthbearer_token": {"type": "str", "no_log": True},
+    "sasl_oauthbearer_token_endpoint_url": {"type": "str", "no_log": False},
+    "sasl_oauthbearer_client_id": {"type": "str"},
+    "sasl_oauthbearer_client_secret": {"type": "str", "no_log": True},
+    "sasl_oauthbearer_scope": {"type": "str"},
+    "sasl_oauthbearer_cafile": {"type": "path"},
+    "sasl_oauthbearer_allow_http": {"type": "bool"},
+    "ssl_cafile": {"type": "path"},
+    "ssl_certfile": {"type": "path"},
+    "ssl_keyfile": {"type": "path"},
+    "ssl_key_password": {"type": "str", "no_log": True},
+    "ssl_check_hostname": {"type": "bool"},
+}
+
+
+def connection_arguments(*instead: str) -> Arguments:
+    """Return the connection options; one must be given, or else one of the options that are named here."""
+    return Arguments(argument_spec=_OPTIONS, required_one_of=[("bootstrap_servers", "command_config", *instead)])
+
+
+CONNECTION = connection_arguments()
+
+
+def connection_settings(params: Mapping[str, Any]) -> ConnectionSettings:
+    """Return the settings that a module's parameters describe. Opens no connection.
+
+    Raises SettingsError with every fault.
+    """
+    given = {name: params[name] for name in _OPTIONS if params[name] is not None}
+    if "command_config" in given:
+        from .._kafka.client_properties import with_command_config
+
+        given = with_command_config(given)
+    return settings_from(given)

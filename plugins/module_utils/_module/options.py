@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which partitions a module is about; the doc fragment ``selection`` describes the options.
+
+Progress that leaves a module while it runs: lines of a file, which the action plugin of the same name follows.
+
+Where the journal is; the doc fragment ``journal`` describes the option.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from .._changes.home import RUN_TOPIC, Home, JournalOptions
+from .._model.partition import TopicPartition
+from .._model.run import NullProgress, Progress
+from .arguments import Arguments
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+
+
+SELECTION = Arguments(
+    argument_spec={
+        "partitions": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "topic": {"type": "str", "required": True},
+                "partition": {"type": "int"},
+                "partitions": {"type": "list", "elements": "int"},
+            },
+            "mutually_exclusive": [("partition", "partitions")],
+            "required_one_of": [("partition", "partitions")],
+        },
+        "partitions_file": {"type": "path"},
+        "include_internal_topics": {"type": "bool", "default": False},
+    },
+    mutually_exclusive=[("partitions", "partitions_file")],
+)
+
+
+def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:
+    """Return the requested partitions; None for all offline ones. Opens no connection.
+
+    Raises DocumentError with every error.
+    """
+    if params["partitions"] is None and params["partitions_file"] is None:
+        return None
+    from .._documents.partitions_file import check_partitions, read_partitions
+
+    if params["partitions_file"] is not None:
+        return read_partitions(params["partitions_file"])
+    # Ansible fills in None for what was not given; the KIP's format does not know it.
+    given = [{name: value for name, value in each.items() if value is not None} for each in params["partitions"]]
+    return check_partitions(given)
+
+
+PROGRESS = Arguments(argument_spec={"progress_file": {"type": "path"}})
+
+
+def progress_to(path: str | None) -> Progress:
+    """Return a progress that writes to a file, or nowhere."""
+    return FileProgress(path) if path is not None else NullProgress()
+
+
+class FileProgress:
+    """One JSON object a line: ``text``, ``done`` and ``total``. A file that cannot be written fails no recovery."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        line = json.dumps({"text": text, "done": done, "total": total}) + "\n"
+        with suppress(OSError):
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with open(descriptor, "a", encoding="utf-8") as file:
+                file.write(line)
+
+
+JOURNAL = Arguments(
+    argument_spec={
+        "journal": {"type": "str", "choices": [each.value for each in Home], "default": Home.AUTO.value},
+        "journal_topic": {"type": "str", "default": RUN_TOPIC},
+        "journal_dir": {"type": "path"},
+        "journal_discard_lost": {"type": "bool", "default": False},
+    }
+)
+
+
+def journal_options(params: Mapping[str, Any]) -> JournalOptions:
+    """Return where the journal is kept, as a module's parameters say."""
+    return JournalOptions(
+        home=Home(params["journal"]),
+        topic=params["journal_topic"],
+        directory=params["journal_dir"] or "",
+        discard_lost=params["journal_discard_lost"],
+    )
+
+
+def journal_directory(params: Mapping[str, Any]) -> str:
+    """Return the directory of local files; it need not exist yet."""
+    return journal_options(params).path

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is wrong with a quorum, in words and numbers. Standard library only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+from .._model.fields import Into, Meta, NodeId
+
+
+class Severity(StrEnum):
+    """How soon somebody must act."""
+
+    CRITICAL = "critical"
+    """The quorum does not work, or cannot bear one more failure."""
+    WARNING = "warning"
+    """It works, and something is wrong."""
+    INFO = "info"
+    """Worth to know before a change."""
+
+
+class Kind(StrEnum):
+    """What was found. The first paragraphs of KIP-996 describe the servers that disrupt a quorum."""
+
+    NO_LEADER = "no_leader"
+    TWO_LEADERS = "two_leaders"
+    MAJORITY_NOT_CAUGHT_UP = "majority_not_caught_up"
+    VOTER_NOT_FETCHING = "voter_not_fetching"
+    VOTER_LAGS = "voter_lags"
+    NEW_VOTER_NOT_CAUGHT_UP = "new_voter_not_caught_up"
+    DISK_REPLACED = "disk_replaced"
+    EPOCH_CHURN = "epoch_churn"
+    EPOCH_AHEAD = "epoch_ahead"
+    REMOVED_VOTER_ACTIVE = "removed_voter_active"
+    VOTER_JOINED = "voter_joined"
+    CONTROLLER_SILENT = "controller_silent"
+    TIMEOUTS_TOO_LOW = "timeouts_too_low"
+    SINGLE_VOTER = "single_voter"
+    EVEN_VOTERS = "even_voters"
+    PRE_VOTE_MISSING = "pre_vote_missing"
+
+
+DISRUPTIVE = frozenset(
+    {
+        Kind.TWO_LEADERS,
+        Kind.VOTER_NOT_FETCHING,
+        Kind.NEW_VOTER_NOT_CAUGHT_UP,
+        Kind.DISK_REPLACED,
+        Kind.EPOCH_CHURN,
+        Kind.EPOCH_AHEAD,
+        Kind.REMOVED_VOTER_ACTIVE,
+        Kind.TIMEOUTS_TOO_LOW,
+    }
+)
+"""What costs an election where Pre-Vote is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One number that shows a finding, as a report has it."""
+
+    name: str
+    value: str
+
+
+def _evidence(values: Mapping[str, Any]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found."""
+
+    kind: Kind
+    severity: Severity
+    node_ids: tuple[NodeId, ...]
+    """The controllers concerned; empty where the finding concerns the whole quorum or no id is known."""
+    evidence: Annotated[
+        Mapping[str, Any],
+        Into(
+            Annotated[
+                tuple[Annotated[Evidence, Meta(description="a piece of evidence is an object")], ...],
+                Meta(description="the evidence is a list"),
+            ],
+            _evidence,
+        ),
+    ]
+    """The numbers that show it, by name."""
+    meaning: str
+    remedy: str

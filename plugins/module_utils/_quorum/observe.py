@@ -1,0 +1,209 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Looks at the quorum, through the brokers and through the controllers themselves. Writes nothing.
+
+Brokers forward DescribeQuorum to the leader that they know, and wait when there is none. A controller says at once what
+it takes for true, so that with their addresses a quorum is seen that brokers have lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from .._kafka import quorum
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
+from .._kafka.wire import Wire
+from .._model.quorum import QuorumState
+from .._model.run import Clock
+from .controller_watch import Answer, ControllerWatch
+from .observation import Look, Observation
+
+_BETWEEN_LOOKS_MS = 250
+
+
+def observe_quorum(
+    wire: Wire, controllers: Sequence[Address] = (), *, window_ms: int = 0, clock: Clock = time
+) -> Observation:
+    """Observe the quorum now, and four times a second for ``window_ms`` from then on.
+
+    ``controllers`` are addresses of controllers' own listeners that can be reached from here; those that they list are
+    asked too. All are asked at once. A silent one costs one request_timeout_ms, once.
+
+    Raises NoBrokerAnswersError when neither a broker nor a controller answers, and RequestRefusedError when our
+    principal may not describe the quorum.
+    """
+    return _Observer(wire, controllers, clock).observe(window_ms)
+
+
+class _BrokerSide:
+    """What the brokers answer; all of it is unknown where none answers."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.features: quorum.Features | None = None
+        self.cluster: Cluster | None = None
+        self.configs: quorum.QuorumConfigs | None = None
+        self.silence: NoBrokerAnswersError | None = None
+        """Why the last DescribeQuorum brought no answer."""
+
+    def introduce(self) -> QuorumState | None:
+        """Ask everything once."""
+        try:
+            answer, asked = self._wire.call_any(quorum.features_request, "ApiVersions")
+            self.features = quorum.features(answer)
+            self.cluster = describe_cluster(self._wire)
+            ids = [each.broker_id for each in self.cluster.registrations]
+            self.configs = quorum.configs(self._wire.call(asked, quorum.configs_request(ids)))
+        except NoBrokerAnswersError as silence:
+            self.silence = silence
+            return None
+        except BrokerCallError:
+            pass  # Timeouts are good to know, not needed.
+        return self.state()
+
+    def state(self) -> QuorumState | None:
+        """Return the leader's answer through a broker; None when no broker returns one."""
+        try:
+            answer, _asked = self._wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
+        except NoBrokerAnswersError as silence:
+            self.silence = silence
+            return None
+        self.silence = None
+        return quorum.quorum_state(answer)
+
+    @property
+    def broker_ids(self) -> frozenset[int] | None:
+        if self.cluster is None or self.features is None or not self.features.lists_fenced_brokers:
+            return None
+        return self.listed_broker_ids
+
+    @property
+    def listed_broker_ids(self) -> frozenset[int]:
+        return frozenset(each.broker_id for each in self.cluster.registrations) if self.cluster else frozenset()
+
+
+class _Observer:
+    def __init__(self, wire: Wire, controllers: Sequence[Address], clock: Clock) -> None:
+        self._wire = wire
+        self._clock = clock
+        self._brokers = _BrokerSide(wire)
+        self._controllers = [
+            ControllerWatch(wire.controller_side, address, clock) for address in dict.fromkeys(controllers)
+        ]
+
+    def observe(self, window_ms: int) -> Observation:
+        looks = [self._first_look()]
+        # Only now: the first look waits for silent controllers, and that must not use the window up.
+        began = self._clock.monotonic()
+        # Until its end, however long a look takes: the findings claim to cover the whole window.
+        while looks[-1].at_ms < window_ms:
+            left_ms = window_ms - self._since_ms(began)
+            self._clock.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
+            looks.append(self._look(self._since_ms(began)))
+        return self._observation(looks)
+
+    def _since_ms(self, began: float) -> int:
+        return int((self._clock.monotonic() - began) * 1000)
+
+    def _first_look(self) -> Look:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            through_brokers = executor.submit(self._brokers.introduce)
+            answers = self._ask(self._controllers)
+            discovered = self._discover()
+            self._controllers += discovered
+            answers += self._ask(discovered)
+            return _joined(0, through_brokers.result(), answers)
+
+    def _look(self, at_ms: int) -> Look:
+        answers = self._ask(self._controllers)
+        is_led = any(answer.state is not None for _watch, answer in answers)
+        return _joined(at_ms, None if is_led else self._brokers.state(), answers)
+
+    def _ask(self, watches: Sequence[ControllerWatch]) -> list[tuple[ControllerWatch, Answer]]:
+        """Ask all at once and return the answers."""
+        answers = self._wire.in_parallel(lambda number: watches[number].look(), range(len(watches)))
+        return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, Answer)]
+
+    def _discover(self) -> list[ControllerWatch]:
+        """Add the controllers that the answers list and that were not asked yet."""
+        listed = {node_id: address for watch in self._controllers for node_id, address in watch.peers.items()}
+        addresses = {address: node_id for node_id, address in listed.items()}
+        for watch in self._controllers:
+            if watch.node_id is None:  # a silent one that the others know
+                watch.node_id = addresses.get(watch.address)
+        met = {watch.node_id for watch in self._controllers}
+        return [
+            ControllerWatch(self._wire.controller_side, address, self._clock, node_id=node_id)
+            for node_id, address in listed.items()
+            if node_id not in met
+        ]
+
+    def _observation(self, looks: Sequence[Look]) -> Observation:
+        answered = [*(watch.features for watch in self._controllers), self._brokers.features]
+        features = [each for each in answered if each is not None]
+        if not features:
+            raise NoBrokerAnswersError(
+                "DescribeQuorum",
+                [
+                    *(self._brokers.silence.failures if self._brokers.silence is not None else ()),
+                    *(watch.error for watch in self._controllers if watch.error is not None),
+                ],
+            )
+        controllers = [each.configs for each in self._controllers if each.configs is not None]
+        configs = controllers or ([self._brokers.configs] if self._brokers.configs is not None else [])
+        cluster_ids = [watch.cluster_id for watch in self._controllers]
+        if self._brokers.cluster is not None:
+            cluster_ids.append(self._brokers.cluster.cluster_id)
+        return Observation(
+            cluster_id=next((each for each in cluster_ids if each is not None), None),
+            looks=tuple(looks),
+            controllers=tuple(each.controller() for each in sorted(self._controllers, key=_by_id)),
+            broker_ids=self._brokers.broker_ids,
+            listed_broker_ids=self._brokers.listed_broker_ids,
+            kraft_version=_highest(each.kraft_version for each in features),
+            metadata_version=_highest(each.metadata_version for each in features),
+            fetch_timeout_ms=_fetch_timeout_ms(configs, looks[-1].state),
+            election_timeout_ms=_highest(each.election_timeout_ms for each in configs),
+            silence=self._silence(looks[-1]),
+        )
+
+    def _silence(self, look: Look) -> str:
+        if look.state is not None:
+            return ""
+        reasons = [f"controller {view.node_id or view.address} says it does not lead" for view in look.views]
+        reasons += [str(watch.error) for watch in self._controllers if watch.error is not None]
+        if self._brokers.silence is not None:
+            reasons.append(str(self._brokers.silence))
+        return "; ".join(reasons)
+
+
+def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]) -> Look:
+    """Join one look. Of several leaders' states, use the one of the newest epoch."""
+    answered = list(answers)
+    states = [state for state in (through_brokers, *(answer.state for _watch, answer in answered)) if state is not None]
+    return Look(
+        at_ms,
+        max(states, key=lambda state: state.leader_epoch, default=None),
+        tuple(watch.named(answer) for watch, answer in answered),
+    )
+
+
+def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:
+    return watch.node_id is None, watch.node_id or 0, watch.address
+
+
+def _fetch_timeout_ms(configs: Iterable[quorum.QuorumConfigs], state: QuorumState | None) -> int | None:
+    """Return the leader's own timeout, else the smallest. A larger one would count a dead voter as caught up."""
+    known = {each.node_id: each.fetch_timeout_ms for each in configs if each.fetch_timeout_ms is not None}
+    own = known.get(state.leader_id) if state is not None else None
+    return own if own is not None else min(known.values(), default=None)
+
+
+def _highest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an election leaves behind, for a person to look at. Standard library only.
+
+Looks at what elections left behind. Reads only: nothing is aborted or reset.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from .._kafka.addresses import Address
+from .._kafka.port import Kafka
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError
+from .expected_loss import offsets
+from .plan import AftermathFinding, AftermathKind, Outcome, Status
+
+_MOST_URGENT = (
+    AftermathKind.COMMITTED_BEYOND_END,
+    AftermathKind.OPEN_TRANSACTION,
+    AftermathKind.NOT_KNOWN,
+    AftermathKind.WILL_TRUNCATE,
+)
+_MOST_NAMED = 3
+
+
+def most_urgent_first(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
+    """Sort the findings: what applications suffer from already comes first, replicas that truncate last."""
+    return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
+
+
+def first_of(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
+    """Return at most so many, and where there are more, one that says how many."""
+    rest = findings[most:]
+    if not rest:
+        return tuple(findings)
+    return (
+        *findings[:most],
+        AftermathFinding(kind=rest[0].kind, explanation=f"and {len(rest)} more: the report file has all of them"),
+    )
+
+
+def not_known(what: str, why: object) -> AftermathFinding:
+    return AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=f"{what}: not known: {why}")
+
+
+def _finding(kind: AftermathKind, explanation: str, about: TopicPartition) -> AftermathFinding:
+    return AftermathFinding(kind=kind, topic=about.topic, partition=about.partition, explanation=explanation)
+
+
+def some_of(names: Sequence[object], what: str) -> str:
+    """How many there are of ``what``, in the singular, and the first of them."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    plural = "" if len(names) == 1 else "s"
+    return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
+
+
+def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
+    """Yield the replicas that hold, or may hold, what the new leader does not."""
+    for loss in outcome.losses:
+        if loss.broker_id != outcome.leader_after:
+            continue
+        for other in loss.against:
+            if other.lost:
+                least = "" if other.answered else "at least "
+                text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
+            elif not other.answered:
+                text = f"replica {other.broker_id} was silent: what it deletes when it returns is unknown"
+            else:
+                continue
+            yield _finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
+
+
+_TRANSACTION_LIMIT = "transaction.max.timeout.ms"
+_GROUPS_TOPIC = "__consumer_offsets"
+
+
+def look_at_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
+    """Return what is left behind on the recovered partitions. What cannot be read is a finding, never an error."""
+    recovered = [each for each in outcomes if each.status is Status.RECOVERED]
+    if not recovered:
+        return ()
+    findings = [finding for each in recovered for finding in will_truncate(each)]
+    led: dict[int | None, list[TopicPartition]] = {}
+    for outcome in recovered:
+        led.setdefault(outcome.leader_after, []).append(outcome.topic_partition)
+    try:
+        brokers = {each.broker_id: each for each in kafka.describe_cluster().registrations}
+    except KafkaOpsError as error:
+        return most_urgent_first([*findings, not_known("committed offsets and transactions", error)])
+    ends: dict[TopicPartition, int] = {}
+    for leader, partitions in led.items():
+        if leader is None or leader not in brokers:
+            why = "no leader was seen" if leader is None else f"broker {leader}, which leads them, is not registered"
+            findings.append(not_known(f"transactions and log ends of {some_of(partitions, 'partition')}", why))
+            continue
+        address = brokers[leader].address
+        try:
+            findings += _open_transactions(kafka, address, leader, partitions)
+            found = _log_ends(kafka, address, partitions)
+        except KafkaOpsError as error:
+            findings.append(not_known(f"transactions and log ends on broker {leader}", error))
+            continue
+        findings += _unanswered("the log end", leader, [each for each in partitions if each not in found])
+        ends |= found
+    findings += _groups_without_coordinator(kafka)
+    for broker in brokers.values():
+        if broker.is_fenced:
+            continue
+        try:
+            findings += _beyond_end(kafka, broker.broker_id, broker.address, ends)
+        except KafkaOpsError as error:
+            findings.append(not_known(f"groups that broker {broker.broker_id} coordinates", error))
+    return most_urgent_first(findings)
+
+
+def _open_transactions(
+    kafka: Kafka, address: Address, leader: int, partitions: Collection[TopicPartition]
+) -> Iterator[AftermathFinding]:
+    found = kafka.open_transactions(address, partitions)
+    yield from _unanswered("the transactions", leader, [each for each in partitions if each not in found])
+    if not any(found.values()):
+        return
+    limit = kafka.broker_config(address, leader, _TRANSACTION_LIMIT)
+    limit_ms = int(limit.value) if limit and limit.value else None
+    for partition, transactions in found.items():
+        for each in transactions:
+            # -1 means that the broker does not know it, and not a time in 1969.
+            age_ms = time.time() * 1000 - each.last_timestamp_ms if each.last_timestamp_ms >= 0 else None
+            verdict = (
+                f"older than {_TRANSACTION_LIMIT}, so it hangs: see kafka-transactions.sh find-hanging"
+                if limit_ms is not None and age_ms is not None and age_ms > limit_ms
+                else "its producer may still end it, or it hangs: look again later"
+            )
+            age = "of unknown age" if age_ms is None else f"{age_ms / 1000:.0f} s old"
+            text = (
+                f"producer {each.producer_id} has an open transaction from offset {each.start_offset} on, "
+                f"{age}; read_committed consumers stop there; {verdict}"
+            )
+            yield _finding(AftermathKind.OPEN_TRANSACTION, text, partition)
+
+
+def _log_ends(kafka: Kafka, address: Address, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    answers = kafka.log_end_offsets(address, partitions)
+    return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
+
+
+def _unanswered(what: str, leader: int, partitions: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:
+    if partitions:
+        yield not_known(
+            f"{what} of {some_of(partitions, 'partition')}", f"broker {leader}, which leads them, does not report it"
+        )
+
+
+def _groups_without_coordinator(kafka: Kafka) -> Iterator[AftermathFinding]:
+    """Yield groups whose partition of __consumer_offsets has no leader: no broker lists them."""
+    try:
+        description = kafka.describe_partitions([_GROUPS_TOPIC])
+    except KafkaOpsError as error:
+        yield not_known("whether every group has a coordinator", error)
+        return
+    # In a cluster without any group the topic does not exist.
+    for refusal in description.refused:
+        if not refusal.is_unknown:
+            yield not_known("whether every group has a coordinator", f"topic {_GROUPS_TOPIC}: {refusal}")
+    leaderless = [each.topic_partition for each in description.partitions if each.is_offline]
+    if leaderless:
+        yield not_known(
+            f"groups in {some_of(leaderless, 'partition')}", "these have no leader, and the groups no coordinator"
+        )
+
+
+def _beyond_end(
+    kafka: Kafka, broker_id: int, coordinator: Address, ends: Mapping[TopicPartition, int]
+) -> Iterator[AftermathFinding]:
+    if not ends:
+        return
+    groups = kafka.coordinated_groups(coordinator)
+    unanswered: dict[str, list[str]] = {}
+    for group, committed in kafka.committed_offsets(coordinator, groups, ends).items():
+        if committed.error:
+            unanswered.setdefault(committed.error, []).append(group)
+        for partition, offset in committed.offsets.items():
+            if offset > ends[partition]:
+                text = (
+                    f"group {group} committed offset {offset}, {offset - ends[partition]} beyond the log end "
+                    f"{ends[partition]}: its consumers are reset by auto.offset.reset, or skip new records "
+                    "once the log is longer than that"
+                )
+                yield _finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
+    for error, some in unanswered.items():
+        yield not_known(f"committed offsets of {some_of(some, 'group')} that broker {broker_id} coordinates", error)

@@ -1,0 +1,161 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A replica that may lead, and one that did not answer. Standard library only.
+
+Says in words why each candidate has its rank. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated, NamedTuple, TypeAlias
+
+from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
+from .._model.replica_log import Cause, EpochEnd
+
+
+class Flag(StrEnum):
+    """What a person must know of a candidate before electing it (fault matrix, group D)."""
+
+    EMPTY_LOG = "empty_log"
+    """The log end offset is 0: electing it empties the partition."""
+    GAP = "gap"
+    """Its log end offset lies below another candidate's log start offset: the records between are on neither."""
+    FUTURE_REPLICA = "future_replica"
+    """A log-dir move is running on it; only its current log was ranked."""
+    FENCED = "fenced"
+    """It answered us, but the controller fences it, so it cannot be elected now."""
+    DIVERGED = "diverged"
+    """Its lineage is not a prefix of the best candidate's: it holds records that the best one does not."""
+
+
+Lineage: TypeAlias = Annotated[
+    tuple[
+        Annotated[
+            EpochEnd,
+            Meta(
+                description=(
+                    "an epoch of the log is a list of two: the leader epoch, and the offset after its last record"
+                ),
+                as_list=True,
+            ),
+        ],
+        ...,
+    ],
+    Meta(description="a lineage is a list of leader epochs with their end offsets, oldest first"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A surviving replica with its place in the ranking. Offsets are record offsets, sizes bytes."""
+
+    broker_id: BrokerId
+    rank: Annotated[int, Meta("a rank", minimum=1, maximum=INT32_MAX)]
+    """1 is the best. Order: last written epoch, log end offset, place in the replica list (stated tie-break)."""
+    last_written_epoch: LeaderEpoch | None
+    """None for a log without records: it ranks behind every epoch."""
+    log_start_offset: Offset
+    log_end_offset: Offset
+    lineage: Lineage
+    size_bytes: SizeBytes | None
+    flags: Annotated[tuple[Flag, ...], Meta(description="flags are a list")]
+    explanation: str
+    """Why it has this rank, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class SilentReplica:
+    """A replica that did not answer, and why."""
+
+    broker_id: BrokerId
+    cause: Cause
+    error: str
+
+
+SilentReplicas: TypeAlias = Annotated[tuple[SilentReplica, ...], Meta(description="the silent replicas are a list")]
+
+
+class Standing(NamedTuple):
+    """What decides a candidate's rank, and what is flagged of it."""
+
+    broker_id: int
+    last_written_epoch: int | None
+    log_start_offset: int
+    log_end_offset: int
+    flags: tuple[Flag, ...]
+
+
+def explain(standings: Sequence[Standing]) -> list[str]:
+    """One explanation for each of a partition's candidates, which come best first.
+
+    Each is compared with the one ranked directly ahead of it, so that the whole order can be followed.
+    """
+    if not standings:
+        return []
+    reasons = [_why_first(standings), *(_why_behind(one, ahead) for ahead, one in pairwise(standings))]
+    return [
+        "; ".join([f"rank {rank}: {reason}", *(_warning(flag, one, standings) for flag in one.flags)])
+        for rank, (reason, one) in enumerate(zip(reasons, standings, strict=True), start=1)
+    ]
+
+
+def _why_first(standings: Sequence[Standing]) -> str:
+    first = standings[0]
+    end = f"log end offset {first.log_end_offset}"
+    if len(standings) == 1:
+        return f"the only replica that answered; {_epoch(first)}, {end}"
+    second = standings[1]
+    epoch = "no log holds a leader epoch" if first.last_written_epoch is None else f"{_epoch(first)} is the highest"
+    if first.last_written_epoch != second.last_written_epoch:
+        return f"{epoch}, {end}"
+    if first.log_end_offset != second.log_end_offset:
+        return f"{epoch}, and {end} the highest of the logs that share it"
+    equals = " and ".join(f"broker {other.broker_id}" for other in standings[1:] if _key(other) == _key(first))
+    return f"{epoch}, {end}; equal to {equals}, but first in the replica list"
+
+
+def _why_behind(one: Standing, ahead: Standing) -> str:
+    other = f"broker {ahead.broker_id}"
+    if one.last_written_epoch != ahead.last_written_epoch:
+        if one.last_written_epoch is None:
+            reason = f"no leader epoch, and {other} has epoch {ahead.last_written_epoch}"
+        else:
+            reason = f"last written epoch {one.last_written_epoch} < {ahead.last_written_epoch} of {other}"
+        if one.log_end_offset > ahead.log_end_offset:
+            reason += f", although its log is longer ({one.log_end_offset} > {ahead.log_end_offset})"
+        return reason
+    if one.log_end_offset != ahead.log_end_offset:
+        return f"{_epoch(one)} as {other}, but a shorter log ({one.log_end_offset} < {ahead.log_end_offset})"
+    return f"equal to {other} ({_epoch(one)}, log end offset {one.log_end_offset}), but later in the replica list"
+
+
+def _warning(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
+    match flag:
+        case Flag.EMPTY_LOG:
+            return "its log is empty: electing it empties the partition"
+        case Flag.GAP:
+            latest = max(standings, key=lambda other: other.log_start_offset)
+            return (
+                f"its log ends at {one.log_end_offset}, before broker {latest.broker_id}'s starts at "
+                f"{latest.log_start_offset}: the records between are on neither"
+            )
+        case Flag.FUTURE_REPLICA:
+            return "a log-dir move is running on it: only its current log was ranked"
+        case Flag.FENCED:
+            return "the controller fences it, so it cannot be elected now"
+        case Flag.DIVERGED:
+            return f"it holds records that broker {standings[0].broker_id}, rank 1, does not"
+
+
+def _epoch(one: Standing) -> str:
+    return "no leader epoch" if one.last_written_epoch is None else f"last written epoch {one.last_written_epoch}"
+
+
+def _key(one: Standing) -> tuple[int | None, int]:
+    return one.last_written_epoch, one.log_end_offset

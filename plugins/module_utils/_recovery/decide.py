@@ -1,0 +1,166 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Warns of a leader that the controller is about to elect, and that would lose records. Pure; standard library only.
+
+A replica that the controller trusts, a member of the ISR or the last known leader, can have come back with a new disk.
+It leads as soon as anything about the partition changes, a mere reorder included, and all others truncate to its empty
+log (tried on 3.9.2 and 4.3.1). On 3.9.2 nothing may change for long: the partition waits without a leader.
+
+Decides who is to lead a partition that has no leader. Pure; standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from .._model.controller_model import acceptable_replicas, predict
+from .._model.partition import NO_LEADER, PartitionState
+from .candidate import Candidate, SilentReplica
+from .expected_loss import expected_losses, in_words
+from .forecast import Forecast, forecast, refusal_above
+from .plan import ElectionType, LeftAlone, PlannedElection, Status
+from .preconditions import against, order_to_elect_in
+from .strategy import Policy, Step, rule_on
+
+
+def warning(state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]) -> str | None:
+    """Say what will be lost if nobody acts, and what to do about it. None when nothing is known to be lost.
+
+    ``acceptable`` are the replicas that the controller would elect, ``forecasts`` those of all that answered, best
+    first. There is no warning of the best one: to stop it, and to elect another one, would lose what was written last.
+    """
+    leader = predict(state, state.replicas, acceptable, unclean=False).leader_id
+    lossy = next((each for each in forecasts[1:] if each.broker_id == leader and each.lost), None)
+    if leader == NO_LEADER or lossy is None:
+        return None
+    return (
+        f"the controller elects broker {leader} by itself, at the next change of the partition; {in_words(lossy)}. "
+        f"To keep these records, stop broker {leader} first, and only then recover the partition"
+    )
+
+
+def decide(
+    state: PartitionState, candidates: Sequence[Candidate], silent: Sequence[SilentReplica], policy: Policy
+) -> PlannedElection | LeftAlone:
+    """Return what the policy allows for this partition: an ordinary election, one of the best candidate, or none.
+
+    ``candidates`` come best first. A partition where the controller would elect another broker is left alone: that is
+    for a person to decide.
+    """
+    forecasts = forecast(state, candidates, [each.broker_id for each in silent])
+    case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state))
+    ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates])
+    if ruling.step is Step.UNCLEAN_RECOVERY:
+        return case.unclean_election(policy)
+    if ruling.step is Step.ORDINARY_ELECTION:
+        return case.ordinary_election(policy, ruling.reason)
+    return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings(), *case.best()])
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One partition with all that is known of its replicas."""
+
+    state: PartitionState
+    candidates: tuple[Candidate, ...]
+    silent: tuple[SilentReplica, ...]
+    forecasts: tuple[Forecast, ...]
+    acceptable: frozenset[int]
+
+    def unclean_election(self, policy: Policy) -> PlannedElection | LeftAlone:
+        best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
+        if best is None:
+            return self._nobody()
+        loss = next(each for each in self.forecasts if each.broker_id == best.broker_id)
+        reason = f"{self._why(best)}; {in_words(loss)}"
+        election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
+        obstacles = [
+            *against(election, self.state, order_to_elect_in(election, self.state)),
+            *self.warnings(),
+            *self._above_limit(policy, best.broker_id),
+        ]
+        return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
+
+    def ordinary_election(self, policy: Policy, reason: str) -> PlannedElection | LeftAlone:
+        """Of a member of the ELR. A silent one has no forecast, and passes any limit: KIP-966 keeps a broker in the ELR
+        only while it holds every committed record.
+        """
+        leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
+        obstacles = [*self.warnings(), *self._above_limit(policy, leader)]
+        if obstacles:
+            return self.left_alone(Status.REFUSED, obstacles)
+        return self._election(leader, ElectionType.PREFERRED, reason)
+
+    def left_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
+        return LeftAlone(
+            self.state.topic,
+            self.state.partition,
+            status,
+            "; ".join(reasons),
+            topic_id=self.state.topic_id,
+            leader_id=self.state.leader_id,
+            leader_epoch=self.state.leader_epoch,
+            replicas=self.state.replicas,
+            candidates=self.candidates,
+            silent=self.silent,
+            losses=expected_losses(self.forecasts),
+        )
+
+    def best(self) -> list[str]:
+        """Who would be elected if a person decided to, and what that would cost."""
+        return [f"best surviving replica: broker {each.broker_id}; {in_words(each)}" for each in self.forecasts[:1]]
+
+    def warnings(self) -> list[str]:
+        """Return a warning of what the controller is about to lose by itself, if anything."""
+        pending = warning(self.state, self.acceptable, self.forecasts)
+        return [pending] if pending else []
+
+    def _above_limit(self, policy: Policy, leader: int) -> list[str]:
+        limit = policy.max_lost_records
+        if limit is None:
+            return []
+        refusals = [refusal_above(limit, each) for each in self.forecasts if each.broker_id == leader]
+        return [each for each in refusals if each]
+
+    def _election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
+        return PlannedElection(
+            topic=self.state.topic,
+            partition=self.state.partition,
+            topic_id=self.state.topic_id,
+            leader_epoch=self.state.leader_epoch,
+            replicas=self.state.replicas,
+            isr=self.state.isr,
+            elr=self.state.elr,
+            last_known_elr=self.state.last_known_elr,
+            designated_leader=leader,
+            reason=reason,
+            candidates=self.candidates,
+            silent=self.silent,
+            losses=expected_losses(self.forecasts),
+            election_type=election_type,
+        )
+
+    def _why(self, best: Candidate) -> str:
+        reason = f"broker {best.broker_id}, {best.explanation}"
+        passed_over = [str(each.broker_id) for each in self.candidates if each.rank < best.rank]
+        if passed_over:
+            reason += f"; ranked better, but fenced or with its log dir offline: {', '.join(passed_over)}"
+        return reason
+
+    def _nobody(self) -> LeftAlone:
+        named = "; ".join(f"broker {each.broker_id}: {each.cause.value}" for each in self.silent)
+        if self.candidates:
+            answered = ", ".join(str(each.broker_id) for each in self.candidates)
+            reason = f"no replica can be elected: {answered} answered, but are fenced or have their log dir offline"
+            return self.left_alone(Status.UNRECOVERABLE, [reason, *([named] if named else [])])
+        waiting = [str(each.broker_id) for each in self.silent if each.broker_id in self.acceptable]
+        if waiting:
+            reason = (
+                f"no replica answered ({named}), though the controller would take {', '.join(waiting)}: "
+                "look at these brokers, then run again"
+            )
+            return self.left_alone(Status.UNKNOWN, [reason])
+        return self.left_alone(Status.UNRECOVERABLE, [f"no replica left: {named or 'its replica list is empty'}"])

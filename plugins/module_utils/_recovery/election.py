@@ -1,0 +1,317 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carries a plan out, batch by batch (KAFKA-20098). Ordinary elections come first: they lose nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from .._changes.home import JournalHome, JournalOptions
+from .._changes.journal import Journal
+from .._changes.orders import Writer, read_states
+from .._changes.record import PUT_BACK, OrderChange, OrderLeftover, ReplicaChange, Undoing
+from .._changes.replica_sets import ReplicaSets
+from .._changes.rollback import AnyLeftover, Rollback, look_at_orders
+from .._changes.setting_writer import SettingWriter
+from .._kafka.addresses import Address
+from .._kafka.messages import in_batches
+from .._kafka.port import Kafka
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.run import KafkaOpsError, Progress, collector_paused
+from .election_batch import ElectionBatch, Limits
+from .observation import observe
+from .plan import ElectionType, LeftAlone, Outcome, Plan, PlannedElection, Status, left_alone
+from .preconditions import PartitionObservation
+from .survey import internal
+
+_DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
+
+
+class WrongClusterError(KafkaOpsError):
+    """The plan is for another cluster."""
+
+
+class ElectionOptionsError(KafkaOpsError):
+    """A plan cannot be carried out in such a way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionReport:
+    """How every partition of the plan ended, and what was restored of an earlier run."""
+
+    outcomes: tuple[Outcome, ...]
+    leftovers: tuple[OrderLeftover, ...]
+    notes: tuple[str, ...] = ()
+    """What the person on call should know of the journal."""
+    others: tuple[AnyLeftover, ...] = ()
+    """What a run of another module had left, such as a setting or a dropped replica."""
+
+    @property
+    def is_changed(self) -> bool:
+        """True when a leader or an order is another one than before, or, in check mode, would be."""
+        return any(each.undoing in PUT_BACK for each in (*self.leftovers, *self.others)) or any(
+            each.status in (Status.RECOVERED, Status.WOULD_RECOVER) or each.replicas_after not in (None, each.replicas)
+            for each in self.outcomes
+            if each.designated_leader is not None
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionOptions:
+    """How to carry a plan out.
+
+    Raises ElectionOptionsError.
+    """
+
+    journal: JournalOptions
+    attempts: int
+    """For each write that fails in a way that may pass (KIP: --recovery-election-attempts)."""
+    verify_timeout_ms: int
+    """How long a change may take to be seen before it counts as not done."""
+    check_mode: bool
+    timeout_ms: int = 600_000
+    """How long all elections may take together. What was not begun by then is not requested."""
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ElectionOptionsError(f"recovery_election_attempts must be 1 or greater, got {self.attempts}")
+        if self.timeout_ms < 1:
+            raise ElectionOptionsError(f"election_timeout_ms must be 1 or greater, got {self.timeout_ms}")
+
+
+def run_elections(  # noqa: PLR0917
+    kafka: Kafka,
+    plan: Plan,
+    options: ElectionOptions,
+    progress: Progress,
+    stop: threading.Event,
+    brokers: Collection[Broker] = (),
+) -> ElectionReport:
+    """Restore what an earlier run left, then elect. Each partition ends with one outcome, whatever happens to others.
+
+    Setting ``stop`` ends the run after the request in flight: orders are restored, and the rest is reported as stopped.
+    In check mode no write request is sent and no journal is opened for writing. ``brokers``, as they were just seen,
+    keep writes away from one that is hung: it might execute them when it thaws, after the order is restored.
+
+    Raises WrongClusterError, JournalError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError, all of them
+    before the first write. The same trouble between two batches ends the run, and is the reason that the rest gets.
+    """
+    cluster = kafka.describe_cluster()
+    if plan.cluster_id != cluster.cluster_id:
+        raise WrongClusterError(
+            f"the plan is for cluster {plan.cluster_id}, and this is cluster {cluster.cluster_id}, as the brokers at "
+            f"{', '.join(map(str, kafka.settings.bootstrap_servers))} say: nothing was done"
+        )
+    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+    answered = [each for each in cluster.registrations if each.broker_id in online]
+    # A fenced broker still forwards requests to the controller: so it is used where no other broker is left.
+    unfenced = [each for each in cluster.registrations if not each.is_fenced]
+    living = {each.broker_id: each.address for each in answered or unfenced or cluster.registrations}
+    writer = Writer(
+        kafka,
+        [*living.values()],
+        options.attempts,
+        options.verify_timeout_ms / 1000,
+    )
+    alone = _seen_again(kafka, plan.left_alone)
+    home = JournalHome(kafka, cluster, options.journal, brokers)
+    pending = home.read()
+    orders = [each for each in pending.changes if isinstance(each, OrderChange)]
+    notes: Sequence[str] = pending.notes
+    with ExitStack() as stack:
+        others: tuple[AnyLeftover, ...] = ()
+        journal, leftovers = None, look_at_orders(kafka, orders) if options.check_mode else ()
+        if not options.check_mode and (plan.elections or pending.changes or pending.notes):
+            # A run that finds nothing to do creates no topic.
+            journal = stack.enter_context(home.open(progress))
+            notes = journal.notes
+            writer = writer.under(journal)
+            ended = _rollback(writer, living, journal, progress, stop).undo(journal)
+            leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
+            others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
+        timeout_s = options.timeout_ms / 1000
+        limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
+        run = _Run(writer, journal, progress, limits)
+        with collector_paused():
+            outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
+    return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others)
+
+
+def _rollback(
+    writer: Writer, living: Mapping[int, Address], journal: Journal, progress: Progress, stop: threading.Event
+) -> Rollback:
+    """Return what undoes the changes of every module. It waits for a replica no longer than for any other change."""
+    settings = SettingWriter(writer.kafka.wire, living, writer.attempts, writer.verify_timeout_s, writer.require_lock)
+    return Rollback(writer, settings, ReplicaSets(writer, living, journal, writer.verify_timeout_s, stop, progress))
+
+
+def plan_of_designations(
+    kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
+) -> Plan:
+    """Return a plan of bare (partition, leader) pairs, with the cluster as it is now and without candidates.
+
+    Offline partitions of Kafka's internal topics are left alone unless ``include_internal``.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    cluster = kafka.describe_cluster()
+    description = kafka.describe_partitions({each.topic for each in designations})
+    states = {each.topic_partition: each for each in description.partitions}
+    elections, alone = [], []
+    for partition, leader in sorted(designations.items()):
+        state = states.get(partition)
+        if state is None:
+            reason = "no such partition, or it is hidden from our principal"
+            alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
+        elif state.is_offline and state.is_internal and not include_internal:
+            alone.append(internal(state))
+        else:
+            elections.append(
+                PlannedElection(
+                    topic=state.topic,
+                    partition=state.partition,
+                    topic_id=state.topic_id,
+                    leader_epoch=state.leader_epoch,
+                    replicas=state.replicas,
+                    isr=state.isr,
+                    elr=state.elr,
+                    last_known_elr=state.last_known_elr,
+                    designated_leader=leader,
+                    reason=f"broker {leader} was named by the caller; no replica was compared",
+                    candidates=(),
+                    silent=(),
+                )
+            )
+    return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    writer: Writer
+    journal: Journal | None
+    """None in check mode."""
+    progress: Progress
+    limits: Limits
+
+    def elect(
+        self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
+    ) -> dict[TopicPartition, Outcome]:
+        unsettled = {each.change.topic_partition for each in leftovers if each.undoing is Undoing.FAILED}
+        if self.journal is not None:
+            # A replica that an earlier run dropped, and that is not in sync again.
+            unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
+        outcomes = {
+            each.topic_partition: _untouched(each, Status.REFUSED, "an earlier run's replica order is not put back yet")
+            for each in elections
+            if each.topic_partition in unsettled
+        }
+        halt = ""
+        has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
+        settled = [each for each in elections if each.topic_partition not in unsettled]
+        for batch in (one for kind in ElectionType for one in in_batches(_of_type(settled, kind))):
+            halt = halt or self.limits.why_over()
+            if not halt:
+                self.progress.step("looking at the partitions again", len(outcomes), len(elections))
+                try:
+                    current = self._batch(batch, leftovers)
+                except KafkaOpsError as error:
+                    if not has_begun:
+                        raise
+                    halt = f"the run stopped before this election: {error}"
+                else:
+                    has_begun = True
+                    outcomes |= current.outcomes
+                    halt = _DISTURBED if current.is_disturbed else ""
+                    continue
+            outcomes |= {each.topic_partition: _untouched(each, Status.FAILED, halt) for each in batch}
+        return outcomes
+
+    def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
+        # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.
+        worlds = observe(self.writer.kafka, self.writer.kafka.describe_cluster(), elections)
+        if self.journal is None:
+            worlds = _as_restored(worlds, leftovers)
+        # Asked again for each batch: a broker may have been replaced by an older one in between.
+        asked = {self.writer.address(attempt) for attempt in range(self.writer.attempts)}
+        by_designation = self.writer.kafka.offers_designated_election(asked)
+        batch = ElectionBatch({each.topic_partition: each for each in elections}, worlds, by_designation)
+        if self.journal is None:
+            batch.forecast()
+        else:
+            batch.carry_out(self.writer, self.journal, self.progress, self.limits)
+        return batch
+
+
+def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
+    """Return the elections of one type: a request can ask for one type only."""
+    return [each for each in elections if each.election_type is election_type]
+
+
+def _rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]) -> list[PlannedElection]:
+    """Plans made while an earlier run's order still stood took it for the original; the journal knows better."""
+    restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in PUT_BACK}
+    rebased = []
+    for election in elections:
+        change = restored.get(election.topic_partition)
+        if change and change.topic_id == election.topic_id and change.changed == election.replicas:
+            election = replace(election, replicas=change.original)  # noqa: PLW2901
+        rebased.append(election)
+    return rebased
+
+
+def _as_restored(
+    worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
+) -> dict[TopicPartition, PartitionObservation]:
+    """Check mode: the worlds as a run would find them, once it had put the leftovers' orders back."""
+    orders = {each.change.topic_partition: each.change.original for each in leftovers if each.undoing in PUT_BACK}
+    return {
+        partition: replace(world, state=replace(world.state, replicas=orders[partition]))
+        if world.state and partition in orders
+        else world
+        for partition, world in worlds.items()
+    }
+
+
+def _seen_again(kafka: Kafka, partitions: Iterable[LeftAlone]) -> dict[TopicPartition, Outcome]:
+    """How partitions end that the plan leaves alone, by the leaders that they have now: it may be hours old.
+
+    Raises NoBrokerAnswersError or BrokerCallError.
+    """
+    outcomes = {each.topic_partition: left_alone(each) for each in partitions}
+    states = read_states(kafka, outcomes)
+    return {each: _as_seen(outcome, states.get(each)) for each, outcome in outcomes.items()}
+
+
+def _as_seen(outcome: Outcome, state: PartitionState | None) -> Outcome:
+    was_online = outcome.status is Status.ALREADY_ONLINE
+    if state is None:
+        seen = replace(outcome, leader_after=None, leader_epoch_after=None)
+        why = "it is not in the metadata any more, or hidden from our principal: look at the topic"
+        return replace(seen, status=Status.UNKNOWN, reason=why) if was_online else seen
+    seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
+    if was_online and state.is_offline:
+        why = "it has lost its leader since the plan was made: make a new plan"
+        return replace(seen, status=Status.REFUSED, reason=why)
+    if was_online and state.leader_id != outcome.leader_before:
+        return replace(seen, reason=f"broker {state.leader_id} leads it")
+    return seen
+
+
+def _untouched(election: PlannedElection, status: Status, reason: str) -> Outcome:
+    return Outcome(
+        topic=election.topic,
+        partition=election.partition,
+        status=status,
+        reason=reason,
+        topic_id=election.topic_id,
+        designated_leader=election.designated_leader,
+        replicas=election.replicas,
+        candidates=election.candidates,
+        silent=election.silent,
+        losses=election.losses,
+    )

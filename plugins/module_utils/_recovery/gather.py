@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gathers what every replica of the given partitions holds, by Spark tasks that ask the brokers.
+
+Asks every surviving replica of the offline partitions what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from .._kafka.native import NativeSource
+from .._kafka.replica_logs import silent_rows
+from .._kafka.settings import ConnectionSettings, temporary_settings_reference
+from .._model.partition import Broker, PartitionState
+from .._model.run import VERSION, utc_now
+from .._spark.workers import Deadline
+from .evidence import Evidence
+from .gather_work import AskBroker, AskNatively, BrokerWork, ask_broker, work_by_broker
+from .probe_source import DATA_SOURCE_NAME, Gather, replica_log_source
+from .survey import Survey
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from .rows import REPLICA_LOG_ARROW_SCHEMA, to_record_batch
+
+
+_CONNECT = "pyspark.sql.connect."
+_PARALLELISM = "spark.default.parallelism"
+_UNKNOWN_SLOTS = "4"
+_LEAST_SECONDS = 1.0
+_LEAST_SHARE = 1 / 3
+"""Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
+
+
+def gather(
+    spark: SparkSession,
+    settings_reference: str,
+    brokers: Sequence[Broker],
+    partitions: Sequence[PartitionState],
+    duration_ms: int,
+    *,
+    ask: AskBroker = ask_broker,
+) -> pa.Table:
+    """One row of ``REPLICA_LOG_SCHEMA`` for every replica in the partitions' replica lists: a silent one is named too.
+
+    ``settings_reference`` is the path of the file with the connection settings; each task reads it where it runs.
+    ``duration_ms`` counts from this call; Spark's planning is paid from it, but for the last third. Brokers that cannot
+    be asked (no address, unreachable, not authorized) are not; their rows name their state and cause.
+
+    The rows are an Arrow table and not a DataFrame, because each action on a DataFrame, and each retry of a lost task
+    behind it, would ask the brokers again and hear something else. ``spark.createDataFrame`` takes it from there.
+    """
+    deadline = Deadline.after_ms(duration_ms)
+    work = work_by_broker(brokers, partitions)
+    to_ask = tuple(item for item in work if item.can_be_asked)
+    tables = [_not_asked(item) for item in work if not item.can_be_asked]
+    if to_ask:
+        least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
+        what = Gather(settings_reference, to_ask, _slots(spark), deadline, least_seconds, ask)
+        spark.dataSource.register(replica_log_source(what))
+        tables.append(spark.read.format(DATA_SOURCE_NAME).load().toArrow())
+    return (
+        pa.concat_tables(table.cast(REPLICA_LOG_ARROW_SCHEMA) for table in tables)
+        if tables
+        else REPLICA_LOG_ARROW_SCHEMA.empty_table()
+    )
+
+
+def _slots(spark: SparkSession) -> int:
+    """Return how many tasks Spark runs at once. A Spark Connect server reports it only where it is set."""
+    if type(spark).__module__.startswith(_CONNECT):
+        return int(spark.conf.get(_PARALLELISM, _UNKNOWN_SLOTS) or _UNKNOWN_SLOTS)
+    return spark.sparkContext.defaultParallelism
+
+
+def _not_asked(item: BrokerWork) -> pa.Table:
+    replicas = [*item.replicas()]
+    logs = silent_rows(item.broker, [partition for partition, _place in replicas])
+    return pa.Table.from_batches(
+        [to_record_batch(logs, [place for _partition, place in replicas], item.broker.is_fenced)]
+    )
+
+
+def gather_evidence(
+    spark: SparkSession,
+    settings: ConnectionSettings,
+    found: Survey,
+    duration_ms: int,
+    *,
+    native: NativeSource | None = None,
+    settings_reference: str | None = None,
+) -> Evidence:
+    """One row for each replica of the offline partitions, within ``duration_ms``; a silent one is named too.
+
+    ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
+    connection settings that is there on every host with executors; without it one is made, which only this host has.
+    """
+    ask: AskBroker = ask_broker
+    if native is not None:
+        ask = AskNatively(native.api_key, {each.topic: each.topic_id for each in found.offline})
+    gathered_at = utc_now()
+    if settings_reference is not None:
+        replica_logs = gather(spark, settings_reference, found.brokers, found.offline, duration_ms, ask=ask)
+        return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
+    with temporary_settings_reference(settings) as reference:
+        replica_logs = gather(spark, reference, found.brokers, found.offline, duration_ms, ask=ask)
+    return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)

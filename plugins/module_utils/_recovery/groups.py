@@ -1,0 +1,240 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Outcomes grouped by what they share, so that 3,000 partitions of one outage fit on one screen.
+
+Pure; standard library only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from .._model.alike import NamedTopics, common, named_topics
+from .._model.ranges import ranges, shape
+from .candidate import Candidate
+from .expected_loss import ExpectedLoss
+from .plan import Outcome, Status
+
+MAX_GROUPS = 8
+"""Above this, outcomes that differ less are put together."""
+_ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
+_WORST_FIRST = (
+    Status.FAILED,
+    Status.UNKNOWN,
+    Status.UNRECOVERABLE,
+    Status.REFUSED,
+    Status.WOULD_RECOVER,
+    Status.RECOVERED,
+    Status.ALREADY_ONLINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderShare:
+    """How many partitions of a group one broker leads, or would lead."""
+
+    broker_id: int
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class LossTotal:
+    """Records that the elections of several partitions lose."""
+
+    at_least: int
+    at_most: int | None
+    """None when it is unknown for at least one partition."""
+    unbounded: int
+    """Partitions for which ``at_most`` is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Outcomes with the same status, for the same reason."""
+
+    status: Status
+    partitions: int
+    """How many."""
+    topics: NamedTopics
+    leaders: tuple[LeaderShare, ...]
+    """Who was or would be elected, most partitions first. Empty where nobody was."""
+    reason: str
+    """What the outcomes share of their reasons; numbers that differ are given from the lowest to the highest."""
+    loss: str
+    """What the election of the leader, or of the best surviving replica, loses. Empty where nothing was compared."""
+    total: LossTotal
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A group with its outcomes, in their order."""
+
+    group: Group
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What one outcome may share with others."""
+
+    outcome: Outcome
+    leader: int | None
+    rank: str
+    reason: str
+    loss: ExpectedLoss | None
+    losing: tuple[int, ...]
+    """Brokers that answered and hold records that are lost."""
+    nothing: tuple[int, ...]
+    """Brokers that answered and hold nothing that is lost."""
+    unknown: tuple[int, ...]
+    """Brokers that may hold more, and nobody knows how much."""
+
+
+def grouped(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
+    """Group outcomes, worst first, then those with the most partitions.
+
+    Outcomes share a status, a leader, a reason and what is lost. Where that makes more than ``MAX_GROUPS`` groups,
+    the brokers may differ; where it still does, the reasons too.
+    """
+    facts = [_facts(each) for each in outcomes]
+    levels: tuple[Callable[[_Facts], Hashable], ...] = (_same_brokers, _same_reason, _same_kind_of_loss)
+    buckets: dict[Hashable, list[_Facts]] = {}
+    for level in levels:
+        buckets = defaultdict(list)
+        for each in facts:
+            buckets[level(each)].append(each)
+        if len(buckets) <= MAX_GROUPS:
+            break
+    return tuple(sorted(map(_members, buckets.values()), key=_worst_first))
+
+
+def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
+    """Return what the elections lose together. Outcomes without an election count nothing."""
+    elected = [each for each in outcomes if each.status in _ELECTED]
+    return _total([_loss_of(each, each.designated_leader) for each in elected])
+
+
+def _facts(outcome: Outcome) -> _Facts:
+    leader = outcome.designated_leader if outcome.status in _ELECTED else None
+    best = outcome.candidates[0].broker_id if outcome.candidates else None
+    loss = _loss_of(outcome, best if leader is None else leader)
+    against = () if loss is None else loss.against
+    return _Facts(
+        outcome,
+        leader,
+        rank="" if leader is None else _rank(outcome.candidates, leader),
+        reason=_reason(outcome),
+        loss=loss,
+        losing=tuple(each.broker_id for each in against if each.answered and each.lost),
+        nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
+        unknown=tuple(each.broker_id for each in against if not each.is_bounded or each.lost is None),
+    )
+
+
+def _loss_of(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
+    return next((each for each in outcome.losses if each.broker_id == broker_id), None)
+
+
+def _same_brokers(facts: _Facts) -> Hashable:
+    form, _values = shape(facts.reason, with_brokers=True)
+    return facts.outcome.status, facts.leader, facts.rank, form, facts.losing, facts.nothing, facts.unknown
+
+
+def _same_reason(facts: _Facts) -> Hashable:
+    form, _values = shape(facts.reason, with_brokers=False)
+    return facts.outcome.status, facts.rank, form, bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
+
+
+def _same_kind_of_loss(facts: _Facts) -> Hashable:
+    return facts.outcome.status, bool(facts.losing), bool(facts.unknown)
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return the reason without the words on rank and loss, which are said once for the group."""
+    text = outcome.reason
+    for explanation in (*(each.explanation for each in outcome.candidates), *(e.explanation for e in outcome.losses)):
+        text = text.replace(explanation, "")
+    leader = outcome.designated_leader
+    said_elsewhere = {
+        "",
+        f"broker {leader},",
+        *(f"best surviving replica: broker {b.broker_id}" for b in outcome.losses),
+    }
+    return "; ".join(clause.strip() for clause in text.split("; ") if clause.strip() not in said_elsewhere)
+
+
+def _rank(candidates: Sequence[Candidate], leader: int) -> str:
+    if not candidates:
+        return ""
+    first, *others = candidates
+    if leader != first.broker_id:
+        return "not ranked first"
+    if not others:
+        return "the only replica that answered"
+    if first.last_written_epoch != others[0].last_written_epoch:
+        return "the newest leader epoch"
+    if first.log_end_offset != others[0].log_end_offset:
+        return "the longest log of the newest leader epoch"
+    return "as good as the next one, and earlier in the replica list"
+
+
+def _members(facts: Sequence[_Facts]) -> Members:
+    outcomes = tuple(each.outcome for each in facts)
+    leaders = Counter(each.leader for each in facts if each.leader is not None)
+    total = _total([each.loss for each in facts])
+    group = Group(
+        facts[0].outcome.status,
+        len(outcomes),
+        named_topics(outcomes),
+        tuple(
+            LeaderShare(broker, count) for broker, count in sorted(leaders.items(), key=lambda one: (-one[1], one[0]))
+        ),
+        "; ".join(filter(None, [common([e.rank for e in facts if e.rank]), common([each.reason for each in facts])])),
+        _loss_words(facts, total),
+        total,
+    )
+    return Members(group, outcomes)
+
+
+def _total(losses: Sequence[ExpectedLoss | None]) -> LossTotal:
+    at_least = sum(each.at_least for each in losses if each is not None)
+    most = [None if each is None else each.at_most for each in losses]
+    bounded = [each for each in most if each is not None]
+    return LossTotal(at_least, sum(bounded) if len(bounded) == len(most) else None, len(most) - len(bounded))
+
+
+def _loss_words(facts: Sequence[_Facts], total: LossTotal) -> str:
+    if all(each.loss is None for each in facts):
+        return ""
+    clauses = []
+    if any(each.losing for each in facts):
+        holders = _holders([each.losing for each in facts if each.losing])
+        clauses.append(f"loses at least {records(total.at_least)} that {holders}")
+    elif any(each.nothing for each in facts):
+        clauses.append(f"loses nothing that {_holders([each.nothing for each in facts])}")
+    if any(each.unknown for each in facts):
+        clauses.append(f"what {_brokers({b for e in facts for b in e.unknown})} may hold beyond that is unknown")
+    return "; ".join(clauses) or "nothing could be compared"
+
+
+def _holders(brokers: Sequence[tuple[int, ...]]) -> str:
+    if len(set(brokers)) > 1:
+        return "another replica that answered holds"
+    return f"{_brokers(set(brokers[0]))} hold{'s' if len(brokers[0]) == 1 else ''}"
+
+
+def _brokers(broker_ids: set[int]) -> str:
+    return f"broker{'' if len(broker_ids) == 1 else 's'} {ranges(broker_ids)}"
+
+
+def records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"
+
+
+def _worst_first(members: Members) -> tuple[int, int, int, str]:
+    group = members.group
+    return _WORST_FIRST.index(group.status), -group.total.at_least, -group.partitions, group.topics.named[0].topic

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check what a schema cannot say of a plan: that its parts agree with each other. Standard library only.
+
+Only entries that meet their schema are looked at; the others have problems enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from .._documents.dataclass_json import codec
+from .._documents.errors import Problem, listed, pointer
+from .._documents.screen import screen
+from .plan import ElectionType, LeftAlone, PlannedElection
+
+Place: TypeAlias = "tuple[str | int, ...]"
+
+_ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
+
+
+def consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) -> Iterator[Problem]:
+    """Partitions that are there twice, leaders and candidates that cannot be, logs that cannot be."""
+    seen: dict[tuple[str, int], tuple[Place, int | None]] = {}
+    for place, entry in _sound_entries(plan, all_meet_schema):
+        leader = entry.get("designatedLeader")
+        first_place, first_leader = seen.setdefault((entry["topic"], entry["partition"]), (place, leader))
+        if first_place != place:
+            yield _twice(entry, place, leader, first_place, first_leader)
+        yield from _replica_problems(entry, place)
+        for index, candidate in enumerate(entry["candidates"]):
+            yield from _log_problems(candidate, (*place, "candidates", index))
+
+
+def _sound_entries(plan: dict[str, Any], all_meet_schema: bool) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for key, meets in _ENTRIES.items():
+        entries = plan.get(key)
+        if isinstance(entries, list):
+            yield from (((key, index), entry) for index, entry in enumerate(entries) if all_meet_schema or meets(entry))
+
+
+def _twice(entry: dict[str, Any], place: Place, leader: int | None, first: Place, first_leader: int | None) -> Problem:
+    name, where = f"{entry['topic']}-{entry['partition']}", pointer(*first)
+    if leader == first_leader:
+        return Problem(pointer(*place), f"{name} is there already at {where}", "Remove one of the two")
+    message = f"{name} is to be led by {_broker(leader)} here, and by {_broker(first_leader)} at {where}"
+    return Problem(pointer(*place), message, "Remove the one that is not meant")
+
+
+def _broker(broker_id: int | None) -> str:
+    return "nobody" if broker_id is None else f"broker {broker_id}"
+
+
+def _replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
+    replicas = entry["replicas"]
+    candidates = [candidate["brokerId"] for candidate in entry["candidates"]]
+    silent = [replica["brokerId"] for replica in entry["silent"]]
+    leader = entry.get("designatedLeader")
+    if leader is not None:
+        at = pointer(*place, "designatedLeader")
+        if leader not in replicas:
+            yield Problem(
+                at, _stranger(leader, replicas), "Designate a replica: an election never changes the replica set"
+            )
+        elif leader not in candidates and entry["electionType"] == ElectionType.UNCLEAN:
+            message = f"broker {leader} is not among the candidates, which are {listed(candidates)}"
+            yield Problem(at, message, "Designate a candidate: what another replica holds is not known")
+    # Of a partition that is left alone the replicas may be unknown.
+    known = replicas or [*candidates, *silent]
+    yield from _broker_problems(replicas, known, [(*place, "replicas", index) for index in range(len(replicas))])
+    places = [(*place, "candidates", index, "brokerId") for index in range(len(candidates))]
+    places += [(*place, "silent", index, "brokerId") for index in range(len(silent))]
+    yield from _broker_problems([*candidates, *silent], known, places)
+    for index, (one, next_one) in enumerate(pairwise(entry["candidates"]), start=1):
+        if one["rank"] >= next_one["rank"]:
+            message = f"rank {next_one['rank']} comes after rank {one['rank']}"
+            yield Problem(
+                pointer(*place, "candidates", index, "rank"), message, "Put the candidates in order, the best first"
+            )
+
+
+def _broker_problems(brokers: Sequence[int], known: Sequence[int], places: Sequence[Place]) -> Iterator[Problem]:
+    for index, (broker, place) in enumerate(zip(brokers, places, strict=True)):
+        if broker not in known:
+            yield Problem(pointer(*place), _stranger(broker, known), "Correct the broker id, or remove the entry")
+        if broker in brokers[:index]:
+            first = pointer(*places[brokers.index(broker)])
+            yield Problem(pointer(*place), f"broker {broker} is there already at {first}", "Remove one of the two")
+
+
+def _stranger(broker: int, replicas: Sequence[int]) -> str:
+    return f"broker {broker} is not among the replicas, which are {listed(replicas)}"
+
+
+def _log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
+    remedy = "Put back what the replica told, or make the plan again"
+    start, end = candidate["logStartOffset"], candidate["logEndOffset"]
+    if end < start:
+        message = f"the log end offset {end} lies before the log start offset {start}"
+        yield Problem(pointer(*place, "logEndOffset"), message, remedy)
+    for index, ((epoch, offset), (next_epoch, next_offset)) in enumerate(pairwise(candidate["lineage"]), start=1):
+        if next_epoch <= epoch or next_offset < offset:
+            message = f"epoch {next_epoch}, end offset {next_offset}, comes after epoch {epoch}, end offset {offset}"
+            yield Problem(pointer(*place, "lineage", index), message, remedy)

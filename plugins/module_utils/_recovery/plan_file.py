@@ -1,0 +1,147 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The plan file: what one run intends, to be reviewed, edited, and carried out by another run.
+
+A superset of the KIP's ``{"partitions": [{"topic", "partition", "designatedLeader"}]}`` (KAFKA-20098), so that the
+KIP's elect tool can read it. Schema: docs/schemas/plan-file.schema.json. It holds no secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._documents.errors import DocumentError, Problem, refuse_if_any
+from .._documents.files import MIB, digest, read_file, readable, write_new_file
+from .._documents.screen import is_integer
+from .._documents.strict_json import parse_json
+from .._documents.validation import schema_problems
+from .._model.fields import SCHEMA_VERSION, Meta
+from .plan import Plan
+from .plan_consistency import consistency_problems
+
+MAX_BYTES = 256 * MIB
+"""100,000 elections with three candidates each take some 110 MiB."""
+
+_DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+Digest: TypeAlias = Annotated[
+    str, Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern=_DIGEST_PATTERN)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanWithDigest:
+    plan: Annotated[Plan, Meta(flat=True)]
+    digest: Digest
+
+
+_PLAN = codec(Plan)
+PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest, "a plan file is an object").schema)
+
+
+def write_plan(plan: Plan, path: str) -> dict[str, Any]:
+    """Write a plan file, mode 0600, and return what is in it. The same plan makes the same bytes.
+
+    Raises DocumentError when something has that name already, when it cannot be written, and for a plan that
+    ``read_plan`` would refuse.
+    """
+    document = plan_document(plan)
+    data = readable(document)
+    if len(data) > MAX_BYTES:
+        message = f"takes more than {MAX_BYTES:,} bytes"
+        raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
+    refuse_if_any(path, _content_problems(document))
+    write_new_file(path, data)
+    return document
+
+
+def read_plan(path: str) -> Plan:
+    """Read the plan in a file of at most ``MAX_BYTES`` bytes.
+
+    Raises DocumentError with every problem that is in the file; one is that its content does not fit its digest.
+    """
+    return check_file(path).plan
+
+
+def check_plan(value: Any, place: str = "plan") -> Plan:
+    """Return the plan in a value that did not come from a file; ``place`` is what that is called in the error.
+
+    Raises DocumentError with every problem that is in the value, as ``read_plan`` does.
+    """
+    refuse_if_any(place, chain(_content_problems(value), _digest_problems(value, "Give the plan as it was made")))
+    return _PLAN.decode(value)
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return the plan as it stands in a file, digest included: what ``check_plan`` takes."""
+    document: dict[str, Any] = _PLAN.encode(plan)
+    return {**document, "digest": digest(document)}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan file that was found right."""
+
+    plan: Plan
+    document: dict[str, Any]
+    """What it says, with a digest that fits."""
+    found: bytes
+    """What is in it."""
+
+
+def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
+    """Read a plan file. Its digest may be wrong or missing where it is to be renewed, after an edit by hand.
+
+    Raises DocumentError like ``read_plan``.
+    """
+
+    def problems(value: Any) -> Iterator[Problem]:
+        if digest_must_fit or not isinstance(value, dict):
+            yield from _content_problems(value)
+            yield from _digest_problems(value, _how_to_renew(path))
+        else:
+            value["digest"] = digest(value)
+            yield from _content_problems(value)
+
+    found = read_file(path, MAX_BYTES)
+    document = parse_json(found, path, problems)
+    return PlanFile(_PLAN.decode(document), document, found)
+
+
+def _content_problems(value: Any) -> Iterator[Problem]:
+    """Everything that can be wrong, but for a digest that does not fit."""
+    version = value.get("schemaVersion") if isinstance(value, dict) else None
+    if is_integer(version) and version != SCHEMA_VERSION:
+        # What its other keys mean is not known here.
+        message = (
+            f"this plan has schema version {version}, and this version of kafkaops.recovery reads {SCHEMA_VERSION}"
+        )
+        yield Problem("/schemaVersion", message, "Upgrade kafkaops.recovery, or make the plan again with this version")
+        return
+    problems = schema_problems(value, PLAN_FILE)
+    yield from problems
+    if isinstance(value, dict):
+        yield from consistency_problems(value, all_meet_schema=not problems)
+
+
+def _digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
+    is_plan = isinstance(value, dict) and value.get("schemaVersion") == SCHEMA_VERSION
+    found = value.get("digest") if is_plan else None
+    if isinstance(found, str) and re.fullmatch(_DIGEST_PATTERN, found) and found != digest(value):
+        yield Problem("/digest", "the plan was changed after its digest was made", remedy)
+
+
+def _how_to_renew(path: str) -> str:
+    options = shlex.quote(json.dumps({"path": path, "state": "digest_renewed"}))
+    return (
+        "If the change is not yours, make the plan again. If it is, look it over and renew the digest: "
+        f"ansible localhost -m kafkaops.recovery.recovery_plan -a {options}"
+    )

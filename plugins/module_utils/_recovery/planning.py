@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From a module's parameters to a plan, by way of Spark only when something is offline."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._kafka.port import Kafka
+from .._kafka.settings import ConnectionSettings
+from .._kafka.wire import Wire
+from .._model.partition import Broker, TopicPartition
+from .._model.run import Progress, RunMode, utc_now
+from .._module.connection import connection_settings
+from .._module.messages import all_of
+from .._module.options import progress_to, wanted_partitions
+from .options import Gathering, gathering, policy_options, refuse_existing_output
+from .plan import Plan, outcomes_of_plan
+from .policies import PolicyOptions, read_policies
+from .report_file import ReportFile
+from .survey import flagged, survey
+
+# What most runs do without is imported where it is needed.
+# ruff: noqa: PLC0415
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the brokers as they were found; none where no broker was contacted."""
+
+    plan: Plan
+    brokers: tuple[Broker, ...]
+
+
+def make_plan(params: Mapping[str, Any]) -> Planned:
+    """Plans from evidence or from the cluster, and writes the files that were asked for.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report, settings, wanted, options, how, *_checked = all_of(
+        lambda: ReportFile(params["report_file"], RunMode.CHECK),
+        lambda: None if params["evidence"] else connection_settings(params),
+        lambda: wanted_partitions(params),
+        lambda: policy_options(params),
+        lambda: gathering(params),
+        lambda: refuse_existing_output(params["plan_file"]),
+        lambda: refuse_existing_output(params["evidence_dir"]),
+    )
+    progress = progress_to(params["progress_file"])
+    if settings is None:
+        planned = _from_evidence(params["evidence"], options, how, progress)
+    else:
+        planned = _from_cluster(settings, wanted, options, params, how, progress)
+    if params["plan_file"] is not None:
+        from .plan_file import write_plan
+
+        write_plan(planned.plan, params["plan_file"])
+    report.write(planned.plan.cluster_id, planned.brokers, outcomes_of_plan(planned.plan))
+    return planned
+
+
+def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
+    from .evidence import read_evidence
+    from .spark_runs import plan_of_evidence
+
+    evidence = read_evidence(path)
+    policies = options.same_for_all({each.topic for each in evidence.partitions})
+    return Planned(plan_of_evidence(evidence, policies, how.spark, progress), ())
+
+
+def _from_cluster(  # noqa: PLR0917
+    settings: ConnectionSettings,
+    wanted: Collection[TopicPartition] | None,
+    options: PolicyOptions,
+    params: Mapping[str, Any],
+    how: Gathering,
+    progress: Progress,
+) -> Planned:
+    with Wire(settings) as wire:
+        kafka = Kafka(wire)
+        found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        topics = {each.topic for each in found.offline}
+        policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
+    if not found.offline:
+        return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers)
+    from .spark_runs import plan_of_survey
+
+    plan = plan_of_survey(settings, found, policies, params, how, progress)
+    progress.step("looking for open transactions")
+    with Wire(settings) as wire:
+        plan = flagged(Kafka(wire), plan, {each.topic_partition for each in found.offline if each.is_internal})
+    return Planned(plan, found.brokers)

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads what Kafka may do by itself, and makes of it what an operator accepts for each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .._changes.orders import read_states
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._model.partition import Broker, BrokerState, TopicPartition
+from .._model.run import KafkaOpsError
+from .strategy import Policy, Strategy
+
+CONFIG = "unclean.leader.election.enable"
+_TRUE = "true"
+_MOST_NAMED = 10
+
+
+class PolicyError(KafkaOpsError):
+    """The cluster's configs do not let these options be carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """What was asked for."""
+
+    strategy: Strategy | None
+    """None for what unclean.leader.election.enable of each topic stands for."""
+    max_lost_records: int | None
+    acknowledges_unclean_leader_election: bool
+    """The controller may elect by itself, without looking at logs, while the run goes on."""
+
+    def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
+        """Where no cluster is asked.
+
+        Raises PolicyError when the strategy depends on its configs.
+        """
+        if self.strategy is None:
+            raise PolicyError("from_config reads the cluster's configs, and evidence holds none: name a strategy")
+        return dict.fromkeys(topics, Policy(self.strategy, self.max_lost_records))
+
+
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """unclean.leader.election.enable as it holds for a topic."""
+
+    own: bool | None
+    """What the topic says itself."""
+    brokers: frozenset[bool]
+    """What the brokers that were asked say to topics that say nothing."""
+
+    @property
+    def is_enabled_anywhere(self) -> bool:
+        return self.own if self.own is not None else True in self.brokers
+
+    @property
+    def strategy(self) -> Strategy:
+        """Where brokers differ, what loses less."""
+        return Strategy.from_config(self.own, False not in self.brokers)
+
+
+def read_policies(
+    kafka: Kafka, topics: Iterable[str], options: PolicyOptions, brokers: Iterable[Broker] = ()
+) -> dict[str, Policy]:
+    """Return the policy of each topic. ``brokers`` are asked for their own config too, those of them that are online.
+
+    Raises PolicyError, with all reasons: a topic on which the controller may elect unclean by itself, without
+    acknowledgement, or whose config is hidden from us. NoBrokerAnswersError or RequestRefusedError.
+    """
+    wanted = sorted(set(topics))
+    if options.strategy is not None and options.acknowledges_unclean_leader_election:
+        return options.same_for_all(wanted)
+    found = _read(kafka, wanted, brokers)
+    refusals = [*_hidden(wanted, found)]
+    if not options.acknowledges_unclean_leader_election:
+        refusals += _enabled(found)
+    if refusals:
+        raise PolicyError("\n".join(refusals))
+    return {
+        topic: Policy(options.strategy or config.strategy, options.max_lost_records) for topic, config in found.items()
+    }
+
+
+def refuse_a_race(kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]) -> None:
+    """Look at the configs again, just before elections: they may have changed since the plan was made.
+
+    Only partitions that have no leader count; nothing will be asked for the others.
+
+    Raises PolicyError where the controller may elect unclean by itself, or where the config is hidden from us.
+    NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+    """
+    states = read_states(kafka, partitions)
+    wanted = sorted({each.topic for each, state in states.items() if state.is_offline})
+    found = _read(kafka, wanted, brokers)
+    refusals = [*_hidden(wanted, found), *_enabled(found)]
+    if refusals:
+        raise PolicyError("\n".join(refusals))
+
+
+def _read(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
+    """Ask each broker: a topic's config shows what one of them says, and they may differ.
+
+    One that does not answer is passed over: the controller goes by its own config, which no broker knows.
+    """
+    found = kafka.topic_configs(topics, CONFIG)
+    if all(each.is_own for each in found.values()):
+        return {topic: _Config(each.value == _TRUE, frozenset()) for topic, each in found.items()}
+    said = set()
+    for broker in brokers:
+        if broker.state is BrokerState.ONLINE and broker.host is not None and broker.port is not None:
+            with suppress(BrokerCallError, RequestRefusedError):
+                entry = kafka.broker_config(Address(broker.host, broker.port), broker.broker_id, CONFIG)
+                said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
+    return {
+        topic: _Config(each.value == _TRUE if each.is_own else None, frozenset({*said, each.value == _TRUE}))
+        for topic, each in found.items()
+    }
+
+
+def _hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
+    hidden = [topic for topic in wanted if topic not in found]
+    if not hidden:
+        return []
+    return [
+        f"{CONFIG} of {_named(hidden)} cannot be read, so that it is not known whether the controller elects by "
+        "itself: grant DESCRIBE_CONFIGS, or name a strategy and set acknowledge_unclean_leader_election"
+    ]
+
+
+def _enabled(found: Mapping[str, _Config]) -> list[str]:
+    enabled = [topic for topic, config in found.items() if config.is_enabled_anywhere]
+    if not enabled:
+        return []
+    return [
+        f"{CONFIG} is true for {_named(enabled)}: the controller may elect any live replica by itself, at any time, "
+        "without looking at logs, while this run compares them. Set it to false first, on the topic or on the brokers, "
+        "or set acknowledge_unclean_leader_election"
+    ]
+
+
+def _named(topics: list[str]) -> str:
+    more = f" and {len(topics) - _MOST_NAMED} topics more" if len(topics) > _MOST_NAMED else ""
+    return ", ".join(topics[:_MOST_NAMED]) + more

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decides, just before a write, whether a planned election may still be asked for. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
+from .._model.partition import NO_LEADER, PartitionState
+from .._model.replica_log import ReplicaLog
+from .candidate import Flag
+from .plan import ElectionType, PlannedElection, Status
+from .strategy import named
+
+_NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionObservation:
+    """One partition, read again just before the write."""
+
+    state: PartitionState | None
+    """None when the partition does not exist any more, or is hidden from us."""
+    logs: Mapping[int, ReplicaLog]
+    """By broker id, for every replica that was asked."""
+    is_reassigning: bool
+    unregistered: frozenset[int] = frozenset()
+    """Replicas whose broker is known not to be registered: the controller refuses every new order that names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether to go on. ``status`` is None for "go", and all reasons against are in ``reason``."""
+
+    status: Status | None
+    reason: str
+
+
+def designated_order(election: PlannedElection) -> tuple[int, ...]:
+    """Return the same replica set with the designated leader first, then the others by rank, then the silent ones.
+
+    If the designated broker is fenced at the last moment, the controller elects the second best, and not whichever
+    replica comes next.
+    """
+    ranked = [each.broker_id for each in sorted(election.candidates, key=lambda each: each.rank)]
+    order = dict.fromkeys([election.designated_leader, *ranked, *election.replicas])
+    return tuple(each for each in order if each in election.replicas or each == election.designated_leader)
+
+
+def order_to_elect_in(
+    election: PlannedElection, state: PartitionState, unregistered: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Return the order of the replicas in which the election is requested.
+
+    It is the present one where an unclean election of that order elects the designated leader: then nothing has to be
+    changed and undone. It is changed all the same where the controller would fall back on replicas in another order
+    than by rank, unless the controller would refuse that because a replica is unregistered. An ordinary election
+    leaves the order as it is: any member of the ISR or ELR will do.
+    """
+    if election.election_type is ElectionType.PREFERRED:
+        return state.replicas
+    wanted, acceptable = designated_order(election), acceptable_replicas(state)
+    if [each for each in state.replicas if each in acceptable] == [each for each in wanted if each in acceptable]:
+        return state.replicas
+    is_plain_enough = predict(state, state.replicas, acceptable, unclean=True).leader_id == election.designated_leader
+    return state.replicas if is_plain_enough and set(unregistered) & set(state.replicas) else wanted
+
+
+def judge(election: PlannedElection, world: PartitionObservation, *, by_designation: bool = False) -> Judgement:
+    """Compare the cluster with the plan. Everything that stands against the election is named, not only the first."""
+    state = world.state
+    if state is None:
+        return Judgement(Status.UNKNOWN, "the partition does not exist any more, or is hidden from our principal")
+    if state.topic_id == election.topic_id and not state.is_offline:
+        return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
+    order = designated_order(election) if by_designation else order_to_elect_in(election, state, world.unregistered)
+    reasons = [*_changes(election, state, world), *against(election, state, order)]
+    if order != state.replicas and not by_designation:
+        reasons += _unregistered(election, state, world.unregistered)
+    if reasons:
+        return Judgement(Status.REFUSED, "; ".join(reasons))
+    return Judgement(None, election.reason)
+
+
+def _changes(election: PlannedElection, state: PartitionState, world: PartitionObservation) -> Iterator[str]:
+    if state.topic_id != election.topic_id:
+        yield f"the topic was re-created: its id is {state.topic_id}, and the plan is for {election.topic_id}"
+    if state.replicas != election.replicas:
+        yield f"its replicas are {list(state.replicas)} now, and were {list(election.replicas)} in the plan"
+    if state.leader_epoch != election.leader_epoch:
+        yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
+    if world.is_reassigning:
+        yield "a reassignment of it is running: wait for it, or cancel it first"
+    yield from _log_changes(election, world.logs)
+
+
+def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> Iterator[str]:
+    for candidate in election.candidates:
+        log = logs.get(candidate.broker_id)
+        if log is None or not log.answered:
+            continue
+        planned = (candidate.last_written_epoch, candidate.log_end_offset)
+        found = (log.last_written_epoch, log.log_end_offset)
+        if found != planned:
+            yield (
+                f"replica {candidate.broker_id} ends at (epoch, offset) {_place(found)} now, and at {_place(planned)} "
+                "in the plan, though the log of a leaderless partition does not grow: make a new plan"
+            )
+    if election.election_type is ElectionType.PREFERRED:
+        return
+    designated = logs.get(election.designated_leader)
+    if designated is None:
+        yield f"broker {election.designated_leader} was not asked again"
+        return
+    if not designated.answered:
+        yield f"the designated replica {election.designated_leader} is silent now: {designated.error}"
+        return
+    for silent in election.silent:
+        log = logs.get(silent.broker_id)
+        if log is not None and log.answered and _rank(log) > _rank(designated):
+            yield (
+                f"replica {silent.broker_id}, silent in the plan, answers now and holds more, up to (epoch, offset) "
+                f"{_place((log.last_written_epoch, log.log_end_offset))}: make a new plan"
+            )
+
+
+def _unregistered(election: PlannedElection, state: PartitionState, unregistered: Collection[int]) -> Iterator[str]:
+    gone = [each for each in state.replicas if each in unregistered]
+    if gone:
+        plain = predict(state, state.replicas, acceptable_replicas(state), unclean=True)
+        yield (
+            f"{named(gone)} of its replica list is not registered: the controller refuses to put broker "
+            f"{election.designated_leader} first (INVALID_REPLICA_ASSIGNMENT), and without that an election takes "
+            f"broker {plain.leader_id}; start broker {gone[0]} with its own disk, or take it out of the replica list "
+            "(kafka-reassign-partitions.sh), then make a new plan"
+        )
+
+
+def against(election: PlannedElection, state: PartitionState, order: Sequence[int]) -> Iterator[str]:
+    """Yield what would keep the controller from electing the designated leader, with the replicas in ``order``."""
+    designated, acceptable = election.designated_leader, acceptable_replicas(state)
+    if designated not in state.replicas:
+        yield f"broker {designated} is not in its replica set {list(state.replicas)}"
+        return
+    if designated not in acceptable:
+        yield (f"broker {designated} cannot be elected: the controller fences it, or the replica's log dir is offline")
+        return
+    better = [each for each in _passed_over(election) if each in acceptable]
+    if better:
+        yield (f"{named(better)} of a better rank was fenced in the plan and can be elected now: make a new plan")
+    if election.election_type is ElectionType.PREFERRED:
+        prediction = predict(state, order, acceptable, unclean=False)
+        if prediction.rule is not Rule.IN_SYNC:
+            yield "no member of the ISR or ELR can lead it any more: make a new plan"
+        elif prediction.leader_id != designated:
+            yield _other_leader(prediction, designated)
+        return
+    for unclean in (False, True):
+        prediction = predict(state, order, acceptable, unclean=unclean)
+        if prediction.leader_id not in (designated, NO_LEADER):
+            yield _other_leader(prediction, designated)
+            return
+
+
+def _passed_over(election: PlannedElection) -> list[int]:
+    """Return the replicas that rank above the designated leader, and that the controller fenced in the plan."""
+    ranks = {each.broker_id: each.rank for each in election.candidates}
+    if election.designated_leader not in ranks:
+        return []
+    return [
+        each.broker_id
+        for each in election.candidates
+        if each.rank < ranks[election.designated_leader] and Flag.FENCED in each.flags
+    ]
+
+
+def _other_leader(prediction: Prediction, designated: int) -> str:
+    why = {
+        Rule.IN_SYNC: "it is in the ISR or the ELR and back: an ordinary election takes it, and nothing is lost",
+        Rule.LAST_KNOWN_LEADER: "it is the last known leader and back: any change of the partition elects it (KIP-966)",
+    }.get(prediction.rule, prediction.rule.value)
+    return f"the controller would elect broker {prediction.leader_id}, not the designated {designated}: {why}"
+
+
+def _rank(log: ReplicaLog) -> tuple[int, int]:
+    epoch = log.last_written_epoch
+    return (_NO_EPOCH if epoch is None else epoch, log.log_end_offset or 0)
+
+
+def _place(place: tuple[int | None, int | None]) -> str:
+    epoch, offset = place
+    return f"({'none' if epoch is None else epoch}, {offset})"

@@ -1,0 +1,222 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The shape of a replica's log info in Spark: one schema, and the one way between it and ``ReplicaLog``.
+
+Every field's ``comment`` names its unit and where the value comes from. Offsets are record offsets.
+
+Brings ranked replicas back from Spark, as the dataclasses that the recovery room decides on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate, groupby, islice
+from typing import Any, NamedTuple
+
+from .._model.partition import TopicPartition
+from .._model.replica_log import Cause, EpochEnd, ReplicaLog
+from .candidate import Candidate, Flag, SilentReplica, Standing, explain
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+def _field(name: str, data_type: DataType, comment: str) -> StructField:
+    return StructField(name, data_type, nullable=True, metadata={"comment": comment})
+
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import (
+        ArrayType,
+        BooleanType,
+        DataType,
+        IntegerType,
+        LongType,
+        StringType,
+        StructField,
+        StructType,
+    )
+
+    LINEAGE = ArrayType(
+        StructType(
+            [
+                _field("epoch", IntegerType(), "a leader epoch that the log holds records of"),
+                _field("end_offset", LongType(), "the offset after the last record of that epoch"),
+            ]
+        )
+    )
+
+    REPLICA_LOG_SCHEMA = StructType(
+        [
+            _field("topic", StringType(), "topic name"),
+            _field("partition", IntegerType(), "partition number"),
+            _field("broker_id", IntegerType(), "the broker that was asked about its own replica"),
+            _field("place", IntegerType(), "place in the partition's replica list, from 0; DescribeTopicPartitions"),
+            _field("is_fenced", BooleanType(), "the controller fences this broker; DescribeCluster"),
+            _field("log_start_offset", LongType(), "first offset of the log; ListOffsets, replica -2, timestamp -2"),
+            _field("log_end_offset", LongType(), "offset after the last record; ListOffsets, replica -2, timestamp -1"),
+            _field("current_leader_epoch", IntegerType(), "the partition's epoch as this broker knows it; ListOffsets"),
+            _field(
+                "last_written_epoch", IntegerType(), "newest epoch in the log, null for none; Fetch v12 epoch probes"
+            ),
+            _field("lineage", LINEAGE, "every epoch of the log, oldest first; Fetch v12 epoch probes"),
+            _field("size_bytes", LongType(), "bytes on disk; DescribeLogDirs"),
+            _field("log_dir", StringType(), "the log directory that holds it; DescribeLogDirs"),
+            _field("is_future", BooleanType(), "a future replica exists too, null if unknown; DescribeLogDirs"),
+            _field("cause", StringType(), "the cause of no answer, one of model.replica_log.Cause; null for an answer"),
+            _field("error", StringType(), "what was found, for a person; empty when nothing went wrong"),
+        ]
+    )
+
+    RANKED_SCHEMA = StructType(
+        [
+            *REPLICA_LOG_SCHEMA.fields,
+            _field("rank", IntegerType(), "1 is the best; null for a replica that did not answer"),
+            _field("flags", ArrayType(StringType()), "recovery.candidate.Flag values, in the order of that enum"),
+        ]
+    )
+
+    REPLICA_LOG_ARROW_SCHEMA: pa.Schema = to_arrow_schema(REPLICA_LOG_SCHEMA)
+
+    """What Spark itself makes of the schema: a Data Source's record batches must have exactly this one."""
+
+
+def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced: bool) -> pa.RecordBatch:
+    """One broker's logs as one record batch of ``REPLICA_LOG_SCHEMA``, in the order given.
+
+    ``places`` has each replica's place in its replica list; ``is_fenced`` is the controller's word on the broker.
+    """
+    columns: dict[str, list[object] | pa.Array] = {
+        "topic": [log.topic for log in logs],
+        "partition": [log.partition for log in logs],
+        "broker_id": [log.broker_id for log in logs],
+        "place": list(places),
+        "is_fenced": [is_fenced] * len(logs),
+        "log_start_offset": [log.log_start_offset for log in logs],
+        "log_end_offset": [log.log_end_offset for log in logs],
+        "current_leader_epoch": [log.current_leader_epoch for log in logs],
+        "last_written_epoch": [log.last_written_epoch for log in logs],
+        "lineage": _lineages(logs),
+        "size_bytes": [log.size_bytes for log in logs],
+        "log_dir": [log.log_dir for log in logs],
+        # Without an answer on log dirs, nothing is known of a future replica either.
+        "is_future": [log.is_future or (None if log.log_dir is None else False) for log in logs],
+        "cause": [None if log.cause is None else str(log.cause) for log in logs],
+        "error": [log.error for log in logs],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_ARROW_SCHEMA)
+
+
+def _lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
+    """By column: a dict for each entry would take longer than all other columns together."""
+    kind = REPLICA_LOG_ARROW_SCHEMA.field("lineage").type
+    entry = kind.value_type
+    ends = [end for log in logs for end in log.lineage]
+    columns = [
+        pa.array([end.epoch for end in ends], entry.field("epoch").type),
+        pa.array([end.end_offset for end in ends], entry.field("end_offset").type),
+    ]
+    offsets = [0, *accumulate(len(log.lineage) for log in logs)]
+    values = pa.StructArray.from_arrays(columns, fields=[entry.field("epoch"), entry.field("end_offset")])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+
+
+_ROWS_AT_ONCE = 50_000
+"""Bounds the Python objects that exist beside the Arrow table."""
+
+
+class RankedPartition(NamedTuple):
+    """A partition's replicas, judged: candidates best first, the silent in the order of the replica list."""
+
+    topic_partition: TopicPartition
+    candidates: tuple[Candidate, ...]
+    silent: tuple[SilentReplica, ...]
+
+
+class _Row(NamedTuple):
+    topic: str
+    partition: int
+    broker_id: int
+    log_start_offset: int | None
+    log_end_offset: int | None
+    last_written_epoch: int | None
+    lineage: tuple[EpochEnd, ...]
+    size_bytes: int | None
+    cause: str | None
+    error: str
+    rank: int | None
+    flags: list[str]
+
+
+def ranked_partitions(ranked: DataFrame) -> Iterator[RankedPartition]:
+    """Rows of ``RANKED_SCHEMA``, by partition, in order of topic and number. Runs the query once, when first asked."""
+    table = ranked.select(*_Row._fields, "place").toArrow()
+    table = table.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
+    for (topic, partition), rows in groupby(_rows(table), key=lambda row: (row.topic, row.partition)):
+        yield _ranked_partition(TopicPartition(topic, partition), list(rows))
+
+
+def _rows(table: pa.Table) -> Iterator[_Row]:
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        columns: list[Iterable[Any]] = [
+            _lineages_of(batch.column(name)) if name == "lineage" else batch.column(name).to_pylist()
+            for name in _Row._fields
+        ]
+        yield from map(_Row, *columns)
+
+
+def _lineages_of(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
+    """Column by column: a dict for each entry, as to_pylist makes it, would take most of the collection's time."""
+    entries = column.flatten()
+    ends = map(EpochEnd, entries.field("epoch").to_pylist(), entries.field("end_offset").to_pylist())
+    for length in column.value_lengths().to_pylist():
+        yield tuple(islice(ends, length or 0))
+
+
+def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> RankedPartition:
+    candidates = [row for row in rows if row.rank is not None]
+    standings = [
+        Standing(
+            row.broker_id,
+            row.last_written_epoch,
+            _told(row.log_start_offset),
+            _told(row.log_end_offset),
+            tuple(map(Flag, row.flags)),
+        )
+        for row in candidates
+    ]
+    return RankedPartition(
+        topic_partition,
+        tuple(map(_candidate, candidates, standings, explain(standings))),
+        tuple(
+            SilentReplica(row.broker_id, Cause(row.cause or Cause.BAD_ANSWER), row.error)
+            for row in rows
+            if row.rank is None
+        ),
+    )
+
+
+def _told(number: int | None) -> int:
+    if number is None:
+        raise ValueError("only a replica that answered is ranked")
+    return number
+
+
+def _candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
+    return Candidate(
+        broker_id=row.broker_id,
+        rank=_told(row.rank),
+        last_written_epoch=row.last_written_epoch,
+        log_start_offset=standing.log_start_offset,
+        log_end_offset=standing.log_end_offset,
+        lineage=row.lineage,
+        size_bytes=row.size_bytes,
+        flags=standing.flags,
+        explanation=explanation,
+    )

@@ -1,0 +1,190 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which dead broker to start first, and what the controller will do by itself then. Pure; standard library only.
+
+Says in words which broker to start first. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
+from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
+from .forecast import last_leader
+
+
+@dataclass(frozen=True, slots=True)
+class ComingBack:
+    """What the controller will do about one partition when one broker returns and all others stay as they are."""
+
+    topic_partition: TopicPartition
+    after_clean_stop: Prediction
+    after_unclean_stop: Prediction
+    """After a SIGKILL or a power loss. With ELR on, the broker has left the ISR and the ELR by then."""
+
+    @property
+    def always(self) -> bool:
+        """True when the partition gets a leader however the broker stopped."""
+        return NO_LEADER not in (self.after_clean_stop.leader_id, self.after_unclean_stop.leader_id)
+
+
+@dataclass(frozen=True, slots=True)
+class StartAdvice:
+    """What one broker that is away means for the partitions that have no leader. Counts are of those partitions."""
+
+    broker_id: int
+    broker: Broker | None
+    """None when the controller does not know it."""
+    last_leader_of: int
+    eligible_for: int
+    """In the ISR or ELR of."""
+    only_eligible_for: int
+    """And no other replica is."""
+    replica_of: int
+    always_back: int
+    """That get a leader when it returns, however it stopped."""
+    back_after_clean_stop: int
+    """That get a leader only if it stopped cleanly."""
+    partitions: tuple[ComingBack, ...]
+    """Those that come back first; at most as many as asked for, of ``replica_of``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """One broker's part in one partition."""
+
+    is_last_leader: bool
+    is_eligible: bool
+    is_only_eligible: bool
+    coming_back: ComingBack
+
+
+def start_order(
+    partitions: Iterable[PartitionState], brokers: Iterable[Broker], *, most_partitions: int = 20
+) -> tuple[StartAdvice, ...]:
+    """Return the brokers to start, the first one first. Partitions that have a leader, or get one anyway, need none.
+
+    The order: how many partitions it led last, as it holds all that was acknowledged there; then for how many it is in
+    the ISR or ELR, as it holds all that was committed; then how many it has a replica of; then broker id.
+
+    ``partitions`` name as offline replicas those whose broker is fenced or has lost the log dir.
+    """
+    known = {each.broker_id: each for each in brokers}
+    shares: defaultdict[int, list[_Share]] = defaultdict(list)
+    for state in partitions:
+        for broker_id, share in _shares(state):
+            shares[broker_id].append(share)
+    advice = [_advice(broker_id, known.get(broker_id), each, most_partitions) for broker_id, each in shares.items()]
+    return tuple(sorted(advice, key=_first_first))
+
+
+def _shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
+    acceptable = acceptable_replicas(state)
+    if not state.is_offline or predict(state, state.replicas, acceptable, unclean=False).leader_id != NO_LEADER:
+        return
+    eligible = {*state.isr, *(state.elr or ())}
+    leader = last_leader(state)
+    for broker_id in state.replicas:
+        if broker_id in acceptable:
+            continue
+        back = acceptable | {broker_id}
+        coming_back = ComingBack(
+            state.topic_partition,
+            predict(state, state.replicas, back, unclean=False),
+            predict(_after_unclean_stop(state, broker_id), state.replicas, back, unclean=False),
+        )
+        yield broker_id, _Share(broker_id == leader, broker_id in eligible, eligible == {broker_id}, coming_back)
+
+
+def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState:
+    """Return the partition as it is once the broker has registered again (KIP-966; tried on 4.3.1 and 4.4.0).
+
+    An ISR that is not empty, on a partition without a leader, shows that ELR is off: then nothing is taken out of it.
+    """
+    if state.isr or not state.elr:
+        return state
+    return replace(state, elr=tuple(each for each in state.elr if each != broker_id))
+
+
+def _advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], most_partitions: int) -> StartAdvice:
+    coming_back = sorted((each.coming_back for each in shares), key=_soonest_first)
+    always = sum(each.always for each in coming_back)
+    clean = sum(each.after_clean_stop.leader_id != NO_LEADER for each in coming_back)
+    return StartAdvice(
+        broker_id,
+        broker,
+        last_leader_of=sum(each.is_last_leader for each in shares),
+        eligible_for=sum(each.is_eligible for each in shares),
+        only_eligible_for=sum(each.is_only_eligible for each in shares),
+        replica_of=len(shares),
+        always_back=always,
+        back_after_clean_stop=clean - always,
+        partitions=tuple(coming_back[:most_partitions]),
+    )
+
+
+def _first_first(advice: StartAdvice) -> tuple[int, int, int, int]:
+    return -advice.last_leader_of, -advice.eligible_for, -advice.replica_of, advice.broker_id
+
+
+def _soonest_first(partition: ComingBack) -> tuple[bool, bool, TopicPartition]:
+    return not partition.always, partition.after_clean_stop.leader_id == NO_LEADER, partition.topic_partition
+
+
+def in_words(advice: StartAdvice) -> str:
+    """Say what the broker is to the partitions without a leader, what its return changes, and what to look at."""
+    return "; ".join([f"broker {advice.broker_id}: {_standing(advice)}", *_return(advice), *_care(advice)])
+
+
+def coming_back_in_words(partition: ComingBack) -> str:
+    """Say what the controller will do, such as "orders-3: elects broker 1, the last known leader"."""
+    clean, unclean = partition.after_clean_stop, partition.after_unclean_stop
+    if unclean == clean:
+        will = _election(clean.leader_id, clean.rule)
+    else:
+        will = (
+            f"after a clean stop {_election(clean.leader_id, clean.rule)}; "
+            f"after an unclean one {_election(unclean.leader_id, unclean.rule)}"
+        )
+    return f"{partition.topic_partition}: {will}"
+
+
+def _standing(advice: StartAdvice) -> str:
+    only = f", alone for {advice.only_eligible_for}" if advice.only_eligible_for else ""
+    eligible = f"in the ISR or ELR of {advice.eligible_for}{only}"
+    return f"last leader of {advice.last_leader_of}, {eligible}, replica of {_partitions(advice.replica_of)}"
+
+
+def _return(advice: StartAdvice) -> Iterator[str]:
+    if not advice.always_back and not advice.back_after_clean_stop:
+        yield "its return brings none of them back: the controller does not elect it, but it can then be compared"
+    if advice.always_back:
+        yield f"{_partitions(advice.always_back)} back as soon as it returns, whoever holds more"
+    if advice.back_after_clean_stop:
+        count = _partitions(advice.back_after_clean_stop)
+        yield f"{count} back only if it was stopped cleanly: otherwise it leaves the ELR"
+
+
+def _care(advice: StartAdvice) -> Iterator[str]:
+    if advice.broker is None:
+        yield "the controller does not know it: it was unregistered, or never was there"
+    elif not advice.broker.is_fenced:
+        yield "it is not fenced, but a log dir of it is offline: mend that, then restart it"
+    if advice.always_back or advice.back_after_clean_stop:
+        yield "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
+
+
+def _election(leader_id: int, rule: Rule) -> str:
+    if leader_id == NO_LEADER:
+        return "elects nobody"
+    why = {Rule.IN_SYNC: "of the ISR or ELR", Rule.LAST_KNOWN_LEADER: "the last known leader"}.get(rule, rule.value)
+    return f"elects broker {leader_id}, {why}"
+
+
+def _partitions(count: int) -> str:
+    return f"{count} partition{'' if count == 1 else 's'}"

@@ -1,0 +1,160 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Finds what is offline, and what state the brokers are in. The first step of every run; the last on a healthy one.
+
+Flags partitions of a plan that hold more than records: the cluster's own state, or open transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from .._kafka.groups import OpenTransaction
+from .._kafka.partitions import Description
+from .._kafka.port import Kafka
+from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.run import KafkaOpsError, collector_paused
+from .plan import LeftAlone, Plan, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The cluster as it was found. Partitions are in order of topic, then number."""
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    offline: tuple[PartitionState, ...]
+    """Without a leader, and to be looked at."""
+    left_alone: tuple[LeftAlone, ...]
+    """Asked for, or offline, but not to be looked at: has a leader, does not exist, hidden from us, or internal."""
+    without_leader: tuple[PartitionState, ...]
+    """All without a leader that were asked for, internal topics always included: a dead broker brings these back."""
+
+
+def survey(kafka: Kafka, wanted: Collection[TopicPartition] | None = None, *, include_internal: bool = False) -> Survey:
+    """Look at the wanted partitions, or at all that our principal may see.
+
+    Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    cluster = kafka.describe_cluster()
+    topics = {each.topic for each in wanted} if wanted is not None else None
+    with collector_paused():
+        description = kafka.describe_partitions(topics)
+    mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
+    brokers = kafka.look_at_brokers(cluster, mentioned)
+    chosen, left_alone = _choose(description, wanted)
+    offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
+    left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
+    return Survey(
+        cluster.cluster_id,
+        brokers,
+        tuple(offline),
+        tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
+        tuple(each for each in chosen if each.is_offline),
+    )
+
+
+def _choose(
+    description: Description, wanted: Collection[TopicPartition] | None
+) -> tuple[list[PartitionState], list[LeftAlone]]:
+    if wanted is None:
+        return list(description.partitions), []
+    found = {each.topic_partition: each for each in description.partitions}
+    chosen = [found[each] for each in sorted(set(wanted)) if each in found]
+    online = [_already_online(each) for each in chosen if not each.is_offline]
+    return chosen, [*online, *_not_found(description, sorted(set(wanted) - found.keys()))]
+
+
+def _not_found(description: Description, missing: list[TopicPartition]) -> Iterator[LeftAlone]:
+    refusals = {each.topic: each for each in description.refused}
+    for each in missing:
+        refusal = refusals.get(each.topic)
+        if refusal is None:
+            reason = f"topic {each.topic} has no partition {each.partition}"
+        elif refusal.is_unauthorised:
+            reason = f"not authorized to describe topic {each.topic}: {refusal}; grant DESCRIBE on it"
+        else:
+            reason = f"no such topic, or it is hidden from our principal: {refusal}"
+        yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)
+
+
+def _already_online(state: PartitionState) -> LeftAlone:
+    return LeftAlone(
+        state.topic,
+        state.partition,
+        Status.ALREADY_ONLINE,
+        f"broker {state.leader_id} leads it",
+        topic_id=state.topic_id,
+        leader_id=state.leader_id,
+        leader_epoch=state.leader_epoch,
+        replicas=state.replicas,
+    )
+
+
+def internal(state: PartitionState) -> LeftAlone:
+    """Return a partition of an internal topic, without the option to recover it."""
+    return LeftAlone(
+        state.topic,
+        state.partition,
+        Status.REFUSED,
+        "internal topic: its records are the cluster's own state; opt in with include_internal_topics",
+        topic_id=state.topic_id,
+        leader_id=state.leader_id,
+        leader_epoch=state.leader_epoch,
+        replicas=state.replicas,
+    )
+
+
+_INTERNAL = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
+
+
+def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
+    """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
+
+    Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
+    """
+    notes: dict[TopicPartition, list[str]] = {each: [_INTERNAL] for each in internal}
+    designated: dict[int, list[TopicPartition]] = {}
+    for election in plan.elections:
+        designated.setdefault(election.designated_leader, []).append(election.topic_partition)
+    for partition in plan.left_alone:
+        for best in partition.candidates[:1]:
+            designated.setdefault(best.broker_id, []).append(partition.topic_partition)
+    addresses = {each.broker_id: each.address for each in kafka.describe_cluster().registrations}
+    for leader, partitions in designated.items():
+        try:
+            found = kafka.open_transactions(addresses[leader], partitions)
+        except (KafkaOpsError, KeyError):
+            found = {}
+        for each in partitions:
+            notes.setdefault(each, []).extend(_of_transactions(each, leader, found))
+    return replace(
+        plan,
+        elections=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.elections
+        ),
+        left_alone=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.left_alone
+        ),
+    )
+
+
+def _of_transactions(
+    partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
+) -> list[str]:
+    if partition not in found:
+        return [f"broker {leader} does not report whether COMMIT or ABORT markers are missing: unknown"]
+    return [
+        f"producer {each.producer_id} has a transaction open from offset {each.start_offset} on: its COMMIT or ABORT "
+        "marker may be missing"
+        for each in found[partition]
+    ]
+
+
+def _noted(reason: str, notes: list[str] | None) -> str:
+    return "; ".join([reason, *(notes or [])])

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The verdict on a recovery: how many partitions have a leader again, and what that costs. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .groups import LossTotal, records
+
+_OTHERS = ("refused", "unrecoverable", "unknown", "failed")
+
+
+def verdict(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
+    """How it ended, in one sentence. ``counts`` are partitions by status; ``start_first`` is a broker that is away."""
+    total = sum(counts.values())
+    if not total:
+        return "No partition is offline."
+    done, would, online = (counts.get(each, 0) for each in ("recovered", "would_recover", "already_online"))
+    clauses = []
+    if would:
+        clauses.append(f"{would:,} of {total:,} partitions would be recovered")
+    if done or not (would or online):
+        clauses.append(f"{done:,} of {total:,} partitions recovered")
+    if online:
+        clauses.append(
+            f"{online:,} already online" if clauses else f"{online:,} of {total:,} partitions already online"
+        )
+    if loss is not None and (done or would):
+        clauses.append(f"{'lost' if done else 'would lose'}: {loss_in_words(loss)}")
+    for each in _OTHERS:
+        if counts.get(each):
+            first = (
+                f", broker {start_first} should be started first"
+                if each == "refused" and start_first is not None
+                else ""
+            )
+            clauses.append(f"{counts[each]:,} {each}{first}")
+    return "; ".join(clauses) + "."
+
+
+def loss_in_words(loss: LossTotal) -> str:
+    """Both bounds, in records."""
+    if loss.at_most is None:
+        unbounded = f" for {loss.unbounded:,} partitions" if loss.unbounded > 1 else ""
+        return f"at least {records(loss.at_least)}, upper bound unknown{unbounded}"
+    if loss.at_least == loss.at_most:
+        return records(loss.at_least) if loss.at_least else "nothing"
+    return f"at least {loss.at_least:,}, at most {records(loss.at_most)}"

@@ -1,0 +1,90 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a report is made of: sections of tables, pictures and lists, without any HTML. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table."""
+
+    text: str
+    tone: str = ""
+    """good, warning, bad or empty. The text says the same: color is never the only sign."""
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text."""
+
+    kind: ClassVar[str] = "paragraph"
+    text: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a caption."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart, with its meaning in words for whoever does not see it."""
+
+    kind: ClassVar[str] = "picture"
+    title: str
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do, with the command that does it where there is one."""
+
+    text: str
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A checklist."""
+
+    kind: ClassVar[str] = "steps"
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Preformatted text that is only shown on demand."""
+
+    kind: ClassVar[str] = "folded"
+    title: str
+    text: str
+
+
+Block: TypeAlias = "Paragraph | Table | Picture | Steps | Folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under a heading."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def number(value: int | None) -> Cell:
+    """Return a number with separators; "unknown" where it is."""
+    return Cell("unknown" if value is None else f"{value:,}", is_number=True)

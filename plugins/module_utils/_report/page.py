@@ -1,0 +1,212 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One page about one incident: joins all documents, most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from .._model.run import collector_paused
+from .._recovery.plan import Outcome, outcomes_of_plan
+from .blocks import Cell, Folded, Paragraph, Section, Table, number
+from .charts import are_available
+from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
+from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
+from .sources import Kind, Source
+
+_MAX_RAW_BYTES = 1024 * 1024
+"""Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the template renders."""
+
+    title: str
+    verdict: str
+    tone: str
+    """good, warning or bad."""
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    at: str
+    what: str
+    actor: str
+
+
+def page_of(sources: Sequence[Source], title: str) -> Page:
+    """Return the page of all documents. Of several recovery reports, the one that finished last is the verdict."""
+    with collector_paused():
+        return _page(sources, title)
+
+
+def _page(sources: Sequence[Source], title: str) -> Page:
+    recoveries = _of(sources, Kind.RECOVERY)
+    recoveries.sort(key=lambda each: each.content["finishedAt"])
+    surveys = _of(sources, Kind.SURVEY)
+    first = next((each.content["start_order"][0]["broker_id"] for each in surveys if each.content["start_order"]), None)
+    outcomes: tuple[Outcome, ...] = ()
+    main: list[Section] = []
+    if recoveries:
+        last = recoveries[-1].content
+        outcomes = outcomes_of(last)
+        main += recovery_sections(outcomes, last["brokers"], last["aftermath"])
+    elif plans := _of(sources, Kind.PLAN):
+        outcomes = outcomes_of_plan(plans[-1].content)
+        main += recovery_sections(outcomes, (), ())
+    verdict, tone = _verdict(sources, outcomes, first)
+    clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
+    timeline = tuple(_timeline(sources))
+    return Page(
+        title,
+        verdict,
+        tone,
+        (("Cluster", ", ".join(clusters) or "unknown"), ("Documents", str(len(sources)))),
+        tuple(
+            chain(
+                _warnings(list(clusters), outcomes),
+                [_timeline_section(timeline)] if timeline else [],
+                main,
+                chain.from_iterable(_other(each) for each in sources),
+                [_appendix(sources)],
+            )
+        ),
+    )
+
+
+def _of(sources: Sequence[Source], kind: Kind) -> list[Source]:
+    return [each for each in sources if each.kind is kind]
+
+
+def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None) -> tuple[str, str]:
+    if outcomes:
+        statuses = {each.status.value for each in outcomes}
+        tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
+        return recovery_verdict(outcomes, first), tone
+    for source in sources:
+        content = source.content
+        match source.kind:
+            case Kind.RECOVERY:
+                return "No partition is offline.", "good"
+            case Kind.SURVEY:
+                count = len(content["partitions"])
+                start = "" if first is None else f"; broker {first} should be started first"
+                offline = "1 partition has" if count == 1 else f"{count:,} partitions have"
+                return f"{offline} no leader{start}.", "bad" if count else "good"
+            case Kind.QUORUM:
+                allowed = content["verdicts"]["elections"]["allowed"]
+                return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
+            case Kind.CLEANER:
+                well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
+                return f"{sum(well)} of {len(well)} log cleaners are healthy or idle.", "good" if all(well) else "bad"
+            case Kind.LEADERSHIP:
+                bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
+                return f"{bad:,} replica orders are not as wanted.", "bad" if bad else "good"
+            case Kind.EVIDENCE:
+                return f"Evidence of {len(content.partitions):,} partitions; nothing was decided.", "warning"
+    return "There is nothing to report.", "good"
+
+
+def _warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
+    notes = []
+    if len(clusters) > 1:
+        notes.append(Paragraph(f"The documents are of {len(clusters)} different clusters.", "bad"))
+    if not are_available() and outcomes:
+        notes.append(Paragraph("Pictures are missing: vl-convert-python is not installed.", "warning"))
+    if notes:
+        yield Section("Limits of this report", tuple(notes))
+
+
+def _other(source: Source) -> Iterator[Section]:
+    sections: dict[Kind, Callable[[Any], Section]] = {
+        Kind.QUORUM: quorum_section,
+        Kind.CLEANER: cleaner_section,
+        Kind.LEADERSHIP: leadership_section,
+        Kind.SURVEY: survey_section,
+    }
+    if source.kind in sections:
+        yield sections[source.kind](source.content)
+    if source.kind is Kind.EVIDENCE:
+        evidence = source.content
+        yield evidence_section(evidence.partitions, evidence.replica_logs.to_pylist(), evidence.gathered_at)
+
+
+def _cluster(source: Source) -> str | None:
+    content = source.content
+    if source.kind in (Kind.PLAN, Kind.EVIDENCE):
+        cluster_id: str = content.cluster_id
+        return cluster_id
+    found: str | None = content.get("clusterId", content.get("cluster_id"))
+    return found
+
+
+def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
+    for source in sources:
+        content = source.content
+        match source.kind:
+            case Kind.EVIDENCE:
+                yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
+            case Kind.PLAN:
+                yield _Event(
+                    content.created_at, f"{len(content.elections):,} elections planned", "leader_candidate_info"
+                )
+            case Kind.RECOVERY:
+                is_check = content["mode"] == "check"
+                yield _Event(content["startedAt"], "check began" if is_check else "recovery began", "unclean_recovery")
+                counts = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in content["summary"].items() if n)
+                yield _Event(content["finishedAt"], f"{counts or 'nothing was offline'}; verified", "unclean_recovery")
+            case Kind.LEADERSHIP:
+                yield _Event(content["startedAt"], "change of replica orders began", "leadership_drain")
+                yield _Event(content["finishedAt"], "replica orders and leaders verified", "leadership_drain")
+            case Kind.CLEANER:
+                what = "log cleaners inspected" if content["isCheck"] else "log cleaners inspected and repaired"
+                yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
+            case Kind.QUORUM:
+                yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
+
+
+def _timeline_section(events: Sequence[_Event]) -> Section:
+    rows = tuple(
+        (Cell(each.at), Cell(each.what), Cell(each.actor)) for each in sorted(events, key=lambda each: each.at)
+    )
+    note = "When the leaders were lost is not in any document: the brokers' and controllers' logs have it."
+    return Section("Timeline", (Table("Times are UTC", ("Time", "Event", "By"), rows), Paragraph(note)))
+
+
+def _appendix(sources: Sequence[Source]) -> Section:
+    rows = tuple(
+        (Cell(each.path), Cell(each.kind.value), number(each.size_bytes), Cell(each.sha256), Cell(_options(each)))
+        for each in sources
+    )
+    raw, left = [], _MAX_RAW_BYTES
+    for each in sources:
+        if each.raw and len(each.raw) <= left:
+            left -= len(each.raw)
+            raw.append(Folded(f"{each.path} ({each.kind.value})", each.raw.decode("utf-8")))
+    note = "JSON that is not below is too large for this page; its digest identifies the file."
+    return Section(
+        "Appendix",
+        (Table("Documents", ("File", "Kind", "Bytes", "SHA-256", "Options"), rows), Paragraph(note), *raw),
+    )
+
+
+def _options(source: Source) -> str:
+    content = source.content
+    match source.kind:
+        case Kind.RECOVERY | Kind.LEADERSHIP:
+            return f"schema {content['schemaVersion']}, mode {content['mode']}"
+        case Kind.QUORUM:
+            return f"schema {content['schemaVersion']}, window {content['windowMs']:,} ms"
+        case Kind.CLEANER:
+            return f"schema {content['schemaVersion']}, {'check' if content['isCheck'] else 'apply'}"
+        case Kind.EVIDENCE:
+            return f"collection {content.collection_version}"
+    return "none"

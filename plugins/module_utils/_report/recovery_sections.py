@@ -1,0 +1,298 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sections about a recovery: brokers, partitions by what they share, what is lost, who leads, what is left behind."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from .._documents.dataclass_json import codec
+from .._model.ranges import ranges
+from .._recovery.expected_loss import ExpectedLoss
+from .._recovery.groups import LossTotal, Members, grouped, total_loss
+from .._recovery.plan import Outcome, Status
+from .._recovery.verdict import loss_in_words, verdict
+from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, number
+from .charts import are_available, bar_chart, extents_chart
+from .extents import extents
+
+MAX_PICTURES = 50
+MAX_ROWS = 1000
+"""Rows of single partitions, worst first. The groups name all of them."""
+_MAX_TOPICS = 8
+_TONES = {
+    Status.RECOVERED: "good",
+    Status.ALREADY_ONLINE: "good",
+    Status.WOULD_RECOVER: "warning",
+    Status.REFUSED: "warning",
+    Status.UNKNOWN: "bad",
+    Status.FAILED: "bad",
+    Status.UNRECOVERABLE: "bad",
+}
+_ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
+_LOOK_AT = {
+    "committed_beyond_end": "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --all-groups",
+    "open_transaction": "kafka-transactions.sh --bootstrap-server BROKER:9092 find-hanging",
+}
+
+
+_OUTCOME = codec(Outcome)
+
+
+def outcomes_of(report: dict[str, Any]) -> tuple[Outcome, ...]:
+    """Return the outcomes of a recovery report that met its schema."""
+    return tuple(_OUTCOME.decode(_what_is_shown(each)) for each in report["partitions"])
+
+
+def _what_is_shown(partition: dict[str, Any]) -> dict[str, Any]:
+    """Return the partition without the comparisons that no picture needs: they are most of a large report."""
+    drawn = {partition["designatedLeader"], *(each["brokerId"] for each in partition["candidates"][:1])}
+    losses = [each if each["brokerId"] in drawn else {**each, "against": []} for each in partition["losses"]]
+    return {**partition, "losses": losses}
+
+
+def recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None) -> str:
+    """Return the sentence that the page begins with."""
+    return verdict(Counter(each.status.value for each in outcomes), total_loss(outcomes), start_first)
+
+
+def recovery_sections(
+    outcomes: Sequence[Outcome], brokers: Sequence[dict[str, Any]], aftermath: Sequence[Any]
+) -> Iterator[Section]:
+    """All sections about the outcomes."""
+    if brokers:
+        yield brokers_section(brokers)
+    groups = grouped(outcomes)
+    yield Section("Partitions by what they share", tuple(_groups(groups)))
+    if any(each.status in _ELECTED for each in outcomes):
+        yield Section("Records lost", tuple(_losses(outcomes)))
+        yield Section("New leaders by broker", tuple(_leaders(outcomes)))
+    if aftermath:
+        yield Section("Left behind", (_checklist(aftermath),))
+    yield Section("Each partition", (_rows(groups),))
+
+
+def brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
+    """Every broker of a report, those that are away first."""
+    rows = [
+        (
+            number(each["brokerId"]),
+            Cell("unknown" if each["host"] is None else f"{each['host']}:{each['port']}"),
+            Cell(each["rack"] or "none"),
+            Cell(each["state"].replace("_", " "), "good" if each["state"] == "online" else "bad"),
+            Cell(each["cause"] or "none"),
+        )
+        for each in sorted(brokers, key=lambda broker: (broker["state"] == "online", broker["brokerId"]))
+    ]
+    online = sum(each["state"] == "online" for each in brokers)
+    caption = f"{online} of {len(brokers)} brokers online"
+    return Section("Brokers", (Table(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
+
+
+def _groups(groups: Sequence[Members]) -> Iterator[Block]:
+    rows = tuple(
+        (
+            number(each.group.partitions),
+            Cell(_words(each.group.status), _TONES[each.group.status]),
+            Cell(_topics(each.outcomes)),
+            Cell(", ".join(f"{one.broker_id} ({one.partitions:,})" for one in each.group.leaders) or "none"),
+            Cell(each.group.reason),
+            Cell(each.group.loss or "nothing was compared"),
+        )
+        for each in groups
+    )
+    yield Table("All partitions", ("Count", "Status", "Partitions", "Leader", "Reason", "Loss"), rows)
+    for each in groups:
+        topics = {one.topic for one in each.outcomes}
+        if len(topics) > _MAX_TOPICS:
+            title = (
+                f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {_words(each.group.status)}"
+            )
+            yield Folded(title, "\n".join(_topic_lines(each.outcomes)))
+    yield from pictures([each.outcomes for each in groups])
+
+
+def pictures(groups: Sequence[Sequence[Outcome]]) -> Iterator[Block]:
+    """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
+    if not are_available():
+        yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
+        return
+    yield Paragraph(
+        "One bar for each replica, from its log start offset (thick mark) to its log end. Colors are leader epochs. "
+        "Red offsets are on this replica and not on the elected one: they are lost. A dashed line shows where two logs "
+        "part. A hatched bar is a replica that did not answer: what it holds is unknown."
+    )
+    drawn = 0
+    for place, outcomes in enumerate(groups):
+        share = max(1, (MAX_PICTURES - drawn) // (len(groups) - place))
+        for outcome in sorted(outcomes, key=_known_loss, reverse=True)[:share]:
+            logs = extents(outcome)
+            if logs is None or drawn >= MAX_PICTURES:
+                break
+            drawn += 1
+            title = f"{outcome.topic}-{outcome.partition}"
+            cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
+            caption = f"{_words(outcome.status)}; {_loss_of(outcome)}.{cut}"
+            yield Picture(title, extents_chart(logs, f"Logs of {title}: {caption}"), caption)
+            if not _known_loss(outcome):
+                break
+
+
+def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:
+    elected = [each for each in outcomes if each.status in _ELECTED]
+    yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
+    yield Paragraph("The same partitions under other decisions, in records:")
+    rows = [_decision("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
+    rows.append(_decision("Kafka's own unclean election: the first live replica in order", elected, _first_live))
+    most = max((len(each.candidates) for each in elected), default=0)
+    rows += [_decision(f"the replica of rank {rank}", elected, partial(_of_rank, rank)) for rank in range(2, most + 1)]
+    yield Table("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
+    waiting = len(elected)
+    yield Paragraph(
+        f"The strategies none and balanced would have lost nothing while they wait, and {waiting:,} "
+        f"partition{'' if waiting == 1 else 's'} would have stayed offline until the awaited brokers return."
+    )
+
+
+def _decision(name: str, outcomes: Sequence[Outcome], choose: Callable[[Outcome], int | None]) -> tuple[Cell, ...]:
+    losses = [_forecast(each, broker) for each in outcomes if (broker := choose(each)) is not None]
+    known = [each for each in losses if each is not None]
+    most = [each.at_most for each in known if each.at_most is not None]
+    at_most = sum(most) if known and len(most) == len(losses) else None
+    return (
+        Cell(name),
+        number(len(losses)),
+        number(sum(each.at_least for each in known) if known else None),
+        number(at_most),
+    )
+
+
+def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
+    topics: dict[str, list[Outcome]] = defaultdict(list)
+    for each in elected:
+        topics[each.topic].append(each)
+    totals = {topic: total_loss(members) for topic, members in topics.items()}
+    worst = sorted(totals, key=lambda topic: (-totals[topic].at_least, topic))
+    for topic in worst[:MAX_ROWS]:
+        yield Cell(topic), number(len(topics[topic])), number(totals[topic].at_least), number(totals[topic].at_most)
+    if len(worst) > MAX_ROWS:
+        yield Cell(f"{len(worst) - MAX_ROWS:,} more topics"), number(None), number(None), number(None)
+    total = total_loss(elected)
+    yield Cell("all topics"), number(len(elected)), number(total.at_least), number(total.at_most)
+
+
+def _leaders(outcomes: Sequence[Outcome]) -> Iterator[Block]:
+    before = Counter(each.leader_before for each in outcomes)
+    after = Counter(_leader_after(each) for each in outcomes)
+    brokers = sorted({each for each in (*before, *after) if each is not None and each >= 0})
+    rows = tuple((number(each), number(before[each]), number(after[each])) for each in brokers)
+    yield Table("Leaderships of these partitions", ("Broker", "Before", "After"), rows)
+    if are_available() and brokers:
+        bars = [
+            {"name": f"broker {each}", "when": when, "partitions": count[each]}
+            for each in brokers
+            for when, count in (("before", before), ("after", after))
+        ]
+        label = "Leaderships by broker, before and after"
+        yield Picture(
+            label,
+            bar_chart(bars, value="partitions", by="when", title="partitions", label=label),
+            "The same as a picture.",
+        )
+
+
+def _checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
+    said: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for each in aftermath:
+        said[each["kind"], each["explanation"]].append(each)
+    steps = []
+    for (kind, explanation), about in list(said.items())[:MAX_ROWS]:
+        lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
+        named = ", ".join(lines[:_MAX_TOPICS]) + (
+            f" and {len(lines) - _MAX_TOPICS} more" if len(lines) > _MAX_TOPICS else ""
+        )
+        steps.append(Step(f"{named}: {explanation}" if named else explanation, _LOOK_AT.get(kind, "")))
+    return Steps(tuple(steps))
+
+
+def _rows(groups: Sequence[Members]) -> Table:
+    outcomes = [outcome for each in groups for outcome in each.outcomes]
+    rows = tuple(
+        (
+            Cell(f"{each.topic}-{each.partition}"),
+            Cell(_words(each.status), _TONES[each.status]),
+            Cell(_leader(each.leader_before)),
+            Cell(_leader(_leader_after(each))),
+            Cell(each.reason),
+        )
+        for each in outcomes[:MAX_ROWS]
+    )
+    shown = (
+        "" if len(outcomes) <= MAX_ROWS else f"; the first {MAX_ROWS:,} of {len(outcomes):,}, the report file has all"
+    )
+    return Table(f"Worst first{shown}", ("Partition", "Status", "Leader before", "Leader after", "Reason"), rows)
+
+
+def _forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
+    return next((each for each in outcome.losses if each.broker_id == broker_id), None)
+
+
+def _first_live(outcome: Outcome) -> int | None:
+    able = {each.broker_id for each in outcome.candidates if "fenced" not in each.flags}
+    return next((each for each in outcome.replicas if each in able), None)
+
+
+def _of_rank(rank: int, outcome: Outcome) -> int | None:
+    return next((each.broker_id for each in outcome.candidates if each.rank == rank), None)
+
+
+def _known_loss(outcome: Outcome) -> int:
+    leader = outcome.designated_leader
+    best = outcome.candidates[0].broker_id if outcome.candidates else None
+    loss = _forecast(outcome, best if leader is None else leader)
+    return 0 if loss is None else loss.at_least
+
+
+def _loss_of(outcome: Outcome) -> str:
+    leader = outcome.designated_leader
+    broker = outcome.candidates[0].broker_id if leader is None else leader
+    loss = _forecast(outcome, broker)
+    if loss is None:
+        return "the loss is unknown"
+    total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
+    verb = {Status.RECOVERED: "lost"}.get(outcome.status, f"electing broker {broker} would lose")
+    return f"{verb}: {loss_in_words(total)}"
+
+
+def _leader_after(outcome: Outcome) -> int | None:
+    return outcome.designated_leader if outcome.status is Status.WOULD_RECOVER else outcome.leader_after
+
+
+def _leader(broker_id: int | None) -> str:
+    return {None: "unknown", -1: "none"}.get(broker_id, str(broker_id))
+
+
+def _words(status: Status) -> str:
+    return status.value.replace("_", " ")
+
+
+def _topics(outcomes: Iterable[Outcome]) -> str:
+    lines = _topic_lines(outcomes)
+    more = len(lines) - _MAX_TOPICS
+    return "; ".join(lines[:_MAX_TOPICS]) + (f"; and {more:,} more topics" if more > 0 else "")
+
+
+def _topic_lines(outcomes: Iterable[Outcome]) -> list[str]:
+    return _topic_lines_of((each.topic, each.partition) for each in outcomes)
+
+
+def _topic_lines_of(partitions: Iterable[tuple[str, int]]) -> list[str]:
+    topics: dict[str, list[int]] = defaultdict(list)
+    for topic, partition in partitions:
+        topics[topic].append(partition)
+    return [f"{topic} {ranges(numbers)}" for topic, numbers in sorted(topics.items())]

@@ -1,0 +1,259 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sections about everything but the recovery itself: quorum, log cleaners, leadership, survey and evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .._model.partition import PartitionState
+from .._model.replica_log import Cause, EpochEnd
+from .._recovery.candidate import Candidate, SilentReplica, Standing, explain
+from .._recovery.expected_loss import expected_losses
+from .._recovery.forecast import forecast
+from .._recovery.plan import Outcome, Status
+from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, number
+from .recovery_sections import MAX_ROWS, pictures
+
+_SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
+_WELL = ("healthy", "idle")
+
+
+def quorum_section(report: dict[str, Any]) -> Section:
+    """Verdict, findings and members of the controller quorum."""
+    elections = report["verdicts"]["elections"]
+    allowed = "Elections may be asked for." if elections["allowed"] else "Elections must not be asked for."
+    findings = tuple(
+        (
+            Cell(each["severity"], _SEVERITY_TONES[each["severity"]]),
+            Cell(_words(each["kind"])),
+            Cell(", ".join(map(str, each["nodeIds"])) or "none"),
+            Cell(", ".join(f"{one['name']} {one['value']}" for one in each["evidence"])),
+            Cell(each["meaning"]),
+            Cell(each["remedy"]),
+        )
+        for each in report["findings"]
+    )
+    members = tuple(
+        (
+            number(each["replicaId"]),
+            Cell("leader" if each["replicaId"] == report["leaderId"] else role),
+            number(each["logEndOffset"]),
+            number(each["lagRecords"]),
+            Cell("yes", "good") if each["isCaughtUp"] else Cell("no", "bad"),
+        )
+        for role, nodes in (("voter", report["voters"]), ("observer", report["observers"]))
+        for each in nodes
+    )
+    return Section(
+        "Controller quorum",
+        (
+            Paragraph(" ".join([allowed, *elections["reasons"]]), "good" if elections["allowed"] else "bad"),
+            Table("Findings", ("Severity", "Finding", "Nodes", "Found", "Meaning", "Remedy"), findings),
+            Table("Members", ("Node", "Role", "Log end", "Records behind", "Caught up"), members),
+        ),
+    )
+
+
+def cleaner_section(report: dict[str, Any]) -> Section:
+    """Diagnoses before and after, restarts and repairs of log cleaners."""
+    before = {each["brokerId"]: each for each in report["before"]}
+    diagnoses = tuple(
+        (
+            number(each["brokerId"]),
+            Cell(_words(before.get(each["brokerId"], each)["diagnosis"])),
+            Cell(_words(each["diagnosis"]), "good" if each["diagnosis"] in _WELL else "bad"),
+            Cell(each["reason"]),
+        )
+        for each in report["after"]
+    )
+    changes = [
+        (Cell(f"restart on broker {each['brokerId']}"), Cell(_words(each["status"])), Cell(each["reason"]))
+        for each in report["restarts"]
+    ]
+    changes += [
+        (
+            Cell(f"repair of {each['topic']}-{each['partition']} on broker {each['brokerId']}"),
+            Cell(_words(each["status"])),
+            Cell(each["reason"]),
+        )
+        for each in report["repairs"]
+    ]
+    changes += [
+        (Cell(f"earlier run's {each['change']}"), Cell(_words(each["undoing"])), Cell(each["reason"]))
+        for each in report["leftovers"]
+    ]
+    return Section(
+        "Log cleaners",
+        (
+            Table("Diagnoses", ("Broker", "Before", "After", "Reason"), diagnoses),
+            Table("Changes", ("Change", "Status", "Reason"), tuple(changes)),
+        ),
+    )
+
+
+def leadership_section(report: dict[str, Any]) -> Section:
+    """Replica orders, leaders before and after, and drift."""
+    orders, leaders = report["orders"], report["leaders"] or []
+    counts = Counter(each["status"] for each in orders)
+    moves = Counter(each["status"] for each in leaders)
+    drifted = [each for each in orders if each["drift"] != "none"]
+    before = Counter(each["leaderBefore"] for each in leaders)
+    after = Counter(each["leaderAfter"] for each in leaders)
+    brokers = sorted({each for each in (*before, *after) if each is not None and each >= 0})
+    blocks: list[Block] = [
+        Paragraph(f"Blacklist: {_list(report['before'])} before, {_list(report['after'])} after."),
+        Table("Replica orders", ("Status", "Partitions"), _counted(counts)),
+        Table("Leaders", ("Status", "Partitions"), _counted(moves)),
+        Table(
+            "Leaderships of these partitions",
+            ("Broker", "Before", "After"),
+            tuple((number(each), number(before[each]), number(after[each])) for each in brokers),
+        ),
+        Table(
+            "Drift: orders that another party changed",
+            ("Partition", "Drift", "Status", "Reason"),
+            tuple(
+                (
+                    Cell(f"{each['topic']}-{each['partition']}"),
+                    Cell(each["drift"], "warning"),
+                    Cell(_words(each["status"])),
+                    Cell(each["reason"]),
+                )
+                for each in drifted[:MAX_ROWS]
+            ),
+        ),
+    ]
+    return Section("Preferred leaders", tuple(blocks))
+
+
+def survey_section(survey: dict[str, Any]) -> Section:
+    """Return the partitions without a leader, and which broker to start first."""
+    rows = tuple(
+        (
+            Cell(f"{each['topic']}-{each['partition']}"),
+            number(each["leader_epoch"]),
+            Cell(_ids(each["replicas"])),
+            Cell(_ids(each["isr"])),
+            Cell(_ids(each["elr"])),
+            Cell(_ids(each["offline_replicas"]), "bad"),
+        )
+        for each in survey["partitions"][:MAX_ROWS]
+    )
+    count = len(survey["partitions"])
+    columns = ("Partition", "Leader epoch", "Replicas", "ISR", "ELR", "Offline replicas")
+    blocks: list[Block] = [Table(f"{count:,} partitions without a leader", columns, rows)]
+    if survey["start_order"]:
+        blocks.append(Paragraph("Which broker to start first:"))
+        blocks.append(Steps(tuple(Step(each["explanation"]) for each in survey["start_order"])))
+    return Section("Partitions without a leader", tuple(blocks))
+
+
+def evidence_section(partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str) -> Section:
+    """Return what each replica held when it was asked. Nothing was decided."""
+    replicas: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        replicas.setdefault((row["topic"], row["partition"]), []).append(row)
+    outcomes = [_undecided(state, replicas.get((state.topic, state.partition), [])) for state in partitions]
+    listed = tuple(_evidence_rows(outcomes))
+    return Section(
+        "Evidence",
+        (
+            Paragraph(f"What each replica of {len(outcomes):,} partitions held at {gathered_at}. Nothing was decided."),
+            *pictures([outcomes]),
+            Table(
+                "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
+                ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
+                listed,
+            ),
+        ),
+    )
+
+
+def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
+    shown = 0
+    for outcome in outcomes:
+        for each in outcome.candidates:
+            yield (
+                Cell(f"{outcome.topic}-{outcome.partition}"),
+                number(each.broker_id),
+                number(each.last_written_epoch),
+                number(each.log_start_offset),
+                number(each.log_end_offset),
+                Cell("answered", "good"),
+            )
+        for silent in outcome.silent:
+            unknown = (number(None),) * 3
+            state = Cell(f"{_words(silent.cause.value)}: {silent.error}", "bad")
+            yield Cell(f"{outcome.topic}-{outcome.partition}"), number(silent.broker_id), *unknown, state
+        shown += len(outcome.candidates) + len(outcome.silent)
+        if shown >= MAX_ROWS:
+            return
+
+
+def _undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome:
+    answered = [each for each in rows if each["cause"] is None and each["log_end_offset"] is not None]
+    # The order of the ranking (pipeline: epoch, log end offset, place), for the eye only: nothing is elected by it.
+    answered.sort(key=lambda each: (-_or_none(each["last_written_epoch"]), -each["log_end_offset"], each["place"]))
+    standings = [
+        Standing(
+            each["broker_id"], each["last_written_epoch"], each["log_start_offset"] or 0, each["log_end_offset"], ()
+        )
+        for each in answered
+    ]
+    candidates = tuple(
+        Candidate(
+            each["broker_id"],
+            rank,
+            each["last_written_epoch"],
+            each["log_start_offset"] or 0,
+            each["log_end_offset"],
+            tuple(EpochEnd(end["epoch"], end["end_offset"]) for end in each["lineage"] or ()),
+            each["size_bytes"],
+            (),
+            explanation,
+        )
+        for rank, (each, explanation) in enumerate(zip(answered, explain(standings), strict=True), start=1)
+    )
+    silent = tuple(
+        SilentReplica(each["broker_id"], Cause(each["cause"] or "error"), each["error"] or "")
+        for each in rows
+        if each not in answered
+    )
+    losses = expected_losses(forecast(state, candidates, [each.broker_id for each in silent]))
+    return Outcome(
+        state.topic,
+        state.partition,
+        Status.UNKNOWN,
+        "nothing was decided",
+        replicas=state.replicas,
+        candidates=candidates,
+        silent=silent,
+        losses=losses,
+    )
+
+
+def _or_none(epoch: int | None) -> int:
+    return -1 if epoch is None else epoch
+
+
+def _counted(counts: Counter[str]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((Cell(_words(status)), number(count)) for status, count in sorted(counts.items()))
+
+
+def _list(blacklist: dict[str, Any]) -> str:
+    parts = [_ids(blacklist["brokers"])] if blacklist["brokers"] else []
+    parts += [f"{_ids(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
+    return ", ".join(parts) or "empty"
+
+
+def _ids(broker_ids: Sequence[int] | None) -> str:
+    return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"
+
+
+def _words(identifier: str) -> str:
+    return identifier.replace("_", " ")

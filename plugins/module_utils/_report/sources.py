@@ -1,0 +1,156 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The documents of one incident, read with care and told apart by what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from .._cleaner.report import LOG_CLEANER_REPORT
+from .._documents.dataclass_json import Schema
+from .._documents.errors import DocumentError, Problem, refuse_if_any
+from .._documents.files import MIB, read_file
+from .._documents.validation import schema_problems
+from .._leadership.report import LEADERSHIP_REPORT
+from .._model.run import collector_paused
+from .._quorum.report import QUORUM_REPORT
+from .._recovery.plan_file import check_plan
+from .._recovery.report_file import REPORT_FILE
+from .survey import SURVEY, survey_fields
+
+MAX_BYTES = 1024 * MIB
+"""The report of 100,000 partitions has 220 MB."""
+
+
+class Kind(StrEnum):
+    """What a document is."""
+
+    RECOVERY = "recovery report"
+    PLAN = "plan"
+    LEADERSHIP = "leadership report"
+    CLEANER = "log cleaner report"
+    QUORUM = "quorum report"
+    SURVEY = "result of offline_partition_info"
+    EVIDENCE = "evidence"
+
+
+_SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
+    (Kind.PLAN, frozenset({"digest", "leftAlone"}), None),
+    (Kind.RECOVERY, frozenset({"mode", "summary", "aftermath"}), REPORT_FILE),
+    (Kind.LEADERSHIP, frozenset({"orders", "rememberedIn"}), LEADERSHIP_REPORT),
+    (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
+    (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
+    (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
+)
+"""Keys that only a document of this kind has, and its schema. A plan is checked with its digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One document, checked."""
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    sha256: str
+    content: Any
+    """The JSON value; for a plan the ``Plan``, for evidence the ``Evidence``."""
+    raw: bytes
+    """The file; empty for evidence."""
+
+
+def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
+    """Read all documents. Raises DocumentError with the problems of every file that is not one."""
+    sources: list[Source] = []
+    problems: list[Problem] = []
+    with collector_paused():
+        for path in paths:
+            try:
+                sources.append(_read(path))
+            except DocumentError as error:
+                problems += [Problem(f"{path}{each.place}", each.message, each.remedy) for each in error.problems]
+    if problems:
+        raise DocumentError("files", problems)
+    return tuple(sources)
+
+
+def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
+    """Return the given paths, and the JSON files and directories of evidence in the directory, in order of their names.
+
+    Raises DocumentError when the directory cannot be read, and when there is nothing to read.
+    """
+    found = [*files]
+    if directory is not None:
+        try:
+            entries = sorted(Path(directory).iterdir())
+        except OSError as error:
+            problem = Problem(
+                "", f"cannot be read: {error.strerror}", "Check the path, and on which host the task runs"
+            )
+            raise DocumentError(directory, [problem]) from error
+        found += [str(each) for each in entries if each.suffix == ".json" or (each / "partitions.parquet").is_file()]
+    if not found:
+        problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
+        raise DocumentError(directory or "files", [problem])
+    return found
+
+
+def _read(path: str) -> Source:
+    if Path(path).is_dir():
+        return _evidence(path)
+    data = read_file(path, MAX_BYTES)
+    value = _parse(data, path)
+    kind, check = _kind_of(value, path)
+    content = check(value)
+    return Source(path, kind, len(data), hashlib.sha256(data).hexdigest(), content, data)
+
+
+def _parse(data: bytes, path: str) -> Any:
+    """Return the JSON value. Plain JSON: the schema check that follows refuses whatever else Python accepts."""
+    try:
+        return json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(
+            path, [Problem("", f"is no JSON: {error}", "Give a file that this collection wrote")]
+        ) from error
+
+
+def _kind_of(value: Any, path: str) -> tuple[Kind, Callable[[Any], Any]]:
+    keys = value.keys() if isinstance(value, dict) else set()
+    for kind, signs, schema in _SIGNS:
+        if signs <= keys:
+            return kind, _checker(kind, schema, path)
+    known = ", ".join(kind.value for kind in Kind)
+    message = f"is none of: {known}"
+    raise DocumentError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
+
+
+def _checker(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if schema is None:
+            return check_plan(value, path)
+        checked = survey_fields(value) if kind is Kind.SURVEY else value
+        refuse_if_any(path, schema_problems(checked, schema))
+        return checked
+
+    return check
+
+
+def _evidence(path: str) -> Source:
+    from .._recovery.evidence import EvidenceError, read_evidence  # noqa: PLC0415 - needs pyarrow, which may be missing
+
+    try:
+        evidence = read_evidence(path)
+    except EvidenceError as error:
+        raise DocumentError(path, [Problem("", str(error), "Give a directory that this collection wrote")]) from error
+    files: Iterable[Path] = sorted(Path(path).glob("*.parquet"))
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
+    return Source(path, Kind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence, b"")

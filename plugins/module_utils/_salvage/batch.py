@@ -1,0 +1,223 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Record batches of format v2 (magic 2, KIP-98): header, checksum, codecs, records.
+
+The layout is that of Kafka's ``DefaultRecordBatch``. The checksum covers everything from the attributes on: neither
+base offset, length nor leader epoch is covered by it, so a reader has to judge those by their neighbors.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from .._model.run import KafkaOpsError
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from crc32c import crc32c
+    from kafka.errors import CorruptRecordError
+    from kafka.record.default_records import DefaultRecordBatch
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES = _HEADER.size
+LENGTH_END = 12
+"""Bytes of base offset and length, which the length does not count."""
+MAGIC_AT = 16
+CRC_FROM = 21
+MAGIC = 2
+_SMALLEST_LENGTH = HEADER_BYTES - LENGTH_END
+
+_CODEC_MASK = 0x07
+_LOG_APPEND_TIME = 0x08
+_TRANSACTIONAL = 0x10
+_CONTROL = 0x20
+_KNOWN_ATTRIBUTES = 0x7F
+_CONTROL_KEY = struct.Struct(">hh")
+_GZIP = 16 + zlib.MAX_WBITS
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = 16
+_BLOCK_LENGTH = struct.Struct(">i")
+
+
+class BatchError(KafkaOpsError):
+    """A batch with a good checksum that cannot be decoded. The message says why."""
+
+
+class Codec(StrEnum):
+    """How the records of a batch are compressed; the place in the enum is Kafka's number of the codec."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+_CODECS = tuple(Codec)
+
+
+class ControlType(StrEnum):
+    """What a control record says (KIP-98). Others belong to the controllers' own log."""
+
+    ABORT = "abort"
+    COMMIT = "commit"
+    OTHER = "other"
+
+
+class BatchHeader(NamedTuple):
+    """The 61 bytes before the records, in their order. Offsets are record offsets, timestamps milliseconds."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch."""
+        return LENGTH_END + self.length
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & _CONTROL)
+
+    @property
+    def has_log_append_time(self) -> bool:
+        return bool(self.attributes & _LOG_APPEND_TIME)
+
+    @property
+    def is_plausible(self) -> bool:
+        """False for bytes that are no header of a batch of this format."""
+        return (
+            self.magic == MAGIC
+            and self.length >= _SMALLEST_LENGTH
+            and self.base_offset >= 0
+            and self.leader_epoch >= -1
+            and self.last_offset_delta >= 0
+            and self.record_count >= 0
+            and not self.attributes & ~_KNOWN_ATTRIBUTES
+        )
+
+
+class BatchRecord(NamedTuple):
+    """One record. ``timestamp_ms`` is the broker's clock where the batch has log append time."""
+
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+def header_at(data: bytes | memoryview, position: int) -> BatchHeader:
+    """Read a header. Raises struct.error where fewer than ``HEADER_BYTES`` bytes are left."""
+    return BatchHeader._make(_HEADER.unpack_from(data, position))
+
+
+def has_its_checksum(header: BatchHeader, batch: bytes | memoryview) -> bool:
+    """Compare the CRC-32C of a whole batch with the one in its header."""
+    return bool(crc32c(batch[CRC_FROM:]) == header.crc)
+
+
+def records_of(header: BatchHeader, batch: bytes | memoryview) -> Iterator[BatchRecord]:
+    """Decode a batch whose checksum was verified.
+
+    Raises BatchError: an unknown codec, a compressed payload or a record that does not decode.
+    """
+    for record in _decoded(header, batch):
+        yield BatchRecord(record.offset, record.timestamp, record.key, record.value, record.headers)
+
+
+def control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
+    """Return what the one record of a control batch says. Raises BatchError."""
+    for record in _decoded(header, batch):
+        if record.key is None or len(record.key) < _CONTROL_KEY.size:
+            break
+        _version, kind = _CONTROL_KEY.unpack_from(record.key)
+        return {0: ControlType.ABORT, 1: ControlType.COMMIT}.get(kind, ControlType.OTHER)
+    return ControlType.OTHER
+
+
+def _decoded(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
+    """Yield kafka-python's records. It gets the records uncompressed: its own codecs need four more libraries."""
+    payload = _decompressed(header, batch[HEADER_BYTES : header.size])
+    plain = header._replace(attributes=header.attributes & ~_CODEC_MASK, length=_SMALLEST_LENGTH + len(payload))
+    try:
+        yield from DefaultRecordBatch(_HEADER.pack(*plain) + payload)
+    except (CorruptRecordError, UnicodeDecodeError, struct.error) as error:
+        raise BatchError(f"the batch at offset {header.base_offset} does not decode: {error}") from None
+
+
+def _decompressed(header: BatchHeader, payload: bytes | memoryview) -> bytes:
+    number = header.attributes & _CODEC_MASK
+    if number >= len(_CODECS):
+        raise BatchError(f"the batch at offset {header.base_offset} has codec {number}, which no version of Kafka has")
+    codec = _CODECS[number]
+    try:
+        return _decompress(codec, bytes(payload))
+    except (OSError, ValueError, zlib.error, struct.error, pa.ArrowException) as error:
+        raise BatchError(f"the batch at offset {header.base_offset} is no valid {codec}: {error}") from None
+
+
+def _decompress(codec: Codec, payload: bytes) -> bytes:
+    match codec:
+        case Codec.NONE:
+            return payload
+        case Codec.GZIP:
+            return zlib.decompress(payload, _GZIP)
+        case Codec.SNAPPY:
+            return b"".join(_snappy_blocks(payload))
+        case _:
+            return bytes(pa.CompressedInputStream(pa.BufferReader(payload), codec.value).read())
+
+
+def _snappy_blocks(payload: bytes) -> Iterator[bytes]:
+    """Yield the blocks of snappy-java's stream format, which Java clients write, or the one raw block of others."""
+    if not payload.startswith(_XERIAL_MAGIC):
+        yield _snappy_block(payload)
+        return
+    position = _XERIAL_HEADER
+    while position < len(payload):
+        (length,) = _BLOCK_LENGTH.unpack_from(payload, position)
+        position += _BLOCK_LENGTH.size
+        yield _snappy_block(payload[position : position + length])
+        position += length
+
+
+def _snappy_block(block: bytes) -> bytes:
+    return bytes(pa.Codec("snappy").decompress(block, _varint(block)))
+
+
+def _varint(data: bytes) -> int:
+    """Read the decompressed size that a raw snappy block begins with."""
+    size = shift = 0
+    for byte in data:
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint has its highest bit clear
+            return size
+        shift += 7
+    raise ValueError("the block has no size")

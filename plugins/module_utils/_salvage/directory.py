@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A salvage directory while it is written: under another name until it is whole, and on disk before it is renamed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from .._documents.files import write_new_file
+from .._model.run import KafkaOpsError
+from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, to_json
+
+_SUFFIX = ".unfinished"
+_MARK = "kafkaops.recovery-salvage"
+_DIRECTORY_MODE = 0o700
+_FILE_MODE = 0o600
+
+
+class SalvageDirectoryError(KafkaOpsError):
+    """A directory that records cannot be saved to. The message says why and what to do."""
+
+
+class Unfinished:
+    """A salvage that is being written. What it holds is removed unless ``finish`` was called."""
+
+    def __init__(self, target: Path, path: Path) -> None:
+        self.target = target
+        self.path = path
+
+    @property
+    def records(self) -> Path:
+        """Where the Parquet files go. Does not exist yet."""
+        return self.path / RECORDS
+
+    def files(self) -> tuple[SavedFile, ...]:
+        """Make the Parquet files durable and readable by this user only. Returns their digests.
+
+        Raises OSError.
+        """
+        found = []
+        for path in sorted(self.records.iterdir()):
+            if path.suffix != ".parquet":
+                # Hadoop's checksums and its _SUCCESS: the manifest has its own.
+                path.unlink()
+                continue
+            path.chmod(_FILE_MODE)
+            _sync(path)
+            found.append(digest(path))
+        self.records.chmod(_DIRECTORY_MODE)
+        _sync(self.records)
+        return tuple(found)
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest and give the directory its name. Raises OSError or DocumentError."""
+        write_new_file(str(self.path / MANIFEST), to_json(manifest))
+        _sync(self.path)
+        self.path.rename(self.target)
+        (self.target / _MARK).unlink()
+        _sync(self.target.parent)
+
+
+def check_destination(path: str) -> None:
+    """Check that a salvage directory can be made at ``path``. Raises SalvageDirectoryError."""
+    target = Path(path)
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise SalvageDirectoryError(f"{path} exists and is no finished salvage: name a directory that does not exist")
+    if not target.parent.is_dir():
+        raise SalvageDirectoryError(f"{path} has no directory {target.parent}: make it, or correct the path")
+    if not os.access(target.parent, os.W_OK | os.X_OK, effective_ids=True):
+        raise SalvageDirectoryError(f"{path} cannot be made: uid {os.geteuid()} may not write to {target.parent}")
+
+
+@contextmanager
+def unfinished(path: str) -> Iterator[Unfinished]:
+    """Make a salvage directory, for one run at a time. What a killed run left is removed first.
+
+    Raises SalvageDirectoryError; also for an OSError within the block, such as a full disk.
+    """
+    target = Path(path)
+    work = target.with_name(target.name + _SUFFIX)
+    with ExitStack() as cleanup:
+        try:
+            _make(work, cleanup)
+            started = Unfinished(target, work)
+            yield started
+        except OSError as error:
+            raise SalvageDirectoryError(
+                f"{error.filename or work} could not be written: {error.strerror}. Nothing was kept; the records are "
+                "still where they were"
+            ) from error
+
+
+def _make(work: Path, cleanup: ExitStack) -> None:
+    if work.exists() and not (work / _MARK).is_file() and any(work.iterdir()):
+        raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
+    work.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
+    # Open for as long as the run: the lock ends with it, however it ends.
+    lock = cleanup.enter_context((work / _MARK).open("ab"))
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SalvageDirectoryError(f"{work} is being written by another run: wait for it") from None
+    shutil.rmtree(work / RECORDS, ignore_errors=True)
+    (work / MANIFEST).unlink(missing_ok=True)
+    # After a rename there is nothing under this name any more.
+    cleanup.callback(shutil.rmtree, work, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,126 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The options and results of replica_log_salvage. Knows Ansible's parameters; decides nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._documents.files import refuse_existing, write_new_file
+from .._model.run import KafkaOpsError, utc_now
+from .._module.arguments import Arguments
+from .._module.messages import plain
+from .._spark.options import SparkOptions
+from .finding import DiskFinding, Status
+from .from_disk import DiskRequest, DiskSalvage
+
+DISK_SALVAGE = Arguments(
+    argument_spec={
+        "log_dirs": {"type": "list", "elements": "path", "required": True},
+        "salvage_dir": {"type": "path", "required": True},
+        "topics": {"type": "list", "elements": "str"},
+        "leaders_timeout_ms": {"type": "int", "default": 30000},
+        "spark": {
+            "type": "dict",
+            "options": {"driver_memory": {"type": "str"}, "conf": {"type": "dict"}},
+        },
+        "report_file": {"type": "path"},
+        "max_rows": {"type": "int", "default": 1000},
+    }
+)
+_DRIVER_MEMORY = "1g"
+REPORT_FORMAT = 1
+
+
+class DiskOptionsError(KafkaOpsError):
+    """Options of a salvage that make no sense."""
+
+
+def disk_request(params: Mapping[str, Any]) -> DiskRequest:
+    """Return what is asked for. Raises DiskOptionsError."""
+    if not params["log_dirs"]:
+        raise DiskOptionsError("log_dirs is empty: name every directory of the broker's log.dirs")
+    if params["topics"] is not None and not params["topics"]:
+        raise DiskOptionsError("topics is empty: leave it out to salvage every topic")
+    return DiskRequest(
+        tuple(map(os.path.normpath, params["log_dirs"])),
+        os.path.abspath(params["salvage_dir"]),
+        None if params["topics"] is None else frozenset(params["topics"]),
+        params["leaders_timeout_ms"],
+    )
+
+
+def local_spark(params: Mapping[str, Any]) -> SparkOptions:
+    """Return how Spark runs: on the host that has the disks. Raises SparkOptionsError."""
+    given = params["spark"] or {}
+    conf = {name: _spark_text(value) for name, value in (given.get("conf") or {}).items()}
+    return SparkOptions(driver_memory=given.get("driver_memory") or _DRIVER_MEMORY, conf=conf)
+
+
+def refuse_report(params: Mapping[str, Any]) -> None:
+    """Raise DocumentError when the report file exists or cannot be made."""
+    if params["report_file"] is not None:
+        refuse_existing(params["report_file"])
+
+
+def results_of(done: DiskSalvage, params: Mapping[str, Any], *, started_at: str) -> dict[str, Any]:
+    """Return what the module returns, and write the report file. ``msg`` is there when a partition failed."""
+    summary = _summary(done.findings)
+    header = {
+        "cluster_id": done.cluster_id,
+        "broker_id": done.broker_id,
+        "log_dirs": list(done.log_dirs),
+        "salvage_dir": params["salvage_dir"],
+        "salvage_id": done.salvage_id,
+    }
+    rows = [plain(each) for each in done.findings]
+    if params["report_file"] is not None:
+        times = {"started_at": started_at, "finished_at": utc_now()}
+        report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+        write_new_file(params["report_file"], (json.dumps(report, indent=2) + "\n").encode())
+    shown = rows[: params["max_rows"]]
+    results = {
+        "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
+        **header,
+        "summary": summary,
+        "partitions": shown,
+        "truncated": len(shown) < len(rows),
+    }
+    failed = [each for each in done.findings if each.status is Status.FAILED]
+    if failed:
+        named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:20])
+        results["msg"] = f"{len(failed)} of {len(rows)} partitions were not salvaged: {named}"
+    return results
+
+
+def warnings_of(done: DiskSalvage) -> list[str]:
+    """Return what a person must know although the run succeeded: records that the disk has and that cannot be read."""
+    return [
+        f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
+        f"could be read ({', '.join(f'{one.start_offset} to {one.end_offset - 1}' for one in each.unreadable[:5])})"
+        for each in done.findings
+        if each.unreadable and each.damages
+    ][:20]
+
+
+def _summary(findings: Sequence[DiskFinding]) -> dict[str, Any]:
+    return {
+        "partitions": len(findings),
+        "statuses": {
+            status.value: count for status in Status if (count := sum(each.status is status for each in findings))
+        },
+        "lost_offsets": sum(each.lost_records for each in findings),
+        "unreadable_offsets": sum(each.unreadable_records for each in findings),
+        "saved_records": sum(each.saved.records for each in findings if each.saved is not None),
+        "saved_bytes": sum(each.saved.bytes for each in findings if each.saved is not None),
+        "damages": sum(len(each.damages) for each in findings),
+    }
+
+
+def _spark_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,200 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A broker's log directory on disk: whose it is, that no broker uses it, and which segments it holds. Read-only."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import javaproperties
+
+_META = "meta.properties"
+_LOCK = ".lock"
+_PARTITION_METADATA = "partition.metadata"
+_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<number>\d{1,10})")
+_SEGMENT = re.compile(r"(\d{20})\.log")
+METADATA_TOPIC = "__cluster_metadata"
+
+
+class LogDirError(KafkaOpsError):
+    """A directory that must not or cannot be read. The message names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment file. ``size`` is bytes, as they were when it was listed."""
+
+    path: str
+    base_offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDir:
+    """One replica's directory, its segments in order of base offset."""
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    """None where ``partition.metadata`` is missing or cannot be read."""
+    segments: tuple[Segment, ...]
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """One of a broker's ``log.dirs``."""
+
+    path: str
+    cluster_id: str
+    node_id: int
+    directory_id: str | None
+    """None on brokers before Kafka 3.7."""
+
+
+class HeldLogDirs:
+    """The log directories of one broker, kept from being used by a broker while the ``with`` block lasts.
+
+    A broker takes an exclusive lock on ``.lock`` (``FileChannel.tryLock``) and does not start without it. This takes
+    a shared one on a descriptor opened for reading: it fails while a broker runs, and a broker that is started
+    meanwhile stops with "Failed to acquire lock" before it truncates anything. Nothing is written.
+
+    Raises LogDirError with every refusal: no such directory, no ``meta.properties``, a running broker,
+    directories of several brokers.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
+        self._locks = ExitStack()
+        self.dirs: tuple[LogDir, ...] = ()
+
+    def __enter__(self) -> HeldLogDirs:
+        try:
+            self.dirs = self._hold_all()
+            _check_same_broker(self.dirs)
+        except BaseException:
+            self._locks.close()
+            raise
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._locks.close()
+
+    @property
+    def node_id(self) -> int:
+        return self.dirs[0].node_id
+
+    @property
+    def cluster_id(self) -> str:
+        return self.dirs[0].cluster_id
+
+    def _hold_all(self) -> tuple[LogDir, ...]:
+        held, refusals = [], []
+        for path in self._paths:
+            try:
+                held.append(self._hold(path))
+            except LogDirError as refusal:
+                refusals.append(str(refusal))
+        if refusals:
+            raise LogDirError("\n".join(refusals))
+        return tuple(held)
+
+    def _hold(self, path: str) -> LogDir:
+        found = read_log_dir(path)
+        try:
+            file = self._locks.enter_context(open(Path(path, _LOCK), "rb"))  # noqa: SIM115
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            # A copy without it, or a directory that no broker has used yet: a running broker has made it.
+            return found
+        except BlockingIOError:
+            raise LogDirError(
+                f"{path} is in use: a broker runs on it (it holds {path}/{_LOCK}). Stop broker {found.node_id}, or "
+                "salvage from a copy that was made while it was stopped"
+            ) from None
+        except OSError as error:
+            raise LogDirError(f"{path}/{_LOCK} could not be locked for reading: {error.strerror}") from None
+        return found
+
+
+def read_log_dir(path: str) -> LogDir:
+    """Read whose directory it is. Raises LogDirError."""
+    try:
+        with Path(path, _META).open("rb") as file:
+            properties = {name: value.strip() for name, value in javaproperties.load(file).items()}
+        cluster_id, node_id = properties["cluster.id"], int(properties.get("node.id") or properties["broker.id"])
+    except FileNotFoundError:
+        raise LogDirError(
+            f"{path} is no log directory of a broker: it has no {_META}. Give the directories that the broker's "
+            "log.dirs names"
+        ) from None
+    except OSError as error:
+        raise LogDirError(
+            f"{path}/{_META} could not be read: {error.strerror}. Run as the user that the broker runs as"
+        ) from None
+    except (KeyError, ValueError):
+        raise LogDirError(f"{path}/{_META} does not say which cluster and broker it is of") from None
+    return LogDir(path, cluster_id, node_id, properties.get("directory.id"))
+
+
+def partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
+    """List the replicas of a log directory, in order of name.
+
+    What was deleted, moved or found stray has another name (``-delete``, ``-future``, ``-stray``) and is not listed;
+    the controllers' metadata log is no replica. Raises LogDirError.
+    """
+    try:
+        entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
+    except OSError as error:
+        raise LogDirError(f"{log_dir.path} could not be listed: {error.strerror}") from None
+    for entry in entries:
+        name = _PARTITION.fullmatch(entry.name)
+        if name is not None and entry.is_dir() and name["topic"] != METADATA_TOPIC:
+            yield PartitionDir(name["topic"], int(name["number"]), _topic_id(entry.path), _segments(entry.path))
+
+
+def _check_same_broker(dirs: Sequence[LogDir]) -> None:
+    brokers = {(each.cluster_id, each.node_id) for each in dirs}
+    if len(brokers) > 1:
+        named = ", ".join(f"{each.path} (broker {each.node_id} of cluster {each.cluster_id})" for each in dirs)
+        raise LogDirError(f"the log directories are of {len(brokers)} brokers: {named}. Salvage one broker at a time")
+    real = [os.path.realpath(each.path) for each in dirs]
+    if len(set(real)) < len(real):
+        raise LogDirError(f"a log directory is given twice: {', '.join(sorted(real))}")
+
+
+def _topic_id(path: str) -> str | None:
+    """Read a topic's id in Kafka's text form (``partition.metadata``, KIP-516)."""
+    with suppress(OSError, ValueError):
+        for line in Path(path, _PARTITION_METADATA).read_text("utf-8").splitlines():
+            name, _colon, value = line.partition(":")
+            if name.strip() == "topic_id":
+                return value.strip()
+    return None
+
+
+def _segments(path: str) -> tuple[Segment, ...]:
+    try:
+        found = [
+            Segment(entry.path, int(match[1]), entry.stat().st_size)
+            for entry in os.scandir(path)
+            if (match := _SEGMENT.fullmatch(entry.name)) is not None
+        ]
+    except OSError as error:
+        raise LogDirError(f"{path} could not be listed: {error.strerror}") from None
+    return tuple(sorted(found, key=lambda each: each.base_offset))

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Second pass: Spark tasks read the wanted batches again, decode them and write rows to Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .._model.log_contents import Stretches
+from .batch import BatchError, BatchHeader, ControlType, control_type
+from .log_dir import Segment
+from .rows import Origin, RowBuffer
+from .segment import Batch, read_segment
+from .tasks import in_tasks
+from .transactions import Markers
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .rows import ROW_SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to save of one replica on a disk."""
+
+    origin: Origin
+    stretches: Stretches
+    segments: tuple[Segment, ...]
+    """From the first one with wanted records to the last one of the log: there are the markers of transactions."""
+
+
+def rows_of(spark: SparkSession, wanted: Sequence[Wanted]) -> DataFrame:
+    """Return rows of ``ROW_SCHEMA``: every wanted record, and the raw batch with the first one of each batch."""
+    return in_tasks(spark, wanted, _size, rows, ROW_SCHEMA)
+
+
+def _size(wanted: Wanted) -> int:
+    return sum(each.size for each in wanted.segments)
+
+
+def rows(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Yield one replica's rows, in the order of its log."""
+    markers = Markers()
+    for found in _batches(wanted.segments):
+        if found.header.is_control:
+            markers.add(found.header, control_type_or_other(found))
+    buffer = RowBuffer(wanted.origin, wanted.stretches)
+    for found in _batches(wanted.segments):
+        if overlaps(found.header, wanted.stretches):
+            buffer.add(found.header, bytes(found.data), markers.outcome(found.header))
+            yield from buffer.batches()
+    yield from buffer.batches(last=True)
+
+
+def overlaps(header: BatchHeader, stretches: Stretches) -> bool:
+    """Whether a batch has offsets in one of the stretches of its epoch."""
+    return any(
+        each.epoch == header.leader_epoch
+        and header.base_offset < each.end_offset
+        and each.start_offset < header.next_offset
+        for each in stretches
+    )
+
+
+def control_type_or_other(batch: Batch) -> ControlType:
+    """Return what a control batch says; one that does not decode ends no transaction."""
+    try:
+        return control_type(batch.header, batch.data)
+    except BatchError:
+        return ControlType.OTHER
+
+
+def _batches(segments: Sequence[Segment]) -> Iterator[Batch]:
+    for segment in segments:
+        with open(segment.path, "rb", buffering=0) as file:
+            for found in read_segment(file, segment.size, segment.base_offset):
+                if isinstance(found, Batch):
+                    yield found

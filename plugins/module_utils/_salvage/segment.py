@@ -1,0 +1,159 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads one log segment file batch by batch, without its indexes, in bounded memory.
+
+What cannot be read is named with its place and the offsets around it, and reading goes on after it.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import BinaryIO, NamedTuple, TypeAlias
+
+from .batch import HEADER_BYTES, MAGIC, MAGIC_AT, BatchHeader, has_its_checksum, header_at
+
+_CHUNK_BYTES = 4 * 1024 * 1024
+_FARTHEST = 2**31
+"""Offsets of a segment lie less than this beyond its base offset: its index has 4 bytes for them."""
+
+
+class DamageKind(StrEnum):
+    """Why bytes of a segment could not be read."""
+
+    TORN_TAIL = "torn_tail"
+    """The file ends within a batch, or in bytes that are none: the broker died while it wrote."""
+    CORRUPT = "corrupt"
+    """A batch without its checksum, or with a header that contradicts its neighbors."""
+    OLD_FORMAT = "old_format"
+    """Message format v0 or v1, which Kafka 3.0 and later do not write."""
+
+
+class Damage(NamedTuple):
+    """Bytes that were skipped. Offsets ``from_offset`` up to, not including, ``to_offset`` may have been there."""
+
+    kind: DamageKind
+    position: int
+    size: int
+    from_offset: int
+    to_offset: int | None
+    """None where no batch follows in this file."""
+
+
+class Batch(NamedTuple):
+    """A batch with a good checksum, header included."""
+
+    position: int
+    header: BatchHeader
+    data: memoryview
+
+
+Found: TypeAlias = "Batch | Damage"
+
+
+def read_segment(file: BinaryIO, size: int, base_offset: int) -> Iterator[Found]:
+    """Yield all batches of a segment file in order, and what could not be read between them.
+
+    ``size`` is how many bytes to read; a file that grows meanwhile is read so far. ``base_offset`` is the file's name.
+    """
+    return _Reader(file, size, base_offset).found()
+
+
+class _Reader:
+    def __init__(self, file: BinaryIO, size: int, base_offset: int) -> None:
+        self._file = file
+        self._size = size
+        self._lowest = self._base_offset = base_offset
+        self._epoch = -1
+        self._position = 0
+        self._buffer = memoryview(b"")
+        self._buffer_at = 0
+
+    def found(self) -> Iterator[Found]:
+        while self._position < self._size:
+            header = self._header(self._position)
+            if header is not None and self._fits(header, self._position):
+                data = self._bytes(self._position, header.size)
+                if has_its_checksum(header, data) and not self._is_contradicted(header):
+                    yield Batch(self._position, header, data)
+                    self._advance(header)
+                    continue
+            yield self._skip(header)
+
+    def _advance(self, header: BatchHeader) -> None:
+        self._position += header.size
+        self._lowest = header.next_offset
+        self._epoch = header.leader_epoch
+
+    def _fits(self, header: BatchHeader, position: int) -> bool:
+        return (
+            header.is_plausible
+            and self._lowest <= header.base_offset < self._base_offset + _FARTHEST
+            and header.leader_epoch >= self._epoch
+            and position + header.size <= self._size
+        )
+
+    def _is_contradicted(self, header: BatchHeader) -> bool:
+        """Compare base offset and epoch, which no checksum covers, with the next batch's."""
+        following = self._header(self._position + header.size)
+        if following is None or not following.is_plausible:
+            return False
+        is_offset_wrong = self._lowest <= following.base_offset < header.next_offset
+        is_epoch_wrong = self._epoch <= following.leader_epoch < header.leader_epoch
+        return is_offset_wrong or is_epoch_wrong
+
+    def _skip(self, header: BatchHeader | None) -> Damage:
+        """Go on after what cannot be read: at the next batch, where its length leads to one, or where one is found."""
+        start, from_offset = self._position, self._lowest
+        if header is not None and header.magic in range(MAGIC) and header.length > 0:
+            self._position = min(self._size, start + header.size)
+            return Damage(DamageKind.OLD_FORMAT, start, self._position - start, from_offset, None)
+        following = self._following(header)
+        if following is None:
+            self._position = self._size
+            return Damage(DamageKind.TORN_TAIL, start, self._size - start, from_offset, None)
+        self._position, next_header = following
+        return Damage(DamageKind.CORRUPT, start, self._position - start, from_offset, next_header.base_offset)
+
+    def _following(self, header: BatchHeader | None) -> tuple[int, BatchHeader] | None:
+        if header is not None and header.length > 0:
+            position = self._position + header.size
+            candidate = self._header(position)
+            if candidate is not None and self._is_batch(candidate, position):
+                return position, candidate
+        return self._search(self._position + 1)
+
+    def _search(self, start: int) -> tuple[int, BatchHeader] | None:
+        """Find the next place with a plausible header, a higher offset and a good checksum."""
+        with mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ) as whole:
+            at = whole.find(bytes([MAGIC]), start + MAGIC_AT)
+            while at >= 0:
+                position = at - MAGIC_AT
+                candidate = self._header(position)
+                if candidate is not None and self._is_batch(candidate, position):
+                    return position, candidate
+                at = whole.find(bytes([MAGIC]), at + 1)
+        return None
+
+    def _is_batch(self, header: BatchHeader, position: int) -> bool:
+        return self._fits(header, position) and has_its_checksum(header, self._bytes(position, header.size))
+
+    def _header(self, position: int) -> BatchHeader | None:
+        if position + HEADER_BYTES > self._size:
+            return None
+        return header_at(self._bytes(position, HEADER_BYTES), 0)
+
+    def _bytes(self, position: int, count: int) -> memoryview:
+        """Return ``count`` bytes, which the caller knows to be there. Reads on in large pieces."""
+        start = position - self._buffer_at
+        if start < 0 or start + count > len(self._buffer):
+            # From the batch in hand on, so that a look at the header after it does not make it be read twice.
+            is_near = self._position <= position <= self._position + _CHUNK_BYTES
+            self._buffer_at = self._position if is_near else position
+            start = position - self._buffer_at
+            self._file.seek(self._buffer_at)
+            self._buffer = memoryview(self._file.read(max(start + count, _CHUNK_BYTES)))
+        return self._buffer[start : start + count]

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Deals work out to Spark tasks, which find it in their closure. Nothing in it may be secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+_TASKS_A_SLOT = 4
+_CONNECT = "pyspark.sql.connect."
+_PARALLELISM = "spark.default.parallelism"
+_SLOTS_UNKNOWN = "4"
+
+Item = TypeVar("Item")
+
+
+def in_tasks(
+    spark: SparkSession,
+    items: Sequence[Item],
+    weight: Callable[[Item], int],
+    work: Callable[[Item], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+) -> DataFrame:
+    """Return the rows that ``work`` yields for every item, in tasks of about the same total ``weight``.
+
+    The rows of one item are in its own order, and in one partition. ``items`` must not be empty.
+    """
+    hands = deal(items, weight, _slots(spark) * _TASKS_A_SLOT)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for item in hands[number]:
+                    yield from work(item)
+
+    return spark.range(0, len(hands), 1, len(hands)).mapInArrow(run, from_arrow_schema(schema))
+
+
+def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> list[list[Item]]:
+    """Deal items out to at most ``most`` hands: the heaviest first, each to the lightest hand."""
+    hands: list[list[Item]] = [[] for _each in range(min(most, len(items)))]
+    weights = [0] * len(hands)
+    for item in sorted(items, key=weight, reverse=True):
+        lightest = weights.index(min(weights))
+        hands[lightest].append(item)
+        weights[lightest] += weight(item)
+    return [hand for hand in hands if hand]
+
+
+def _slots(spark: SparkSession) -> int:
+    """Return how many tasks Spark runs at once. A Spark Connect server tells it only where it is set."""
+    if type(spark).__module__.startswith(_CONNECT):
+        return int(spark.conf.get(_PARALLELISM, _SLOTS_UNKNOWN) or _SLOTS_UNKNOWN)
+    return spark.sparkContext.defaultParallelism

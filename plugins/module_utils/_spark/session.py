@@ -1,0 +1,245 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One Spark session, started quickly and quietly, with everything cleaned up after it.
+
+What makes it quick, in order of weight: an archive of Spark's classes, workers that import a compiled PySpark (see
+class_archive.py), the C1 compiler alone (a session is over before C2 pays off), the serial collector, no user interface
+and no Hive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .class_archive import ClassArchive, class_archive, lean_spark_home
+from .java import SparkUnavailableError, find_java
+from .options import SparkOptions
+from .workers import code_for_workers
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyspark
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    _LOST = (Py4JError, ConnectionError)
+    """What py4j raises when the JVM answers no more, or with an error that PySpark has no class for."""
+
+
+_JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
+_SETTINGS = {
+    "spark.app.name": "kafkaops.recovery",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.eventLog.enabled": "false",
+    # Its queries are few, and their sizes known: re-planning them costs more than it saves.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.maxResultSize": "0",
+}
+_CLUSTER_SETTINGS = {
+    # A worker that is lost takes its tasks with it: they are run again on another.
+    "spark.task.maxFailures": "4",
+    # Executors live for one gather, as the driver does.
+    "spark.executor.extraJavaOptions": " ".join(_JVM_FLAGS),
+    "spark.sql.shuffle.partitions": "16",
+}
+_LOWEST_PRIORITY = 19
+_LAST_BREATH_SECONDS = 2
+_LOG = "jvm.log"
+_LINES_SHOWN = 8
+_GIVEN_UP = re.compile(r"Job (aborted|\d+ cancelled) .*|java\.lang\.OutOfMemoryError.*|.*stopped SparkContext.*")
+"""The line of a Java stack that contains the cause.
+
+What our own code raises in a task comes as a PythonException instead.
+"""
+
+
+_HERE = SparkOptions()
+
+Rehearsal: TypeAlias = Callable[["SparkSession"], None]
+"""Uses every class of Spark that real work needs, without a broker."""
+
+
+@contextmanager
+def spark_session(
+    options: SparkOptions = _HERE, *, rehearse: Rehearsal | None = None, wait_for_class_archive: bool = False
+) -> Iterator[SparkSession]:
+    """Open a session for the length of a ``with`` block.
+
+    Quiet: what Spark's JVM prints goes to a file, and is shown only where it cannot start. The JVM ends with the block,
+    except the first one on a host that is given ``rehearse``. That one runs the rehearsal after the block, so that all
+    classes are loaded, and stays for some seconds at the lowest priority to write the class archive. With
+    ``wait_for_class_archive`` this function waits for it (for an installation, or the build of an image).
+
+    ``options`` may place it on a cluster, or on a Spark Connect server.
+
+    Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block or
+    gives a job up.
+    """
+    if options.remote is not None:
+        from .connect import connect_session  # noqa: PLC0415
+
+        with connect_session(options) as spark:
+            yield spark
+        return
+    java = find_java()
+    home = _home(options)
+    archive = class_archive(java, home / "jars", _JVM_FLAGS)
+    with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        context = _start(_conf(options, archive, directory), options, home, directory)
+        leave_jvm = False
+        try:
+            context.addPyFile(str(code_for_workers(directory)))
+            spark = SparkSession(context)
+            yield spark
+            leave_jvm = archive.is_recorded and rehearse is not None and _is_rehearsed(spark, rehearse)
+        except _LOST as error:
+            if _is_dying(_jvm()):
+                raise SparkUnavailableError(
+                    f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
+                ) from error
+            given_up = _GIVEN_UP.search(str(error)) if isinstance(error, Py4JJavaError) else None
+            if given_up is None:
+                raise
+            raise SparkUnavailableError(f"Spark gave the work up: {given_up[0]}") from error
+        finally:
+            jvm = _stop(context)
+            # addPyFile put the code for the workers on our own path, and it goes with the directory.
+            sys.path[:] = [each for each in sys.path if not each.startswith(name)]
+            if leave_jvm:
+                _leave(jvm)
+            else:
+                jvm.kill()
+            if wait_for_class_archive or not leave_jvm:
+                jvm.wait()
+
+
+def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> SparkConf:
+    settings = {
+        **_SETTINGS,
+        "spark.master": options.master,
+        "spark.driver.memory": options.driver_memory,
+        "spark.driver.extraJavaOptions": " ".join((*_JVM_FLAGS, *archive.flags)),
+        "spark.local.dir": str(directory),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        **({} if options.is_local else _CLUSTER_SETTINGS),
+        **options.conf,
+    }
+    if not options.is_local:
+        # Executors keep to the directories of their own hosts. This driver's is in its environment.
+        del settings["spark.local.dir"]
+    return SparkConf(loadDefaults=False).setAll(list(settings.items()))
+
+
+def _home(options: SparkOptions) -> Path:
+    """Return SPARK_HOME for the JVM. Only our own Python is known to have PySpark installed."""
+    home, package = Path(_find_spark_home()), Path(pyspark.__file__).parent
+    is_ours = options.is_local and options.executor_python is None and home == package
+    return lean_spark_home(package) if is_ours else home
+
+
+def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) -> SparkContext:
+    os.environ["PYSPARK_PYTHON"] = options.executor_python or sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_LOCAL_DIRS", None)
+    if not options.is_local:
+        os.environ["SPARK_LOCAL_DIRS"] = str(directory)
+    else:
+        # A host may not resolve its own name, and no other host needs to reach this Spark.
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    try:
+        with (directory / _LOG).open("wb") as output, _in_environment("SPARK_HOME", str(home)):
+            # A session of its own keeps a terminal's signals from the JVM: it ends when we end it, or when our
+            # process ends.
+            streams = {"stdout": output, "stderr": output, "start_new_session": True}
+            gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
+        return SparkContext(conf=conf, gateway=gateway)
+    except (PySparkException, *_LOST) as error:
+        reason = _in_short(str(error))
+        if SparkContext._gateway is not None:
+            _forget_jvm().kill()
+        raise SparkUnavailableError(f"Spark did not start: {reason}. Its JVM said: {_said(directory)}") from error
+
+
+@contextmanager
+def _in_environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _stop(context: SparkContext) -> subprocess.Popen[bytes]:
+    """Stop the context and return its JVM, which still runs."""
+    with suppress(*_LOST):  # a JVM that has ended is stopped
+        context.stop()
+    return _forget_jvm()
+
+
+def _jvm() -> subprocess.Popen[bytes]:
+    gateway: Any = SparkContext._gateway
+    process: subprocess.Popen[bytes] = gateway.proc
+    return process
+
+
+def _is_dying(jvm: subprocess.Popen[bytes]) -> bool:
+    """Return whether the JVM ends now. Its sockets close a moment before the process ends."""
+    with suppress(subprocess.TimeoutExpired):
+        jvm.wait(_LAST_BREATH_SECONDS)
+    return jvm.returncode is not None
+
+
+def _forget_jvm() -> subprocess.Popen[bytes]:
+    """Make PySpark forget the JVM, so that the next session starts its own, and return it."""
+    jvm = _jvm()
+    with suppress(*_LOST):
+        SparkContext._gateway.shutdown()  # type: ignore[union-attr]  # _jvm has just used it
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    return jvm
+
+
+def _is_rehearsed(spark: SparkSession, rehearse: Rehearsal) -> bool:
+    """Return whether all classes are loaded now. The work is done by then: an error here costs only the archive."""
+    with suppress(Exception):
+        rehearse(spark)
+        return True
+    return False
+
+
+def _leave(jvm: subprocess.Popen[bytes]) -> None:
+    """Let the JVM end by itself at the lowest priority, which writes the archive."""
+    os.setpriority(os.PRIO_PROCESS, jvm.pid, _LOWEST_PRIORITY)
+    if jvm.stdin is not None:
+        jvm.stdin.close()
+
+
+def _said(directory: Path) -> str:
+    return _in_short((directory / _LOG).read_text(encoding="utf-8", errors="replace")) or "nothing"
+
+
+def _in_short(words: str) -> str:
+    """Return the last lines of Java's output without its stack."""
+    lines = [line.strip() for line in words.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return " | ".join(lines[-_LINES_SHOWN:])

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The collection's code as one zip file, for Spark's workers to import. Standard library only.
+
+A deadline that Spark carries from the driver to a task. Standard library only.
+"""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+_NAMESPACE = "ansible_collections"
+_MODULE_UTILS = PurePosixPath(_NAMESPACE, "kafkaops", "recovery", "plugins", "module_utils")
+
+
+def code_for_workers(directory: Path) -> Path:
+    """Return a zip file from which a Python worker can import this collection's module_utils.
+
+    Inside an Ansible module that is the zip file the module itself runs from (AnsiballZ: the module, and whatever it
+    imports). Elsewhere one is made in ``directory``.
+    """
+    root = _import_root(Path(__file__))
+    return root if root.is_file() else _packed(root, directory / "kafkaops_recovery.zip")
+
+
+def _import_root(file: Path) -> Path:
+    """Return the entry of sys.path that has this file: a directory or an AnsiballZ zip file."""
+    return next(parent for parent in file.parents if parent.name == _NAMESPACE).parent
+
+
+def _packed(root: Path, archive: Path) -> Path:
+    """Pack module_utils.
+
+    Each package gets an ``__init__.py``, as in AnsiballZ, because other installed collections have one.
+    """
+    packages = {*_MODULE_UTILS.parents, _MODULE_UTILS} - {PurePosixPath(".")}
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for file in sorted((root / _MODULE_UTILS).rglob("*.py")):
+            name = PurePosixPath(file.relative_to(root).as_posix())
+            packages |= {parent for parent in name.parents if parent != PurePosixPath(".")}
+            zipped.write(file, str(name))
+        for package in sorted(packages):
+            zipped.writestr(str(package / "__init__.py"), "")
+    return archive
+
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def _this_boot() -> str | None:
+    """Return what identifies this host's monotonic clock; None where the system does not offer it."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point of ``time.monotonic()``, in seconds, that survives pickling.
+
+    On the host that set it, it is the same instant in every process: Spark's planning and queueing are paid from it.
+    Monotonic clocks mean nothing on another host, and wall clocks may be skewed: there it arrives as the duration that
+    was left when it was sent, counted from its arrival. Its journey is not counted.
+    """
+
+    at: float
+
+    @classmethod
+    def after_ms(cls, duration_ms: int) -> Deadline:
+        return cls(time.monotonic() + duration_ms / 1000)
+
+    def remaining(self) -> float:
+        """Return the seconds left; negative after the deadline."""
+        return self.at - time.monotonic()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _arrive, (self.at, self.remaining(), _this_boot())
+
+
+def _arrive(at: float, remaining: float, boot: str | None) -> Deadline:
+    if boot is not None and boot == _this_boot():
+        return Deadline(at)
+    return Deadline(time.monotonic() + remaining)

@@ -1,0 +1,152 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Write one HTML file about one incident."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: incident_report
+short_description: Write one HTML file about one incident
+version_added: 1.1.0
+description:
+  - Joins the documents of one incident on one page, with the verdict first, then a timeline, brokers, what each replica
+    holds as pictures, records lost, leaders, what is left behind, findings, and the documents with their digests.
+  - Reads recovery, leadership, log cleaner and quorum reports, plans, results of
+    M(kafkaops.recovery.offline_partition_info) that were saved as JSON, and evidence.
+  - The file has no script and loads nothing. It can be printed, and read on a phone.
+  - Connects to no broker.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+requirements:
+  - jinja2
+  - jsonschema
+  - pyarrow, for evidence
+  - vl-convert-python, for pictures. Without it the page has its tables, and says that the pictures are missing.
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+options:
+  files:
+    description:
+      - Paths of the documents. A directory is evidence.
+    type: list
+    elements: path
+    default: []
+  directory:
+    description:
+      - Directory whose JSON files, and whose directories with evidence, are all documents of the incident.
+    type: path
+  html:
+    description:
+      - Where to write the page. Must not exist. Written in check mode too, because it changes nothing of the cluster.
+    type: path
+    required: true
+  title:
+    description:
+      - Title of the page.
+    type: str
+    default: Kafka incident report
+"""
+
+EXAMPLES = r"""
+- name: Write the report of an incident
+  kafkaops.recovery.incident_report:
+    directory: /srv/incidents/2026-01-31
+    html: /srv/incidents/2026-01-31.html
+
+- name: Write the report of two documents
+  kafkaops.recovery.incident_report:
+    files:
+      - plan.json
+      - report.json
+    html: incident.html
+"""
+
+RETURN = r"""
+html:
+  description: Where the page is.
+  returned: success
+  type: str
+  sample: /srv/incidents/2026-01-31.html
+verdict:
+  description: The sentence that the page begins with.
+  returned: success
+  type: str
+  sample: '3 of 3 partitions recovered; lost: nothing.'
+documents:
+  description: What was read.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - path: report.json
+      kind: recovery report
+      sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+  contains:
+    path:
+      description: The file or directory.
+      type: str
+    kind:
+      description: What it is.
+      type: str
+    sha256:
+      description: Digest of its content.
+      type: str
+has_pictures:
+  description: Whether vl-convert-python is installed. The page has no pictures without it.
+  returned: success
+  type: bool
+  sample: true
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "files": {"type": "list", "elements": "path", "default": []},
+            "directory": {"type": "path"},
+            "html": {"type": "path", "required": True},
+            "title": {"type": "str", "default": "Kafka incident report"},
+        },
+        supports_check_mode=True,
+    )
+    run(module, results, needs=REPORT)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import (
+        refuse_existing,
+        write_new_file,
+    )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import are_available
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+
+    params = module.params
+    refuse_existing(params["html"])
+    sources = read_sources(sources_of(params["files"], params["directory"]))
+    page = page_of(sources, params["title"])
+    write_new_file(params["html"], to_html(page))
+    return {
+        "changed": False,
+        "html": params["html"],
+        "verdict": page.verdict,
+        "documents": [{"path": each.path, "kind": each.kind.value, "sha256": each.sha256} for each in sources],
+        "has_pictures": are_available(),
+    }
+
+
+if __name__ == "__main__":
+    main()

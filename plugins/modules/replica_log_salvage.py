@@ -1,0 +1,278 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Saves what only the disks of a stopped broker hold."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: replica_log_salvage
+short_description: Save records that only the disks of a stopped broker hold
+version_added: 1.0.0
+description:
+  - Reads the log directories of a broker that does not run, compares them with the logs of the current leaders, and
+    saves every record that the leaders never held. After an unclean election, and before that broker is started again,
+    these records exist nowhere else. A broker that is started truncates them.
+  - Runs on the broker's host, or wherever its log directories, or a copy of them, are mounted.
+  - Nothing is written to the log directories or to Kafka. While the module reads, it holds a shared lock on each
+    C(.lock) file, so that a broker that is started meanwhile stops before it truncates anything.
+  - Which records the cluster lacks is decided by leader epoch and offset, as a forecast of losses is. It does not
+    matter how long ago the election was.
+  - Segments are read by Spark from end to end, without their indexes, and every checksum is verified. Torn tails and
+    corrupt batches are named and skipped.
+  - The records are saved as Parquet with their raw batches, read back, and then given their manifest. The files are
+    B(production data). They have mode 0600.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.gathering.max_rows
+  - kafkaops.recovery.progress
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Reads the disks and the cluster, and returns what would be saved.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - A salvage directory that has all of it already is left as it is.
+options:
+  log_dirs:
+    description:
+      - The log directories of one broker, all that its C(log.dirs) names.
+      - Refused while a broker runs on one of them, and when C(meta.properties) names another cluster.
+    type: list
+    elements: path
+    required: true
+  salvage_dir:
+    description:
+      - The directory to save to. It is made, and must not exist, unless an earlier run of the same salvage made it.
+      - It gets its name when it is whole. Until then it has the suffix C(.unfinished).
+    type: path
+    required: true
+  topics:
+    description:
+      - The topics to salvage. Every topic on the disks unless given.
+    type: list
+    elements: str
+  leaders_timeout_ms:
+    description:
+      - Milliseconds that the current leaders may take to say what they hold.
+    type: int
+    default: 30000
+  spark:
+    description:
+      - How Spark runs, on the host that has the disks.
+    type: dict
+    suboptions:
+      driver_memory:
+        description:
+          - Memory of its JVM, V(1g) unless given.
+        type: str
+      conf:
+        description:
+          - Further Spark settings. Names that Spark takes for secrets are refused.
+        type: dict
+  report_file:
+    description:
+      - Where to write the report of the run, a JSON file with every replica on the disks. It holds no record.
+      - Must not exist. Written in check mode too.
+    type: path
+seealso:
+  - module: kafkaops.recovery.salvage_info
+requirements:
+  - Java >= 17
+  - pyspark >= 4.1
+  - pyarrow
+notes:
+  - Needs DESCRIBE and READ on the topics, and read access to the log directories.
+"""
+
+EXAMPLES = r"""
+- name: See what only the disks of this broker hold
+  kafkaops.recovery.replica_log_salvage:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    log_dirs: [/var/lib/kafka/a, /var/lib/kafka/b]
+    salvage_dir: /var/tmp/salvage-2026-01-31
+  check_mode: true
+
+- name: Save it
+  kafkaops.recovery.replica_log_salvage:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    log_dirs: [/var/lib/kafka/a, /var/lib/kafka/b]
+    salvage_dir: /var/tmp/salvage-2026-01-31
+"""
+
+RETURN = r"""
+cluster_id:
+  description: Id of the cluster, which is that of the disks too.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+broker_id:
+  description: The broker that the log directories are of.
+  returned: success
+  type: int
+  sample: 1
+log_dirs:
+  description: The log directories that were read.
+  returned: success
+  type: list
+  elements: str
+  sample: [/var/lib/kafka/a, /var/lib/kafka/b]
+salvage_dir:
+  description: Where the records were saved.
+  returned: success
+  type: str
+  sample: /var/tmp/salvage-2026-01-31
+salvage_id:
+  description: Id of the salvage, null when nothing was saved.
+  returned: success
+  type: str
+  sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
+summary:
+  description: Counts over all replicas on the disks.
+  returned: success
+  type: dict
+  sample:
+    partitions: 12
+    statuses: {saved: 2, nothing_lacking: 10}
+    lost_offsets: 250
+    unreadable_offsets: 0
+    saved_records: 250
+    saved_bytes: 3120
+    damages: 0
+partitions:
+  description:
+    - Every replica on the disks, in order of topic and number. Ranges are offsets of one leader epoch each, the end
+      exclusive.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    topic_id:
+      description: Id of the topic, as C(partition.metadata) on the disk has it.
+      type: str
+    directory_id:
+      description: Id of the log directory.
+      type: str
+    status:
+      description: How the disk compares with the cluster, and what was done.
+      type: str
+      choices: [saved, would_be_saved, already_saved, nothing_lacking, left_alone, failed]
+    reason:
+      description: Why it has this status, for a person.
+      type: str
+    leader_id:
+      description: The leader that the disk was compared with.
+      type: int
+    held:
+      description: What was read from the disk, checksums verified.
+      type: list
+      elements: dict
+    lost:
+      description: What the leader never held. Offsets of transaction markers and of compacted records count.
+      type: list
+      elements: dict
+    unreadable:
+      description: What of RV(partitions[].lost) is in no batch that could be read.
+      type: list
+      elements: dict
+    before_log_start:
+      description:
+        - What lies before the leader's log start offset, where it is unknown whether the leader ever held it. It is not
+          saved.
+      type: list
+      elements: dict
+    damages:
+      description: What could not be read of which segment file, with the offsets around it.
+      type: list
+      elements: dict
+    saved:
+      description: What the files hold, counted when they were read back. Null when nothing was saved.
+      type: dict
+  sample:
+    - topic: orders
+      partition: 0
+      topic_id: 0kEHEMDdQ5eSgSKUP1y6Sw
+      directory_id: mePA1r_yQ1ONASIRwvJ56g
+      status: saved
+      reason: ''
+      leader_id: 3
+      held: [{epoch: 0, start_offset: 0, end_offset: 350}]
+      lost: [{epoch: 0, start_offset: 100, end_offset: 350}]
+      unreadable: []
+      before_log_start: []
+      damages: []
+      saved: {records: 250, bytes: 3120}
+truncated:
+  description: Whether there are more partitions than O(max_rows).
+  returned: success
+  type: bool
+  sample: false
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
+    DISK_SALVAGE,
+    disk_request,
+    local_spark,
+    refuse_report,
+)
+
+ARGUMENTS = CONNECTION + DISK_SALVAGE + PROGRESS
+
+
+def main() -> None:
+    needs = (*KAFKA_AND_SPARK, "crc32c")
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=needs)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import results_of, warnings_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import salvage_disk
+
+    params, started_at = module.params, utc_now()
+    settings, request, spark, _checked = all_of(
+        lambda: connection_settings(params),
+        lambda: disk_request(params),
+        lambda: local_spark(params),
+        lambda: refuse_report(params),
+    )
+    progress = progress_to(params["progress_file"])
+    with Wire(settings) as wire:
+        done = salvage_disk(wire, request, spark, progress, check_mode=module.check_mode)
+    for warning in warnings_of(done):
+        module.warn(warning)
+    return results_of(done, params, started_at=started_at)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a salvage directory holds."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: salvage_info
+short_description: Say what a salvage directory holds
+version_added: 1.0.0
+description:
+  - Reads the manifest of a salvage directory, and compares the files with it. Returns counts, ranges and times for each
+    partition, and never a key or a value.
+  - Connects to no cluster.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+options:
+  salvage_dir:
+    description:
+      - A directory that a salvage has written.
+    type: path
+    required: true
+  verify_files:
+    description:
+      - Whether to read every file and compare its SHA-256 with the manifest.
+      - The module fails when one differs.
+    type: bool
+    default: true
+seealso:
+  - module: kafkaops.recovery.replica_log_salvage
+"""
+
+EXAMPLES = r"""
+- name: See what was saved
+  kafkaops.recovery.salvage_info:
+    salvage_dir: /var/tmp/salvage-2026-01-31
+  register: salvage
+"""
+
+RETURN = r"""
+salvage_id:
+  description: Id of the salvage.
+  returned: success
+  type: str
+  sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
+cluster_id:
+  description: The cluster that the records are of.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+taken_at:
+  description: When it was saved, UTC.
+  returned: success
+  type: str
+  sample: '2026-01-31T23:59:59Z'
+taken_on:
+  description: Name of the host that saved it.
+  returned: success
+  type: str
+  sample: kafka1.example.com
+taken_by:
+  description: Name of the user that saved it.
+  returned: success
+  type: str
+  sample: kafka
+collection_version:
+  description: Version of this collection that saved it.
+  returned: success
+  type: str
+  sample: 1.0.0
+origins:
+  description: The brokers that the records are from, with their log directories where they were read from disk.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{broker_id: 1, directory_ids: [mePA1r_yQ1ONASIRwvJ56g], log_dirs: [/var/lib/kafka]}]
+summary:
+  description: Counts over all partitions.
+  returned: success
+  type: dict
+  sample: {partitions: 1, records: 250, bytes: 3120, files: 2, file_bytes: 20480}
+partitions:
+  description: What is kept of each partition, in order of topic and number. Times are milliseconds since the epoch.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: Name of the topic.
+      type: str
+    partition:
+      description: Number of the partition.
+      type: int
+    topic_id:
+      description: Id of the topic.
+      type: str
+    ranges:
+      description: Offsets of one leader epoch each, the end exclusive.
+      type: list
+      elements: dict
+    records:
+      description: Data records. Control records are not among them.
+      type: int
+    bytes:
+      description: Bytes of keys and values.
+      type: int
+    first_timestamp_ms:
+      description: The oldest timestamp.
+      type: int
+    last_timestamp_ms:
+      description: The newest timestamp.
+      type: int
+    committed:
+      description: Records of committed transactions.
+      type: int
+    aborted:
+      description: Records of aborted transactions.
+      type: int
+    unknown:
+      description: Records of transactions without a marker, whose outcome is unknown.
+      type: int
+    committed_transactions:
+      description: Commit markers.
+      type: int
+    aborted_transactions:
+      description: Abort markers.
+      type: int
+    open_transactions:
+      description: Transactions without a marker.
+      type: int
+    undecodable_batches:
+      description: Batches with a good checksum that do not decode. They are kept as raw batches.
+      type: int
+    batches:
+      description: Raw batches.
+      type: int
+    largest_record_bytes:
+      description: Bytes of key, value and headers of the largest record.
+      type: int
+    largest_batch_bytes:
+      description: Bytes of the largest raw batch, compressed as it was.
+      type: int
+  sample:
+    - topic: orders
+      partition: 0
+      topic_id: 0kEHEMDdQ5eSgSKUP1y6Sw
+      ranges: [{epoch: 0, start_offset: 100, end_offset: 350}]
+      records: 250
+      bytes: 3120
+      first_timestamp_ms: 1769900000000
+      last_timestamp_ms: 1769900000250
+      committed: 0
+      aborted: 0
+      unknown: 0
+      committed_transactions: 0
+      aborted_transactions: 0
+      open_transactions: 0
+      undecodable_batches: 0
+      batches: 3
+      largest_record_bytes: 42
+      largest_batch_bytes: 1340
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+
+ARGUMENT_SPEC = {
+    "salvage_dir": {"type": "path", "required": True},
+    "verify_files": {"type": "bool", "default": True},
+}
+
+
+def main() -> None:
+    run(AnsibleModule(argument_spec=ARGUMENT_SPEC, supports_check_mode=True), results, needs=DOCUMENTS)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+        faults_of_files,
+        read_manifest,
+    )
+
+    directory = module.params["salvage_dir"]
+    manifest = read_manifest(directory)
+    faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
+    told = plain(manifest)
+    files = told.pop("files")
+    summary = {
+        "partitions": len(manifest.partitions),
+        "records": sum(each.records for each in manifest.partitions),
+        "bytes": sum(each.bytes for each in manifest.partitions),
+        "files": len(files),
+        "file_bytes": sum(each["size"] for each in files),
+    }
+    failure = {"msg": "; ".join(faults)} if faults else {}
+    return {"changed": False, **told, "summary": summary, **failure}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of log cleaners. Standard library only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .words import Result, change, counted, number, partition_name, size, words
+
+_COLUMNS = ("Broker", "Diagnosis", "Threads", "Dead", "ms since run", "Uncleanable")
+_WELL = ("healthy", "idle")
+_FAILED = ("failed", "stopped")
+_QUIET = ("not_needed", "as_wanted")
+
+
+def blocks(before: Result, restart: Result, repair: Result, after: Result) -> Iterator[Block]:
+    """All that is printed of the cleaners: before, what was done, and after."""
+    yield Paragraph(verdict(restart, repair, after), "bold")
+    yield from _actions(restart, repair)
+    if after["brokers"]:
+        yield Heading("Log cleaners")
+        yield _broker_table(before, after)
+
+
+def verdict(restart: Result, repair: Result, after: Result) -> str:
+    """How many cleaners are healthy, and what was done."""
+    brokers = after["brokers"]
+    sick = [each for each in brokers if each["diagnosis"] not in _WELL]
+    sentence = (
+        f"Log cleaners: {len(brokers) - len(sick)} of {len(brokers)} healthy or idle"
+        if brokers
+        else "The log cleaners could not be inspected after the changes"
+    )
+    kinds = Counter(_diagnosis(each) for each in sick)
+    clauses = [sentence, *(f"{count} {kind}" for kind, count in kinds.items())]
+    for name, result in (("restart", restart), ("repair", repair)):
+        counts = Counter(words(each["status"]) for each in result.get("outcomes", []) if each["status"] not in _QUIET)
+        clauses += [f"{counted(count, name)} {status}" for status, count in counts.items()]
+    return "; ".join(clauses) + "."
+
+
+def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy: bool) -> str:
+    """Why the play fails, in one sentence; empty when it does not."""
+    sentences = []
+    results = (restart, repair)
+    failed = [each for result in results for each in result.get("outcomes", []) if each["status"] in _FAILED]
+    stuck = [each for result in results for each in result.get("leftovers", []) if each["undoing"] == "failed"]
+    if failed:
+        sentences.append(f"{len(failed)} restarts or repairs failed")
+    if stuck:
+        sentences.append(f"{len(stuck)} changes of an earlier run are not restored")
+    sick = [each for each in after["brokers"] if each["diagnosis"] not in _WELL]
+    if sick and fail_on_unhealthy:
+        named = ", ".join(f"broker {each['broker_id']} ({_diagnosis(each)})" for each in sick)
+        sentences.append(f"not healthy: {named}")
+    return "; ".join([*sentences, "the reasons are above"]) if sentences else ""
+
+
+def _broker_table(before: Result, after: Result) -> Table:
+    """Return a row for each broker, with the numbers of the last inspection and the reason where it is not healthy."""
+    earlier = {each["broker_id"]: each for each in before["brokers"]}
+    rows = []
+    for each in after["brokers"]:
+        first = earlier.get(each["broker_id"], each)
+        is_well = each["diagnosis"] in _WELL
+        cells = (
+            str(each["broker_id"]),
+            change(_diagnosis(first), _diagnosis(each)),
+            number(each["threads"]),
+            number(each["dead_threads"]),
+            number(each["time_since_last_run_ms"]),
+            _uncleanable(each["log_dirs"]),
+        )
+        prose = [] if is_well else [each["reason"]]
+        prose += [
+            f"suspicious: {partition_name(one)} with {size(one['size_bytes'])}: {one['reason']}"
+            for one in each["suspects"]
+        ]
+        rows.append(Row(cells, "; ".join(prose), "" if is_well else "bold yellow"))
+    return Table(_COLUMNS, tuple(rows), "Reason", texts=("Diagnosis",))
+
+
+def _actions(restart: Result, repair: Result) -> Iterator[Block]:
+    entries = [
+        Entry(f"earlier run's {each['change']}", (f"{words(each['undoing'])}: {each['reason']}",))
+        for each in (*restart.get("leftovers", []), *repair.get("leftovers", []))
+    ]
+    entries += [
+        Entry(f"restart broker {each['broker_id']}", (f"{words(each['status'])}: {each['reason']}",))
+        for each in restart.get("outcomes", [])
+        if each["status"] not in _QUIET
+    ]
+    for each in repair.get("outcomes", []):
+        sizes = f" ({size(each['size_before'])} → {size(each['size_after'])})" if each["size_after"] is not None else ""
+        label = f"repair {partition_name(each)} on broker {each['broker_id']}"
+        entries.append(Entry(label, (f"{words(each['status'])}{sizes}: {each['reason']}",)))
+    if entries:
+        yield Heading("Changes")
+        yield Entries(tuple(entries))
+    yield from (Paragraph(text, indent=2) for text in repair.get("unidentified_marks", []))
+
+
+def _diagnosis(broker: Result) -> str:
+    """Return the diagnosis, with a question mark where it was inferred."""
+    return words(broker["diagnosis"]) + ("?" if broker["is_inferred"] else "")
+
+
+def _uncleanable(log_dirs: Sequence[Result]) -> str:
+    counts = [each["uncleanable_partitions"] for each in log_dirs]
+    return "-" if not counts or None in counts else str(sum(counts))

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of the blacklist, of replica orders and of leaders. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .words import Result, broker_ids, change, leader, partition_name, printable, topics, words
+
+_STYLES = {
+    "reordered": "bold green",
+    "restored": "bold green",
+    "moved": "bold green",
+    "would_reorder": "bold cyan",
+    "would_restore": "bold cyan",
+    "would_move": "bold cyan",
+    "failed": "bold red",
+    "still_preferred": "bold red",
+    "lagging": "bold red",
+}
+_OTHER_STYLE = "yellow"
+_UNREMARKABLE = "in_order"
+
+
+def blocks(orders: Result, leaders: Result, *, rows: bool) -> Iterator[Block]:
+    """All that is printed. ``leaders`` is empty where no election was asked for; ``rows`` adds single partitions."""
+    yield Paragraph(verdict(orders, leaders), "bold")
+    yield Paragraph(_list_change(orders))
+    yield from _section("Replica orders", orders, _order_table, rows=rows)
+    # A task that was skipped has returned nothing of the kind.
+    if "summary" in leaders:
+        yield from _section("Leaders", leaders, _leader_table, rows=rows)
+
+
+def verdict(orders: Result, leaders: Result) -> str:
+    """How many orders and leaders ended in which way."""
+    sentences = [f"Replica orders: {_counts(orders['summary'])}."]
+    if "summary" in leaders:
+        sentences.append(f"Leaders: {_counts(leaders['summary'])}.")
+    return " ".join(sentences)
+
+
+def failure(*results: Result) -> str:
+    """Return what the tasks did not do, in their own words; empty when they did everything."""
+    return "\n".join(printable(line) for each in results if each.get("msg") for line in str(each["msg"]).split("\n"))
+
+
+def _counts(summary: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {words(name)}" for name, count in summary.items() if count) or "nothing to change"
+
+
+def _list_change(orders: Result) -> str:
+    native = "; every broker knows it, so that no order is needed for it" if orders["is_native"] else ""
+    lists = change(_list(orders["before"]), _list(orders["after"]))
+    return f"preferred_leader_blacklist: {lists}; remembered in {orders['remembered_in']}{native}"
+
+
+def _list(blacklist: Result) -> str:
+    parts = [broker_ids(blacklist["brokers"])] if blacklist["brokers"] else []
+    parts += [f"{broker_ids(each['brokers'])} for topics {each['pattern']}" for each in blacklist["by_topic"]]
+    return ", ".join(parts) or "(empty)"
+
+
+def _section(title: str, result: Result, table: Callable[[Sequence[Result]], Table], *, rows: bool) -> Iterator[Block]:
+    groups = [each for each in result["groups"] if each["status"] != _UNREMARKABLE]
+    if groups:
+        yield Heading(title)
+        yield Entries(tuple(map(_group, groups)))
+    partitions = [each for each in result["partitions"] if each["status"] != _UNREMARKABLE]
+    if rows and partitions:
+        yield Heading(f"{title} of each partition")
+        yield table(partitions)
+        rest = sum(each["partitions"] for each in groups) - len(partitions)
+        if rest > 0:
+            yield Paragraph(f"{rest:,} more are not shown; the report file has all of them", indent=2)
+
+
+def _group(group: Result) -> Entry:
+    status = group["status"]
+    label = f"{group['partitions']:>5,} {words(status)}"
+    return Entry(label, (topics(group["topics"]), group["reason"]), _STYLES.get(status, _OTHER_STYLE))
+
+
+def _order_table(partitions: Sequence[Result]) -> Table:
+    return _table(
+        partitions,
+        [change(broker_ids(each["replicas"] or ()), broker_ids(each["replicas_after"] or ())) for each in partitions],
+        "Order",
+    )
+
+
+def _leader_table(partitions: Sequence[Result]) -> Table:
+    return _table(
+        partitions,
+        [
+            change(
+                leader(each["leader_before"]),
+                leader(each["target"] if each["status"] == "would_move" else each["leader_after"]),
+            )
+            for each in partitions
+        ],
+        "Leader",
+    )
+
+
+def _table(partitions: Sequence[Result], changes: Sequence[str], title: str) -> Table:
+    rows = [
+        Row(
+            (partition_name(each), words(each["status"]), what),
+            each["reason"],
+            _STYLES.get(each["status"], _OTHER_STYLE),
+        )
+        for each, what in zip(partitions, changes, strict=True)
+    ]
+    return Table(("Partition", "Status", title), tuple(rows), "Reason", texts=("Partition", "Status", title))

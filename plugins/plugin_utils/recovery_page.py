@@ -1,0 +1,233 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of a recovery: the verdict, brokers with their cause, partitions by what they share, next steps.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.ranges import ranges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import LossTotal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import verdict as in_words
+
+from .next_steps import recovery_steps
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .words import (
+    Result,
+    broker_ids,
+    change,
+    leader,
+    listed,
+    number,
+    partition_name,
+    size,
+    topics,
+    words,
+)
+
+_MOST_LINES = 10
+_MOST_LEADERS = 4
+_STYLES = {
+    "recovered": "bold green",
+    "already_online": "green",
+    "would_recover": "bold cyan",
+    "refused": "yellow",
+    "unknown": "magenta",
+    "failed": "bold red",
+    "unrecoverable": "bold red",
+}
+_VERBS = {"recovered": "elected", "would_recover": "would elect"}
+
+
+def blocks(result: Result, *, commands: Result, start_order: Sequence[Result], rows: bool) -> Iterator[Block]:
+    """All that is printed of outcomes. ``rows`` adds a row for each partition."""
+    yield Paragraph(verdict(result, start_order), "bold")
+    yield from _brokers(result.get("brokers", []))
+    yield from recovery_steps(result, commands, start_order)
+    groups = result.get("groups", [])
+    if groups:
+        yield Heading("Partitions")
+        yield Entries(tuple(map(_group, groups)))
+    if rows and result.get("partitions"):
+        yield Heading("Each partition")
+        yield outcome_table(result["partitions"])
+        yield from _not_shown(len(result["partitions"]), sum(result["summary"].values()))
+    yield from _leftovers(result.get("leftovers", []))
+    yield from _aftermath(result.get("aftermath", []))
+
+
+def verdict(result: Result, start_order: Sequence[Result]) -> str:
+    """How it ended and what it costs, in one sentence."""
+    loss = LossTotal(**result["loss"]) if "loss" in result else None
+    return in_words(result.get("summary", {}), loss, start_order[0]["broker_id"] if start_order else None)
+
+
+def failure(result: Result, accepted: Collection[str]) -> str:
+    """Return what ended in another status than the accepted ones, and a missing report; empty when nothing is wrong."""
+    counts: Mapping[str, int] = result.get("summary", {})
+    others = {name: count for name, count in counts.items() if name not in accepted and count}
+    sentences = []
+    if others:
+        named = ", ".join(f"{count} {words(name)}" for name, count in others.items())
+        sentences.append(f"{sum(others.values())} of {sum(counts.values())} partitions are not recovered: {named}")
+    stuck = sum(each["undoing"] == "failed" for each in result.get("leftovers", []))
+    if stuck:
+        sentences.append(f"{stuck} replica orders that an earlier run changed are not restored")
+    if sentences:
+        sentences.append("the reasons are above")
+    return "; ".join(filter(None, [*sentences, result.get("report_fault")]))
+
+
+def replica_blocks(result: Result) -> Iterator[Block]:
+    """Return a row for each replica of the partitions that the result has, best first, the silent ones last."""
+    partitions = result["partitions"]
+    rows = [row for partition in partitions for row in _replica_rows(partition)]
+    if not rows:
+        return
+    yield Heading("What each replica holds (* would lead)")
+    columns = ("Partition", "Broker", "Rank", "Epoch", "Log start", "Log end", "Size", "Loses")
+    yield Table(columns, tuple(rows), "Notes", texts=("Partition",))
+    yield from _not_shown(len(partitions), sum(result["summary"].values()))
+
+
+def outcome_table(partitions: Sequence[Result]) -> Table:
+    """Return a row for each partition."""
+    rows = tuple(
+        Row(
+            (
+                partition_name(each),
+                words(each["status"]),
+                _leaders(each),
+                change(number(each["leader_epoch_before"]), number(_epoch_after(each))),
+                broker_ids(each["replicas"]),
+            ),
+            each["reason"],
+            _STYLES.get(each["status"], ""),
+        )
+        for each in partitions
+    )
+    return Table(("Partition", "Status", "Leader", "Epoch", "Replicas"), rows, "Reason", texts=("Partition", "Status"))
+
+
+def _replica_rows(partition: Result) -> Iterator[Row]:
+    name = partition_name(partition)
+    losses = {each["broker_id"]: each for each in partition["losses"]}
+    for each in partition["candidates"]:
+        is_leader = each["broker_id"] == partition["designated_leader"]
+        cells = (
+            name,
+            f"{'* ' if is_leader else ''}{each['broker_id']}",
+            str(each["rank"]),
+            number(each["last_written_epoch"]),
+            str(each["log_start_offset"]),
+            str(each["log_end_offset"]),
+            size(each["size_bytes"]),
+            _loses(losses.get(each["broker_id"])),
+        )
+        yield Row(cells, ", ".join(map(words, each["flags"])), "bold green" if is_leader else "")
+        name = ""
+    for each in partition["silent"]:
+        yield Row((name, str(each["broker_id"]), *["-"] * 6), f"silent: {words(each['cause'])}", "dim")
+        name = ""
+
+
+def _loses(loss: Result | None) -> str:
+    """Return records: "5", or "≥ 5" where an upper bound is not known."""
+    if loss is None:
+        return "-"
+    return str(loss["at_least"]) if loss["at_most"] == loss["at_least"] else f"≥ {loss['at_least']}"
+
+
+def _leaders(outcome: Result) -> str:
+    before = leader(outcome["leader_before"])
+    if outcome["status"] == "would_recover":
+        return change(before, str(outcome["designated_leader"]))
+    return change(before, leader(outcome["leader_after"]))
+
+
+def _epoch_after(outcome: Result) -> int | None:
+    after: int | None = outcome["leader_epoch_after"]
+    return outcome["leader_epoch_before"] if after is None else after
+
+
+def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
+    """How many are online, and the cause of each that is not."""
+    if not brokers:
+        return
+    away = [each for each in brokers if each["state"] != "online"]
+    yield Heading(f"Brokers: {len(brokers) - len(away)} of {len(brokers)} online")
+    named = [
+        Entry(f"broker {each['broker_id']}", (f"{words(each['state'])}{_rack(each)}: {each['cause']}",), "bold yellow")
+        for each in away[:_MOST_LINES]
+    ]
+    rest = [str(each["broker_id"]) for each in away[_MOST_LINES:]]
+    if rest:
+        named.append(Entry("and", (f"{len(rest)} more: {listed(rest, 30)}",)))
+    if named:
+        yield Entries(tuple(named))
+
+
+def _rack(broker: Result) -> str:
+    return f" (rack {broker['rack']})" if broker.get("rack") else ""
+
+
+def _group(group: Result) -> Entry:
+    lines = [topics(group["topics"])]
+    status = group["status"]
+    if group["leaders"]:
+        lines.append(
+            f"{_VERBS.get(status, 'leader')} {_shares(group['leaders'])}: {group['reason']}".removesuffix(": ")
+        )
+    elif group["reason"]:
+        lines.append(group["reason"])
+    if group["loss"]:
+        lines.append(group["loss"] if group["leaders"] else f"electing the best surviving replica: {group['loss']}")
+    return Entry(f"{group['partitions']:>5,} {words(status)}", tuple(lines), _STYLES.get(status, ""))
+
+
+def _shares(leaders: Sequence[Result]) -> str:
+    if len(leaders) == 1:
+        return f"broker {leaders[0]['broker_id']}"
+    named = [f"{each['broker_id']} ({each['partitions']:,})" for each in leaders]
+    return f"brokers {listed(named, _MOST_LEADERS)}"
+
+
+def _leftovers(leftovers: Sequence[Result]) -> Iterator[Block]:
+    if not leftovers:
+        return
+    yield Heading("Replica orders that an earlier run changed")
+    yield Entries(
+        tuple(
+            Entry(partition_name(each["change"]), (f"{words(each['undoing'])}: {each['reason']}",))
+            for each in leftovers[:_MOST_LINES]
+        )
+    )
+    yield from _not_shown(min(len(leftovers), _MOST_LINES), len(leftovers))
+
+
+def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
+    """Return what is left behind; partitions about which the same is said are named together."""
+    if not findings:
+        return
+    said: dict[str, list[Result]] = {}
+    for each in findings:
+        said.setdefault(each["explanation"], []).append(each)
+    yield Heading("Left behind")
+    for explanation, about in list(said.items())[:_MOST_LINES]:
+        topics_of: dict[str, list[int]] = {}
+        for each in about:
+            if each["topic"] is not None:
+                topics_of.setdefault(each["topic"], []).append(each["partition"])
+        named = [f"{topic} {ranges(partitions)}" for topic, partitions in topics_of.items()]
+        yield Paragraph(f"{listed(named, 3)}: {explanation}" if named else explanation, indent=2)
+    yield from _not_shown(min(len(said), _MOST_LINES), len(said))
+
+
+def _not_shown(shown: int, total: int) -> Iterator[Block]:
+    if shown < total:
+        yield Paragraph(f"{total - shown:,} more are not shown; the report file has all of them", indent=2)

@@ -1,0 +1,83 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of a salvage. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .page import Block, Entries, Entry, Heading, Paragraph
+from .words import Result, counted, partition_name, size
+
+_QUIET = ("nothing_lacking",)
+_BAD = ("failed",)
+_SHOWN = 50
+_SHOWN_DAMAGES = 5
+
+
+def blocks(result: Result) -> Iterator[Block]:
+    """All that is printed: the verdict first, then each partition that a person has to look at."""
+    yield Paragraph(_verdict(result), "bold")
+    told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
+    if told:
+        yield Heading("Partitions")
+        yield Entries(
+            tuple(
+                Entry(partition_name(each), tuple(_lines(each)), "bold red" if each["status"] in _BAD else "")
+                for each in told[:_SHOWN]
+            )
+        )
+    if len(told) > _SHOWN:
+        yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
+
+
+def _verdict(result: Result) -> str:
+    summary = result["summary"]
+    saved = "nothing was saved"
+    if result["salvage_id"]:
+        records = counted(summary["saved_records"], "record")
+        saved = f"{records} ({size(summary['saved_bytes'])}) saved in {result['salvage_dir']}"
+    unreadable = f", {summary['unreadable_offsets']} of them in no readable batch"
+    return (
+        f"The cluster lacks {counted(summary['lost_offsets'], 'offset')} that the disks of broker "
+        f"{result['broker_id']} have{unreadable if summary['unreadable_offsets'] else ''}; {saved}."
+    )
+
+
+def _lines(each: Result) -> Iterator[str]:
+    reason = f": {each['reason']}" if each["reason"] else ""
+    yield f"{each['status']}{reason}"
+    if each["lost"]:
+        yield f"the cluster lacks {_ranges(each['lost'])}"
+    saved = each["saved"]
+    if saved:
+        yield f"{counted(saved['records'], 'record')} kept, {size(saved['bytes'])}"
+        if saved["committed"] or saved["aborted"] or saved["unknown"]:
+            yield (
+                f"of transactions: {saved['committed']} committed, {saved['aborted']} aborted, {saved['unknown']} with "
+                "an unknown outcome"
+            )
+    if each["unreadable"]:
+        yield f"no readable batch has {_ranges(each['unreadable'])}"
+    if each["before_log_start"]:
+        yield (
+            f"{_ranges(each['before_log_start'])} lie before the leader's log start: whether the leader ever held them "
+            "is unknown, and they are not saved"
+        )
+    for damage in each["damages"][:_SHOWN_DAMAGES]:
+        found = damage["damage"]
+        end = "the end" if found["to_offset"] is None else f"offset {found['to_offset']}"
+        yield (
+            f"{found['kind']} in {damage['path']}: {found['size']} bytes at {found['position']}, between offset "
+            f"{found['from_offset']} and {end}"
+        )
+    if len(each["damages"]) > _SHOWN_DAMAGES:
+        yield f"and {len(each['damages']) - _SHOWN_DAMAGES} more damaged places"
+
+
+def _ranges(stretches: Sequence[Result]) -> str:
+    return ", ".join(
+        f"offsets {each['start_offset']} to {each['end_offset'] - 1} (epoch {each['epoch']})" for each in stretches
+    )

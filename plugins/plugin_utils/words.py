@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Values that modules return, in a person's words. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NO_LEADER = -1
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP = 1024
+
+Result = Mapping[str, Any]
+"""What a module returns, or one entry of it."""
+
+
+def printable(text: object) -> str:
+    """Return the text without control characters: some of it is what a broker says, and terminals obey those."""
+    return "".join(character if character.isprintable() else "?" for character in str(text))
+
+
+def partition_name(partition: Result) -> str:
+    return f"{partition['topic']}-{partition['partition']}"
+
+
+def topics(group: Result) -> str:
+    """Return the partitions of a group: "orders 0-499, 512; payments 3; and 12 more topics"."""
+    named = [f"{each['topic']} {each['partitions']}" for each in group["named"]]
+    more = [f"and {counted(group['more'], 'more topic')}"] if group["more"] else []
+    return "; ".join([*named, *more])
+
+
+def number(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number and its noun: "1 partition", "3,000 partitions"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def size(size_bytes: int | None) -> str:
+    """Bytes with three digits and a unit."""
+    if size_bytes is None:
+        return "-"
+    value, unit = float(size_bytes), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{size_bytes} B" if unit == 0 else f"{value:.3g} {_UNITS[unit]}"
+
+
+def leader(broker_id: int | None) -> str:
+    return {None: "?", NO_LEADER: "none"}.get(broker_id, str(broker_id))
+
+
+def change(before: str, after: str) -> str:
+    """Both values, or one where they are equal."""
+    return before if before == after else f"{before} → {after}"
+
+
+def broker_ids(ids: Sequence[int]) -> str:
+    return ",".join(map(str, ids)) or "-"
+
+
+def words(identifier: str) -> str:
+    """Return a status or a cause without its underscores."""
+    return str(identifier).replace("_", " ")
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first of the names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An election that is killed before or after any of its requests, its home directory deleted, and the next run."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC
+from lab import Cluster, scenarios
+from lab.changes import elect, elect_in_process, pending_changes
+from lab.faults import After, Before, Fault
+from lab.waiting import wait_until
+
+_CREATE, _PRODUCE, _ALTER, _ELECT, _DELETE = 19, 0, 45, 43, 20
+# The run creates the topic, claims it, records the changes, reorders, elects, restores, settles, and deletes the topic.
+# The restore follows the election, so killing after the one and before the other is the same.
+_BOUNDARIES = [
+    pytest.param(After, _CREATE, 1, id="after the topic was created"),
+    pytest.param(After, _PRODUCE, 2, id="after the changes were recorded"),
+    pytest.param(After, _ALTER, 1, id="after the reorder"),
+    pytest.param(After, _ELECT, 1, id="after the election"),
+    pytest.param(Before, _DELETE, 1, id="before the topic is deleted"),
+]
+
+
+@pytest.mark.parametrize(("moment", "api_key", "number"), _BOUNDARIES)
+def test_the_next_run_elects_and_leaves_every_order_as_it_was(
+    cluster: Cluster,
+    tmp_path: Path,
+    moment: Callable[[Callable[[], object]], Fault],
+    api_key: int,
+    number: int,
+) -> None:
+    offline = scenarios.diverged(cluster, "killed", partitions=3)
+    home = tmp_path / "home"
+    home.mkdir()
+    process = elect_in_process(cluster.bootstrap(), "killed", 3, offline.best, home)
+    hits = []
+    lock = threading.Lock()
+
+    def kill_at_the_last() -> None:
+        with lock:
+            hits.append(api_key)
+            if len(hits) == number:
+                process.kill()
+
+    with cluster.proxy.inject(moment(kill_at_the_last), api_key=api_key):
+        process.communicate(timeout=120)
+    assert len(hits) >= number, "the run never came as far as the moment it was to die at"
+    shutil.rmtree(home)
+
+    elect(cluster.bootstrap(), "killed", 3, offline.best)
+    after = cluster.client.describe("killed")
+    assert {state.leader for state in after.values()} == {offline.best}
+    assert {state.replicas for state in after.values()} == {offline.replicas}
+    assert pending_changes(cluster) == ()
+    wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")

@@ -1,0 +1,253 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The run topic on real brokers: one holder at a time, and nothing lost of what a dead one left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC, Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from lab import Cluster, settings
+from lab.changes import Run, a_change, journal_home
+from lab.waiting import wait_until
+
+_CREATE_TOPICS, _DELETE_TOPICS, _PRODUCE, _API_VERSIONS = 19, 20, 0, 18
+
+
+def exists(cluster: Cluster) -> bool:
+    return bool(cluster.client.describe(RUN_TOPIC))
+
+
+def assert_gone(cluster: Cluster) -> None:
+    wait_until(lambda: not exists(cluster), 10, what="the run topic is gone")
+
+
+def records(cluster: Cluster) -> list[dict[str, object]]:
+    """Return the records of the run topic, by another client."""
+    return [json.loads(each) for each in cluster.client.consume_all(RUN_TOPIC, 0)]
+
+
+def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster) -> None:
+    with journal_home(cluster.bootstrap()) as home:
+        with home.open() as journal:
+            journal.begin([a_change()])
+            journal.require_lock()
+            wait_until(lambda: exists(cluster), 10, what="the first broker sees the run topic")
+            assert cluster.client.describe(RUN_TOPIC)[0].replicas == (1, 2, 3)
+            begun = [each for each in records(cluster) if "begin" in each]
+            assert [(each["topic"], each["original"], each["changed"]) for each in begun] == [
+                ("orders", [1, 2, 3], [3, 1, 2])
+            ]
+            assert home.read().changes == (a_change(),)
+            journal.end([a_change()], "test")
+        assert journal.notes == []
+        assert home.read().changes == ()
+    assert_gone(cluster)
+
+
+def test_a_look_creates_nothing(cluster: Cluster) -> None:
+    with journal_home(cluster.bootstrap()) as home:
+        assert home.read().changes == ()
+    assert cluster.proxy.write_requests() == []
+
+
+@pytest.mark.parametrize("dead", [(), (2, 3)], ids=["healthy", "two of three brokers dead"])
+def test_of_runs_that_start_together_one_gets_the_lock(cluster: Cluster, dead: tuple[int, ...]) -> None:
+    """Twenty times three clients, each with connections of its own."""
+    for broker_id in dead:
+        cluster.brokers[broker_id].kill()
+    for _race in range(10):
+        with (
+            journal_home(cluster.bootstrap()) as one,
+            journal_home(cluster.bootstrap()) as two,
+            journal_home(cluster.bootstrap()) as three,
+            ThreadPoolExecutor(3) as threads,
+        ):
+            opened = [each.open() for each in (one, two, three)]
+            attempts = [threads.submit(each.__enter__) for each in opened]
+            errors = [each.exception() for each in attempts]
+            winners = [each for each, error in zip(opened, errors, strict=True) if error is None]
+            assert len(winners) == 1, errors
+            assert [type(each) for each in errors if each is not None] == [LockHeldError, LockHeldError]
+            assert "user " in str(next(each for each in errors if each))
+            winners[0].__exit__(None, None, None)
+
+
+def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
+    """Create, claim, read; begin, check; end, check, delete. On a quiet machine that is less than 0.5 s."""
+    with journal_home(cluster.bootstrap()) as home:
+        asked = len(cluster.proxy.requests())
+        before = time.monotonic()
+        with home.open() as journal:
+            journal.begin([a_change()])
+            journal.require_lock()
+            journal.end(journal.pending, "test")
+        took = time.monotonic() - before
+    sent = [each.api_key for each in cluster.proxy.requests()[asked:] if each.api_key != _API_VERSIONS]
+    assert [each for each in sent if each in {_CREATE_TOPICS, _DELETE_TOPICS}] == [_CREATE_TOPICS, _DELETE_TOPICS]
+    assert sent.count(_PRODUCE) <= 5, "the first one may come before the broker knows of the topic"
+    assert took < 5
+
+
+def test_a_killed_runs_changes_come_to_the_next_run_at_once(cluster: Cluster) -> None:
+    """Both are on one host, where it is known that the process is gone."""
+    run = Run.start(cluster)
+    assert run.do("begin") == "done"
+    run.signal(signal.SIGKILL)
+    run.end()
+    with journal_home(cluster.bootstrap()) as home:
+        before = time.monotonic()
+        with home.open() as journal:
+            assert time.monotonic() - before < 5
+            assert journal.pending == (a_change(),)
+            journal.end(journal.pending, "test")
+            journal.require_lock()
+            assert not [*journal.pending]
+    assert_gone(cluster)
+
+
+def test_what_is_not_settled_stays_for_the_next_run(cluster: Cluster) -> None:
+    with journal_home(cluster.bootstrap()) as home:
+        with home.open() as journal:
+            journal.begin([a_change(0), a_change(1)])
+            journal.end([a_change(1)], "test")
+        before = time.monotonic()
+        with home.open() as journal:
+            assert time.monotonic() - before < 2, "a run that left in order is not waited for"
+            assert journal.pending == (a_change(0),)
+            journal.end(journal.pending, "test")
+    assert_gone(cluster)
+
+
+def test_a_frozen_holder_is_replaced_and_writes_nothing_when_it_wakes_up(cluster: Cluster) -> None:
+    run = Run.start(cluster)
+    assert run.do("begin") == "done"
+    run.signal(signal.SIGSTOP)
+    try:
+        with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+            assert journal.pending == (a_change(),)
+            before = records(cluster)
+            run.signal(signal.SIGCONT)
+            assert run.do("check").startswith("LockLostError: this run was taken for dead")
+            assert run.do("begin").startswith("LockLostError")
+            run.end()
+            journal.require_lock()
+            assert [each for each in records(cluster)[len(before) :] if "beat" not in each] == []
+            journal.end(journal.pending, "test")
+    finally:
+        run.end()
+    assert_gone(cluster)
+
+
+def test_a_frozen_holder_that_nobody_replaced_goes_on(cluster: Cluster) -> None:
+    run = Run.start(cluster)
+    run.signal(signal.SIGSTOP)
+    time.sleep(10)
+    run.signal(signal.SIGCONT)
+    assert run.do("check") == "done"
+    run.end()
+    assert_gone(cluster)
+
+
+def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWX_JOB_ID", "4711")
+    run = Run.start(cluster)
+    with journal_home(cluster.bootstrap()) as home, pytest.raises(LockHeldError) as refusal, home.open():
+        pass
+    for expected in ("user ", "host ", f"process {run.process.pid}", "AWX job 4711", "since 20"):
+        assert expected in str(refusal.value)
+    run.end()
+
+
+def test_a_topic_that_somebody_deletes_is_noticed_before_the_next_write(cluster: Cluster) -> None:
+    with journal_home(cluster.bootstrap()) as home:
+        with home.open() as journal:
+            journal.begin([a_change()])
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
+            admin.delete_topics([RUN_TOPIC])[RUN_TOPIC].result()
+            for broker in cluster.live_brokers:
+                wait_until(
+                    lambda each=broker.node_id: not cluster.client.describe(RUN_TOPIC, broker=each),  # type: ignore[misc]
+                    10,
+                    what="every broker forgets the run topic",
+                )
+            with pytest.raises(LockLostError, match="was deleted"):
+                journal.require_lock()
+            with pytest.raises(LockLostError):
+                journal.begin([a_change(1)])
+        assert not exists(cluster), "nothing is created again"
+
+
+def test_the_leader_may_die_under_the_journal(cluster: Cluster) -> None:
+    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        journal.begin([a_change()])
+        leader = cluster.client.leader(RUN_TOPIC)
+        assert leader is not None
+        cluster.brokers[leader].kill()
+        journal.begin([a_change(1)])
+        journal.require_lock()
+        assert home.read().changes == (a_change(0), a_change(1))
+        journal.end(journal.pending, "test")
+    assert_gone(cluster)
+
+
+def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
+    """Only broker 1 had it; broker 1 comes back after an unclean stop, and is not elected by itself where ELR is on."""
+    for broker_id in (2, 3):
+        cluster.brokers[broker_id].kill()
+    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        journal.begin([a_change()])
+    cluster.brokers[1].kill()
+    for broker_id in (2, 3):
+        cluster.brokers[broker_id].start()
+    with journal_home(cluster.bootstrap()) as home:
+        with pytest.raises(JournalError, match="journal of an earlier run is lost: topic _kafkaops_run"), home.open():
+            pass
+        assert "has no leader" in home.read().notes[0]
+    cluster.brokers[1].start()
+    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        assert journal.pending == (a_change(),)
+        journal.end(journal.pending, "test")
+    assert_gone(cluster)
+
+
+def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Cluster) -> None:
+    for broker_id in (2, 3):
+        cluster.brokers[broker_id].kill()
+    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        journal.begin([a_change()])
+    cluster.brokers[1].kill()
+    for broker_id in (2, 3):
+        cluster.brokers[broker_id].start()
+    with journal_home(cluster.bootstrap(), discard_lost=True) as home:
+        with home.open() as journal:
+            assert journal.pending == ()
+        assert "was lost and is given up" in journal.notes[0]
+
+
+def test_a_file_of_an_earlier_run_is_brought_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
+    with journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home, home.open() as journal:
+        journal.begin([a_change()])
+    with journal_home(cluster.bootstrap(), directory=tmp_path) as home:
+        assert home.read().changes == (a_change(),)
+        with home.open() as journal:
+            assert journal.pending == (a_change(),)
+    assert not [*tmp_path.glob("*.journal")]
+    with (
+        journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home,
+        pytest.raises(JournalError, match="1 pending changes"),
+        home.open(),
+    ):
+        pass

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the modules do, without Ansible around it: many plans on one Spark session."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyOptions, read_policies
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from lab import Cluster
+from lab.module_process import start_module
+
+
+@dataclass
+class OnCall:
+    """A person with this collection, and one broken cluster."""
+
+    cluster: Cluster
+    spark: SparkSession
+    directory: Path
+    request_timeout_ms: int = 5000
+    duration_ms: int = 30_000
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return settings_from(
+            {"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": self.request_timeout_ms}
+        )
+
+    @property
+    def journal_dir(self) -> str:
+        return str(self.directory / "journal")
+
+    def look(self, *topics: str) -> Survey:
+        """All partitions of these topics that have no leader, and all brokers."""
+        wanted = [TopicPartition(topic, number) for topic in topics for number in self.cluster.client.describe(topic)]
+        with Wire(self.settings) as wire:
+            return survey(Kafka(wire), wanted, include_internal=True)
+
+    def states(self, *topics: str) -> dict[TopicPartition, PartitionState]:
+        return {each.topic_partition: each for each in self.look(*topics).without_leader}
+
+    def plan(self, strategy: Strategy, *topics: str, max_lost_records: int | None = None) -> Plan:
+        policies = dict.fromkeys(topics, Policy(strategy, max_lost_records))
+        return self.plans({"": policies}, *topics)[""]
+
+    def plans(self, policies: Mapping[str, Mapping[str, Policy]], *topics: str) -> dict[str, Plan]:
+        """Several plans of the same evidence, by name."""
+        found = self.look(*topics)
+        evidence = gather_evidence(self.spark, self.settings, found, self.duration_ms)
+        return {name: plan_recovery(self.spark, evidence, each) for name, each in policies.items()}
+
+    def policies(self, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:
+        with Wire(self.settings) as wire:
+            return read_policies(Kafka(wire), topics, options, self.look(*topics).brokers)
+
+    def carry_out(self, plan: Plan) -> tuple[Outcome, ...]:
+        options = ElectionOptions(
+            journal=JournalOptions(directory=self.journal_dir),
+            attempts=3,
+            verify_timeout_ms=30_000,
+            check_mode=False,
+        )
+        with Wire(self.settings) as wire:
+            return run_elections(Kafka(wire), plan, options, NullProgress(), threading.Event()).outcomes
+
+    def start_elections(self, plan: Plan) -> subprocess.Popen[str]:
+        """Start to carry a plan out from a file, in a process of its own, to which signals can be sent."""
+        path = self.directory / "plan.json"
+        path.unlink(missing_ok=True)
+        write_plan(plan, str(path))
+        options = {
+            "bootstrap_servers": [self.cluster.bootstrap()],
+            "request_timeout_ms": self.request_timeout_ms,
+            "plan_file": str(path),
+            "journal_dir": self.journal_dir,
+        }
+        return start_module("designated_election", options)

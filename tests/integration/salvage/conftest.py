@@ -1,0 +1,29 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One cluster that has lost records, for all that can be done about it without writing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from integration.salvage.oracle import Oracle
+from integration.salvage.wreck import PATIENT, PROPERTIES, wreck
+from integration.shared_spark import SharedSpark
+from lab import Cluster
+
+
+@pytest.fixture(scope="package")
+def oracle(kafka_version: str) -> Iterator[Oracle]:
+    """Of a cluster whose broker 1 is dead, and alone holds what was lost."""
+    with Cluster(kafka_version, log_dirs=2, properties=PROPERTIES, controller_properties=PATIENT) as started:
+        yield wreck(started)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_shared_session(shared_spark: SharedSpark) -> None:
+    """Close the shared session: the operations start one of their own, and a process has one at a time."""
+    shared_spark.close()

@@ -1,0 +1,152 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Damaged disks, the wrong disks, and Kafka's own reader on the same files."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import SalvageError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import HeldLogDirs, LogDirError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
+    Batch,
+    DamageKind,
+    read_segment,
+)
+from integration.salvage.disks import copy_of_disks, records, rows_in, salvage, segments
+from integration.salvage.oracle import CODECS, Oracle, in_short
+from integration.salvage.wreck import CLIENT_CODECS, LAST_LEADER, LEDGER, LONGER
+from lab import storage, wait_until
+
+_BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .*position: (\d+) .*size: (\d+) .*crc: (\d+)")
+_LENGTH_AT, _PREFIX = 8, 12
+
+
+def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path) -> None:
+    """Partition 0 lacks a segment, 1 has a torn last batch, 2 a flipped bit in the middle. No index is left."""
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    gap = _remove_a_segment(segments(disks, CLIENT_CODECS, 0))
+    torn = _tear(segments(disks, CLIENT_CODECS, 1)[-1])
+    flipped = _flip(segments(disks, CLIENT_CODECS, 2)[-1])
+    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
+    findings = {each.partition: each for each in done.findings}
+    assert {each.status for each in done.findings} == {Status.SAVED}
+    assert _unreadable(findings[0]) == [gap]
+    (tear,) = findings[1].damages
+    assert (tear.damage.kind, tear.damage.from_offset, tear.damage.to_offset) == (DamageKind.TORN_TAIL, torn[0], None)
+    (flip,) = findings[2].damages
+    assert (flip.damage.kind, flip.damage.from_offset, flip.damage.to_offset) == (DamageKind.CORRUPT, *flipped)
+    assert _unreadable(findings[2]) == [flipped]
+    absent = {0: gap, 1: torn, 2: flipped}
+    expected = [
+        each
+        for each in oracle.of("lost", CLIENT_CODECS)
+        if each.partition not in absent or not absent[each.partition][0] <= each.offset < absent[each.partition][1]
+    ]
+    assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(expected)
+    assert len(expected) < len(oracle.of("lost", CLIENT_CODECS))
+
+
+def test_the_same_offsets_and_checksums_as_kafka_s_own_reader(oracle: Oracle) -> None:
+    disks = oracle.cluster.brokers[LAST_LEADER].data_dirs
+    files = [
+        *(segments(disks, CLIENT_CODECS, partition)[-1] for partition in range(len(CODECS))),
+        *segments(disks, LEDGER),
+    ]
+    package = "kafka.tools" if oracle.cluster.version.startswith("3.") else "org.apache.kafka.tools"
+    dumped = oracle.cluster.client.run_tool(
+        f"{package}.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files))
+    )
+    assert dumped.returncode == 0, dumped.stderr
+    theirs = [tuple(map(int, each)) for each in _BATCH.findall(dumped.stdout)]
+    ours = []
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            for found in read_segment(file, path.stat().st_size, int(path.stem)):
+                assert isinstance(found, Batch)
+                header = found.header
+                place = (found.position, header.size, header.crc)
+                ours.append((header.base_offset, header.next_offset - 1, header.record_count, *place))
+    assert ours == theirs
+    assert len(ours) > 50
+
+
+def test_a_running_broker_s_directories_are_refused(oracle: Oracle, tmp_path: Path) -> None:
+    running = oracle.cluster.brokers[LONGER].data_dirs
+    with pytest.raises(LogDirError) as refused:
+        salvage(oracle.cluster, tmp_path / "saved", log_dirs=running)
+    assert str(refused.value).count("in use: a broker runs on it") == len(running)
+    assert oracle.cluster.brokers[LONGER].running
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_broker_that_is_started_meanwhile_stops_before_it_truncates(oracle: Oracle) -> None:
+    dead = oracle.cluster.brokers[LAST_LEADER]
+    before = {path: path.read_bytes() for path in segments(dead.data_dirs, CLIENT_CODECS, 1)}
+    with HeldLogDirs([str(each) for each in dead.data_dirs]) as held:
+        assert (held.node_id, held.cluster_id) == (LAST_LEADER, oracle.cluster.cluster_id)
+        dead.start(wait=False)
+        try:
+            wait_until(lambda: not dead.running, 60, what="the broker has stopped by itself")
+        finally:
+            dead.kill()
+    assert "Failed to acquire lock on file .lock" in dead.log_path.read_text(errors="replace")
+    assert {path: path.read_bytes() for path in segments(dead.data_dirs, CLIENT_CODECS, 1)} == before
+
+
+def test_wrong_disks_are_refused(oracle: Oracle, tmp_path: Path) -> None:
+    other, empty = tmp_path / "other", tmp_path / "empty"
+    storage.format_broker(LAST_LEADER, storage.random_uuid(), [other])
+    empty.mkdir()
+    with pytest.raises(SalvageError, match="the disk is of cluster"):
+        salvage(oracle.cluster, tmp_path / "saved", log_dirs=[other])
+    with pytest.raises(LogDirError, match=r"it has no meta\.properties"):
+        salvage(oracle.cluster, tmp_path / "saved", log_dirs=[empty])
+    with pytest.raises(LogDirError, match="of 2 brokers"):
+        salvage(oracle.cluster, tmp_path / "saved", log_dirs=[other, *oracle.cluster.brokers[LAST_LEADER].data_dirs])
+    with pytest.raises(SalvageError, match="no replica of topic nowhere"):
+        salvage(oracle.cluster, tmp_path / "saved", topics={"nowhere"})
+    with pytest.raises(SalvageDirectoryError, match="is no finished salvage"):
+        salvage(oracle.cluster, empty)
+
+
+def _unreadable(finding: DiskFinding) -> list[tuple[int, int]]:
+    return [(each.start_offset, each.end_offset) for each in finding.unreadable]
+
+
+def _batches(path: Path) -> list[Batch]:
+    with path.open("rb", buffering=0) as file:
+        return [each for each in read_segment(file, path.stat().st_size, int(path.stem)) if isinstance(each, Batch)]
+
+
+def _remove_a_segment(paths: list[Path]) -> tuple[int, int]:
+    """Remove the last segment but one, all of whose records are lost ones. Returns its offsets."""
+    batches = _batches(paths[-2])
+    paths[-2].unlink()
+    return batches[0].header.base_offset, batches[-1].header.next_offset
+
+
+def _tear(path: Path) -> tuple[int, int]:
+    """Cut the last batch in two. Returns its offsets."""
+    last = _batches(path)[-1]
+    with path.open("r+b") as file:
+        file.truncate(last.position + last.header.size // 2)
+    return last.header.base_offset, last.header.next_offset
+
+
+def _flip(path: Path) -> tuple[int, int]:
+    """Flip a bit in the records of the last batch but two. Returns its offsets."""
+    batch = _batches(path)[-3]
+    content = bytearray(path.read_bytes())
+    (length,) = struct.unpack_from(">i", content, batch.position + _LENGTH_AT)
+    content[batch.position + _PREFIX + length - 5] ^= 0x10
+    path.write_bytes(content)
+    return batch.header.base_offset, batch.header.next_offset

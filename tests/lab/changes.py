@@ -1,0 +1,154 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs that hold the lock of a cluster, in processes of their own, to be frozen and killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import (
+    RUN_TOPIC,
+    Home,
+    JournalHome,
+    JournalOptions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+    ElectionOptions,
+    ElectionReport,
+    plan_of_designations,
+    run_elections,
+)
+from lab.cluster import Cluster
+
+TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
+
+
+def a_change(number: int = 0) -> OrderChange:
+    """Return a change that a run might have recorded."""
+    return OrderChange("orders", number, TOPIC_ID, (1, 2, 3), (3, 1, 2))
+
+
+@contextmanager
+def journal_home(
+    bootstrap: str,
+    *,
+    home: Home = Home.AUTO,
+    directory: Path | str = "",
+    topic: str = RUN_TOPIC,
+    discard_lost: bool = False,
+    request_timeout_ms: int = 3000,
+    **settings: object,
+) -> Iterator[JournalHome]:
+    """Return the journal of a cluster, by the code under test, with the brokers looked at as a module does."""
+    options = JournalOptions(home=home, topic=topic, directory=str(directory), discard_lost=discard_lost)
+    given = {"bootstrap_servers": bootstrap, "request_timeout_ms": request_timeout_ms, **settings}
+    with Wire(settings_from(given)) as wire:
+        kafka = Kafka(wire)
+        cluster = kafka.describe_cluster()
+        yield JournalHome(kafka, cluster, options, kafka.look_at_brokers(cluster))
+
+
+def pending_changes(cluster: Cluster) -> tuple[Change, ...]:
+    """Return the changes that the cluster's journal holds."""
+    with journal_home(cluster.bootstrap()) as home:
+        return home.read().changes
+
+
+@dataclass
+class Run:
+    """A run that holds the lock, in a process of its own, and does what it is sent."""
+
+    process: subprocess.Popen[str]
+
+    @classmethod
+    def start(cls, cluster: Cluster) -> Run:
+        """Start a run and take the lock."""
+        code = f"""
+            import os, sys
+            from lab.changes import a_change, journal_home
+            with journal_home({cluster.bootstrap()!r}) as home, home.open() as journal:
+                print("held", flush=True)
+                for line in sys.stdin:
+                    try:
+                        if line.strip() == "begin":
+                            journal.begin([a_change()])
+                        elif line.strip() == "end":
+                            journal.end(journal.pending, "test")
+                        else:
+                            journal.require_lock()
+                        print("done", flush=True)
+                    except Exception as error:
+                        print(f"{{type(error).__name__}}: {{error}}", flush=True)
+        """
+        python_path = os.pathsep.join(path for path in sys.path if path)
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={**os.environ, "PYTHONPATH": python_path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        run = cls(process)
+        found = run.read()
+        if found != "held":
+            raise RuntimeError(f"the run did not take the lock: {found}")
+        return run
+
+    def read(self) -> str:
+        """Return the next line of the run."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def do(self, what: str) -> str:
+        """Let the run ``begin``, ``end`` or ``check``; return what came of it."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the run alone."""
+        self.process.send_signal(number)
+
+    def end(self) -> None:
+        """Let the run end in order, or kill it where it does not."""
+        try:
+            self.process.communicate(timeout=30)
+        finally:
+            self.process.kill()
+            self.process.wait()
+
+
+def elect(bootstrap: str, topic: str, partitions: int, leader: int) -> ElectionReport:
+    """Elect one broker as leader of every partition of a topic; what the module does, without its process."""
+    settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": 3000})
+    options = ElectionOptions(journal=JournalOptions(), attempts=3, verify_timeout_ms=20_000, check_mode=False)
+    with Wire(settings) as wire:
+        kafka = Kafka(wire)
+        plan = plan_of_designations(kafka, {TopicPartition(topic, each): leader for each in range(partitions)})
+        brokers = kafka.look_at_brokers(kafka.describe_cluster())
+        return run_elections(kafka, plan, options, NullProgress(), threading.Event(), brokers)
+
+
+def elect_in_process(bootstrap: str, topic: str, partitions: int, leader: int, home: Path) -> subprocess.Popen[bytes]:
+    """Start ``elect`` in a process of its own, with a home directory of its own, to be killed."""
+    code = f"from lab.changes import elect; elect({bootstrap!r}, {topic!r}, {partitions}, {leader})"
+    python_path = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": python_path, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    return subprocess.Popen([sys.executable, "-c", code], env=environment)

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A module in a process of its own, without Ansible around it: for signals, and for tests that no playbook helps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lab.playbook import PROJECT
+
+_MODULES = "ansible_collections.kafkaops.recovery.plugins.modules"
+_TIMEOUT_S = 240.0
+
+
+def start_module(name: str, options: Mapping[str, object], *, check_mode: bool = False) -> subprocess.Popen[str]:
+    """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out."""
+    arguments = {option: value for option, value in options.items() if value is not None}
+    arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"{_MODULES}.{name}"],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / ".venv" / "collections")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def results(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Wait for the end of a module that was started, and return its results. Raises RuntimeError where it gave none."""
+    output, errors = process.communicate(timeout=_TIMEOUT_S)
+    try:
+        told: dict[str, Any] = json.loads(output)
+    except ValueError:
+        raise RuntimeError(f"the module gave no results: {output}{errors}") from None
+    return told
+
+
+def run_module(name: str, options: Mapping[str, object], *, check_mode: bool = False) -> dict[str, Any]:
+    """Run a module to its end, and return its results."""
+    return results(start_module(name, options, check_mode=check_mode))

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check the artefact with Galaxy's own importer: an error or a warning of it fails. ``python -m publish``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from publish import artefact
+
+_COMPLAINTS = ("WARNING", "ERROR", "CRITICAL")
+_DONE = "Importer processing completed successfully"
+
+
+def main() -> int:
+    """Build and import; return 1 when the importer complains."""
+    with tempfile.TemporaryDirectory(prefix="kafkaops-publish-") as scratch:
+        tarball = artefact.build(Path(scratch))
+        # ansible-lint resolves modules in the home directory, where an older copy may be installed: give it this one.
+        home = Path(scratch) / "home"
+        artefact.install(tarball, home / ".ansible" / "collections")
+        # The importer finds ansible-lint and ansible-doc on the PATH, and only warns where it does not.
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        ran = subprocess.run(
+            [sys.executable, "-m", "galaxy_importer.main", tarball.name],
+            cwd=scratch,
+            env={**os.environ, "HOME": str(home), "PATH": path, "GALAXY_IMPORTER_ANSIBLE_LOCAL_TMP": f"{scratch}/tmp"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        complaints = [line for line in ran.stdout.splitlines() if line.startswith(_COMPLAINTS)]
+        if ran.returncode or complaints or _DONE not in ran.stdout:
+            print("\n".join(complaints) or ran.stdout)
+            print(f"galaxy-importer does not accept {tarball.name}.")
+            return 1
+        print(f"galaxy-importer accepts {tarball.name}: {tarball.stat().st_size // 1024} KiB, no error, no warning.")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

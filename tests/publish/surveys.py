@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""AWX surveys, generated from the roles' argument specs: ``python -m publish.surveys`` writes ``FILE``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from publish.artefact import PROJECT
+
+FILE = PROJECT / "extensions" / "awx" / "vars" / "surveys.yml"
+
+# Per survey, the role and those of its variables that a person may set in AWX. Whatever is not here keeps its default.
+ASKED = {
+    "look": ("unclean_recovery", ["include_internal_topics"]),
+    "plan": (
+        "unclean_recovery",
+        ["strategy", "max_lost_records", "include_internal_topics", "acknowledge_unclean_leader_election"],
+    ),
+    "drain": ("leadership_drain", ["brokers", "elect_preferred", "max_moves"]),
+    "restore": ("leadership_drain", ["elect_preferred", "max_moves"]),
+    "cleaners": (
+        "log_cleaner_recovery",
+        ["metrics_source", "metrics_url", "repair_uncleanable", "throttle_bytes_per_second"],
+    ),
+    "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
+}
+# Variables that one survey cannot do without, though the role can.
+_REQUIRED = {("drain", "brokers")}
+
+_TYPES = {"int": "integer", "float": "float"}
+_MARKUP = re.compile(r"\b[A-Z]\(([^()]*(?:\([^()]*\))?[^()]*)\)")
+_LARGEST = 2**31 - 1
+_HEADER = """\
+---
+# Written by `make surveys` from the argument specs of the roles. Change those, or what tests/publish/surveys.py asks.
+"""
+
+
+class _Indented(yaml.SafeDumper):
+    """Indents the items of a list, as yamllint wants."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, indentless=False)
+
+
+def render() -> str:
+    """Return the content of ``FILE``."""
+    surveys = {name: _survey(name, role, variables) for name, (role, variables) in ASKED.items()}
+    text: str = yaml.dump({"kafka_recovery_surveys": surveys}, Dumper=_Indented, sort_keys=False, width=140)
+    return _HEADER + text
+
+
+def _survey(name: str, role: str, variables: list[str]) -> dict[str, Any]:
+    specs = PROJECT / "roles" / role / "meta" / "argument_specs.yml"
+    main = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["main"]
+    questions = [
+        _question(f"{role}_{each}", main["options"][f"{role}_{each}"], required=(name, each) in _REQUIRED)
+        for each in variables
+    ]
+    return {"name": name, "description": _plain(main["short_description"]), "spec": questions}
+
+
+def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    kind = option["type"]
+    choices = ["true", "false"] if kind == "bool" else option.get("choices")
+    default = option.get("default", "")
+    if kind == "bool":
+        default = str(default).lower()
+    question: dict[str, Any] = {
+        "question_name": variable,
+        # The first sentences say what it is; a form has no place for more.
+        "question_description": _plain(option["description"][0]),
+        "variable": variable,
+        "type": "multiplechoice" if choices else _TYPES.get(kind, "text"),
+        "required": required,
+        "default": default,
+    }
+    if choices:
+        question["choices"] = choices
+    if question["type"] in _TYPES.values():
+        question |= {"min": 0, "max": _LARGEST}
+    return question
+
+
+def _plain(text: str) -> str:
+    """Return a text without Ansible's markup, which AWX does not know."""
+    return _MARKUP.sub(r"\1", text)
+
+
+if __name__ == "__main__":
+    FILE.write_text(render(), encoding="utf-8")

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics of one partition in memory, whose requests and responses get lost when a test says so."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import Record, TopicRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+
+DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED = 73, 29
+
+
+@dataclass
+class _Topic:
+    topic_id: str
+    replicas: tuple[int, ...]
+    records: list[Record] = field(default_factory=list)
+
+
+class FakeTopics(Kafka):
+    """The requests that the run topic needs, from memory."""
+
+    def __init__(self) -> None:
+        super().__init__(cast(Wire, None))
+        self.topics: dict[str, _Topic] = {}
+        self.errors: dict[str, int] = {}
+        """Error codes by request, for all of its requests from now on."""
+        self.lost: dict[str, int] = {}
+        """So many of the next responses to a request are lost, after it was carried out."""
+        self.sent: list[str] = []
+        self._number = 0
+        self._lock = threading.RLock()
+
+    def create_topic(self, _address: Address, name: str, replicas: Sequence[int], _config: Mapping[str, str]) -> str:
+        with self._lock:
+            self._begin("CreateTopics")
+            if name in self.topics:
+                raise error_codes.refusal("CreateTopics", error_codes.TOPIC_ALREADY_EXISTS)
+            self._number += 1
+            topic_id = base64.urlsafe_b64encode(self._number.to_bytes(16, "big")).decode().rstrip("=")
+            self.topics[name] = _Topic(topic_id, tuple(replicas))
+            self._end("CreateTopics")
+            return topic_id
+
+    def delete_topic(self, _address: Address, topic_id: str) -> None:
+        with self._lock:
+            self._begin("DeleteTopics")
+            name = next((name for name, each in self.topics.items() if each.topic_id == topic_id), None)
+            if name is None:
+                raise error_codes.refusal("DeleteTopics", error_codes.UNKNOWN_TOPIC_ID)
+            del self.topics[name]
+            self._end("DeleteTopics")
+
+    def append_records(self, _leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
+        with self._lock:
+            self._begin("Produce")
+            if partition.topic not in self.topics:
+                raise error_codes.refusal("Produce", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            log = self.topics[partition.topic].records
+            log += records
+            self._end("Produce")
+            return len(log) - len(records)
+
+    def read_records(self, _leader: Address, topic_id: str, offset: int) -> TopicRecords:
+        with self._lock:
+            self._begin("Fetch")
+            for topic in self.topics.values():
+                if topic.topic_id == topic_id:
+                    found = [*enumerate(topic.records)][offset:]
+                    return TopicRecords(tuple(found), len(topic.records))
+            raise error_codes.refusal("Fetch", error_codes.UNKNOWN_TOPIC_ID)
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        with self._lock:
+            states, refused = [], []
+            for name in names or ():
+                if name in self.topics:
+                    topic = self.topics[name]
+                    replicas = topic.replicas
+                    states.append(
+                        PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, replicas, (), (), ())
+                    )
+                else:
+                    code = self.errors.get("Describe", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+                    refused.append(TopicError(name, code))
+            return Description(tuple(states), tuple(refused))
+
+    def _begin(self, request: str) -> None:
+        self.sent.append(request)
+        if request in self.errors:
+            raise error_codes.refusal(request, self.errors[request])
+
+    def _end(self, request: str) -> None:
+        if self.lost.get(request, 0):
+            self.lost[request] -= 1
+            raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no response within 1000 ms", request=request)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One journal for every kind of change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    JournalError,
+    OrderChange,
+    ReplicaChange,
+    SettingChange,
+    VoterChange,
+    apply_entry,
+    begin_entry,
+)
+from unit.journals import CLUSTER_ID, open_journal, read_pending
+
+UNSET = SettingChange("broker", "3", "log.cleaner.backoff.ms", None, "15001")
+SET = SettingChange("topic", "t", "follower.replication.throttled.replicas", "0:1", "0:3")
+REPLICA = ReplicaChange("t", 0, "id", 3, (3, 1, 2), 1, 3)
+ORDER = OrderChange("t", 10, "id", (1, 2), (2, 1))
+VOTER = VoterChange("add", 4, "AAAAAAAAAAAAAAAAAAAAAA")
+
+
+def test_what_one_module_began_every_other_sees_replicas_first(tmp_path: Path) -> None:
+    directory = str(tmp_path)
+    assert read_pending(directory) == ()
+    earlier = replace(ORDER, partition=2)
+    with open_journal(directory) as journal:
+        journal.begin([UNSET, SET])
+        journal.begin([VOTER])
+        journal.begin([ORDER, earlier])
+        journal.begin([REPLICA])
+    assert read_pending(directory) == (REPLICA, earlier, ORDER, UNSET, SET, VOTER)
+    with open_journal(directory) as journal:
+        journal.end([UNSET], "restored")
+        assert journal.orders == (earlier, ORDER)
+    assert UNSET not in read_pending(directory)
+
+
+def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
+    """It does not grow for ever, and no line about a change settled long ago can block a run."""
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([ORDER])
+        journal.begin([SET])
+        journal.end([ORDER], "restored")
+        path = tmp_path / f"{CLUSTER_ID}.journal"
+        assert path.stat().st_size > 0
+        journal.end([SET], "restored")
+        assert path.stat().st_size == 0
+        journal.begin([ORDER])
+    assert read_pending(str(tmp_path)) == (ORDER,)
+
+
+def test_the_orders_on_the_way_of_a_replica() -> None:
+    assert REPLICA.source_first == (1, 3, 2)
+    assert REPLICA.without_it == (1, 2)
+
+
+def test_the_first_original_is_kept_until_it_is_back(tmp_path: Path) -> None:
+    """A run that could not put it back, and one that took our own value for the original."""
+    directory = str(tmp_path)
+    with open_journal(directory) as journal:
+        journal.begin([UNSET])
+    with open_journal(directory) as journal:
+        (again,) = journal.begin([replace(UNSET, original="15001", changed="15002")])
+        assert again == replace(UNSET, changed="15002")
+    assert read_pending(directory) == (again,)
+
+
+def test_what_somebody_else_has_set_meanwhile_is_an_original(tmp_path: Path) -> None:
+    theirs = replace(UNSET, original="900", changed="901")
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([UNSET])
+        assert journal.begin([theirs]) == (theirs,)
+
+
+def test_replicas_that_are_not_back_are_not_forgotten_over_others(tmp_path: Path) -> None:
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([REPLICA])
+        with pytest.raises(JournalError, match="t-0 is not undone yet"):
+            journal.begin([replace(REPLICA, broker_id=2, original=(1, 2), source=1, leader=1)])
+        assert journal.pending == (REPLICA,)
+
+
+@pytest.mark.parametrize(
+    ("change", "spoilt"),
+    [
+        (ORDER, {"changed": [1, 3]}),
+        (ORDER, {"original": ["1", "2"], "changed": ["2", "1"]}),
+        (ORDER, {"partition": "10"}),
+        (REPLICA, {"source": 7}),
+        (SET, {"kind": "cluster"}),
+        (SET, {"changed": 3}),
+        (VOTER, {"action": "elect"}),
+        (ORDER, {"begin": "nothing"}),
+        (ORDER, {"more": 1}),
+    ],
+)
+def test_a_change_that_no_run_makes_is_refused(change: OrderChange, spoilt: dict[str, object]) -> None:
+    """Whoever wrote it, undoing it would change more than a run of this collection changes."""
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        apply_entry({}, {**begin_entry(change), **spoilt})

@@ -1,0 +1,214 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The lock in the run topic, where responses get lost, requests are repeated, and runs freeze between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.holder import Holder, this_run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import (
+    LockHeldError,
+    Pace,
+    TopicUnavailableError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from unit.changes.fake_topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
+
+TOPIC = "_kafkaops_run"
+ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2)}
+CHANGE = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
+QUICK = Pace(beat_s=60, lease_s=60, silence_s=0.2, timeout_s=0.5)
+"""No heartbeats: every other run is taken for dead."""
+LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=0.5)
+
+
+def a_run(name: str = "a") -> Holder:
+    """Return a run of another host, of which nothing is known but its records."""
+    return replace(this_run(), run=name, host="elsewhere", process="")
+
+
+def topics(kafka: FakeTopics, pace: Pace = QUICK) -> RunTopics:
+    return RunTopics(kafka, ADDRESSES, ADDRESSES, TOPIC, pace)
+
+
+def acquire(kafka: FakeTopics, name: str = "a", pace: Pace = QUICK) -> TopicLog:
+    return topics(kafka, pace).acquire(a_run(name), NullProgress())
+
+
+def journal_of(log: TopicLog) -> Journal:
+    return Journal(log, log.state.pending.values())
+
+
+@pytest.fixture
+def kafka() -> FakeTopics:
+    return FakeTopics()
+
+
+@pytest.mark.parametrize("request_name", ["CreateTopics", "Produce", "DeleteTopics"])
+def test_a_lost_response_is_looked_up(kafka: FakeTopics, request_name: str) -> None:
+    kafka.lost[request_name] = 2 if request_name == "Produce" else 1
+    log = acquire(kafka)
+    journal = journal_of(log)
+    journal.begin([CHANGE])
+    journal.require_lock()
+    kafka.lost["Produce"] = 1 if request_name == "Produce" else 0
+    found = topics(kafka).read()
+    assert found is not None
+    assert [*found.pending.values()] == [CHANGE]
+    journal.end([CHANGE], "test")
+    log.close(settled=True)
+    assert kafka.topics == {}
+
+
+def test_a_record_that_arrives_late_has_no_effect(kafka: FakeTopics) -> None:
+    """The copy of a request whose response was lost arrives after the change was settled."""
+    log = acquire(kafka)
+    journal = journal_of(log)
+    journal.begin([CHANGE])
+    late = kafka.topics[TOPIC].records[-1]
+    journal.end([CHANGE], "test")
+    kafka.topics[TOPIC].records.append(late)
+    found = topics(kafka).read()
+    assert found is not None
+    assert found.pending == {}
+
+
+def test_a_dead_holder_is_replaced_and_its_changes_are_pending(kafka: FakeTopics) -> None:
+    dead = journal_of(acquire(kafka, "dead"))
+    dead.begin([CHANGE])
+    log = acquire(kafka, "next")
+    assert journal_of(log).pending == (CHANGE,)
+    first_id = log.state.topic_id
+    with pytest.raises(LockLostError, match="taken for dead and replaced"):
+        dead.require_lock()
+    with pytest.raises(LockLostError):
+        dead.begin([CHANGE])
+    journal = journal_of(log)
+    journal.end([CHANGE], "test")
+    assert log.state.topic_id != first_id, "it has a topic of its own, which the dead run cannot delete"
+    journal.require_lock()
+    log.close(settled=True)
+    assert kafka.topics == {}
+
+
+def test_what_a_replaced_holder_still_appends_has_no_effect(kafka: FakeTopics) -> None:
+    """It was frozen between its look and its request."""
+    frozen = acquire(kafka, "frozen")
+    journal_of(frozen).begin([CHANGE])
+    log = acquire(kafka, "next")
+    frozen.append([{"end": CHANGE.key, "why": "late"}])
+    assert log.refresh().pending == {CHANGE.key: CHANGE}
+    log.require_lock()
+
+
+def test_a_holder_that_stirs_before_a_claim_arrives_keeps_the_lock(kafka: FakeTopics) -> None:
+    holder = acquire(kafka, "holder")
+    claimant = TopicLog(topics(kafka), holder.state.topic_id, 1, a_run("claimant"))
+    claim = claimant.refresh().claim(a_run("claimant"))
+    journal_of(holder).begin([CHANGE])
+    claimant.append([claim])
+    holder.require_lock()
+    assert not claimant.refresh().is_held_by(a_run("claimant"))
+
+
+def test_of_two_claims_on_a_dead_holder_the_first_wins(kafka: FakeTopics) -> None:
+    dead = acquire(kafka, "dead")
+    one, two = (TopicLog(topics(kafka), dead.state.topic_id, 1, a_run(name)) for name in ("one", "two"))
+    claims = [(each, each.refresh().claim(a_run(name))) for each, name in ((one, "one"), (two, "two"))]
+    for log, claim in claims:
+        log.append([claim])
+    for log in (one, two):
+        state = log.refresh()
+        assert state.is_held_by(a_run("one"))
+        assert not state.is_held_by(a_run("two"))
+
+
+def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
+    log = acquire(kafka, "alive", LIVELY)
+    with pytest.raises(LockHeldError, match="host elsewhere"):
+        acquire(kafka, "other", LIVELY)
+    log.close(settled=True)
+    acquire(kafka, "other", LIVELY).close(settled=True)
+
+
+def test_a_run_that_left_is_not_waited_for(kafka: FakeTopics) -> None:
+    log = acquire(kafka, "first")
+    journal_of(log).begin([CHANGE])
+    log.close(settled=False)
+    never = replace(QUICK, silence_s=3600)
+    assert journal_of(acquire(kafka, "next", never)).pending == (CHANGE,)
+
+
+def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka: FakeTopics) -> None:
+    kafka.errors["DeleteTopics"] = DELETION_DISABLED
+    for name in ("first", "second"):
+        log = acquire(kafka, name, replace(QUICK, silence_s=3600))
+        journal = journal_of(log)
+        journal.begin([CHANGE])
+        journal.end([CHANGE], "test")
+        log.close(settled=True)
+        assert "could not be deleted" in log.notes[0]
+        assert topics(kafka).read() is not None
+
+
+@pytest.mark.parametrize("request_name", ["CreateTopics", "Produce", "Fetch"])
+def test_a_missing_acl_leaves_nothing_behind(kafka: FakeTopics, request_name: str) -> None:
+    kafka.errors[request_name] = TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(TopicUnavailableError):
+        acquire(kafka)
+    assert kafka.topics == {}
+
+
+def test_a_deleted_topic_is_noticed_and_not_created_again(kafka: FakeTopics) -> None:
+    journal = journal_of(acquire(kafka, pace=replace(QUICK, timeout_s=5)))
+    journal.begin([CHANGE])
+    kafka.topics.clear()
+    with pytest.raises(LockLostError, match="was deleted"):
+        journal.require_lock()
+    assert kafka.topics == {}
+
+
+def test_a_successors_topic_is_not_taken_for_ours(kafka: FakeTopics) -> None:
+    log = acquire(kafka, "first", replace(QUICK, timeout_s=5))
+    kafka.topics.clear()
+    acquire(kafka, "next", replace(QUICK, timeout_s=5))
+    with pytest.raises(LockLostError):
+        log.require_lock()
+    log.close(settled=True)
+    assert TOPIC in kafka.topics, "the successor's topic is not deleted"
+
+
+@pytest.mark.parametrize("spoil", [b"", b"[]", b'{"n": 1}', b'{"claim": 2}', b"\xff"])
+def test_a_strangers_record_has_no_effect(kafka: FakeTopics, spoil: bytes) -> None:
+    log = acquire(kafka)
+    kafka.topics[TOPIC].records.append((b"stranger", spoil))
+    kafka.topics[TOPIC].records.append((None, None))
+    log.require_lock()
+
+
+def test_a_long_list_is_cut_into_requests_of_bounded_size(kafka: FakeTopics) -> None:
+    sizes: list[int] = []
+    append: Callable[..., int] = kafka.append_records
+
+    def measured(leader: Address, partition: object, records: list[tuple[bytes, bytes]]) -> int:
+        sizes.append(sum(len(value) for _key, value in records))
+        return append(leader, partition, records)
+
+    kafka.append_records = measured  # type: ignore[method-assign,assignment]
+    journal = journal_of(acquire(kafka))
+    journal.begin([replace(CHANGE, partition=number) for number in range(5000)])
+    assert max(sizes) <= 256 * 1024
+    assert sum(sizes) > 256 * 1024
+    found = topics(kafka).read()
+    assert found is not None
+    assert len(found.pending) == 5000

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The documented results of modules name the fields of the dataclasses that they return, with types and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from types import ModuleType, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+import yaml
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import LogDirMetrics, Suspect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import RestartOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
+    Assessment,
+    Member,
+    NodeVerdict,
+    Verdicts,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Controller
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathFinding, Outcome
+from ansible_collections.kafkaops.recovery.plugins.modules import (
+    designated_election,
+    leader_candidate_info,
+    log_cleaner,
+    log_cleaner_info,
+    log_cleaner_repair,
+    offline_partition_info,
+    preferred_election,
+    preferred_leader_blacklist,
+    quorum_info,
+)
+
+RESULTS: list[tuple[ModuleType, str, type]] = [
+    (designated_election, "partitions", Outcome),
+    (designated_election, "aftermath", AftermathFinding),
+    (leader_candidate_info, "partitions", Outcome),
+    (leader_candidate_info, "partitions.candidates", Candidate),
+    (leader_candidate_info, "partitions.silent", SilentReplica),
+    (leader_candidate_info, "partitions.losses", ExpectedLoss),
+    (log_cleaner, "outcomes", RestartOutcome),
+    (log_cleaner_info, "brokers.log_dirs", LogDirMetrics),
+    (log_cleaner_info, "brokers.suspects", Suspect),
+    (log_cleaner_repair, "outcomes", RepairOutcome),
+    (offline_partition_info, "brokers", Broker),
+    (offline_partition_info, "partitions", PartitionState),
+    (preferred_election, "partitions", Move),
+    (preferred_leader_blacklist, "partitions", OrderOutcome),
+    (quorum_info, "", Assessment),
+    (quorum_info, "voters", Member),
+    (quorum_info, "observers", Member),
+    (quorum_info, "controllers", Controller),
+    (quorum_info, "findings", Finding),
+    (quorum_info, "verdicts", Verdicts),
+    (quorum_info, "verdicts.restart", NodeVerdict),
+    (quorum_info, "verdicts.removal", NodeVerdict),
+    (quorum_info, "verdicts.addition", NodeVerdict),
+]
+
+
+def _documented(module: ModuleType, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(module.RETURN)
+    for name in filter(None, path.split(".")):
+        found = found[name]["contains"]
+    return found
+
+
+def _known(hint: Any) -> Any:
+    """Return the type without None."""
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (each for each in get_args(hint) if each is not NoneType)
+    return hint
+
+
+def _ansible_type(hint: Any) -> str:
+    known = _known(hint)
+    if get_origin(known) is tuple:
+        return "list"
+    if get_origin(known) is Mapping or is_dataclass(known):
+        return "dict"
+    return "str" if issubclass(known, StrEnum) else str(known.__name__)
+
+
+@pytest.mark.parametrize(
+    ("module", "path", "class_"), RESULTS, ids=[f"{each[0].__name__.split('.')[-1]}-{each[1]}" for each in RESULTS]
+)
+def test_documented_fields_are_those_of_the_dataclass(module: ModuleType, path: str, class_: type) -> None:
+    documented = _documented(module, path)
+    hints = get_type_hints(class_)
+    assert {*documented} == {each.name for each in fields(class_)}
+    for name, entry in documented.items():
+        hint = _known(hints[name])
+        assert entry["type"] == _ansible_type(hint), name
+        element = get_args(hint)[0] if entry["type"] == "list" else hint
+        if entry["type"] == "list":
+            assert entry["elements"] == _ansible_type(element), name
+        if "choices" in entry:
+            words = {word.value for word in element}
+            # A module that only plans ends in fewer ways than one that acts.
+            assert words.issuperset(entry["choices"]) if path == "partitions" else words == {*entry["choices"]}, name

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""AWS_MSK_IAM: kafka-python's signature, compared with botocore's own (there is no MSK broker to ask)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import botocore.auth
+import pytest
+from botocore.auth import SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from kafka.net.sasl import get_sasl_mechanism
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import CredentialsError, SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.msk_iam import AwsCredentials
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+
+HOST = "b-1.prod.abc123.c2.kafka.eu-central-1.amazonaws.com"
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+
+
+@pytest.fixture(autouse=True)
+def no_other_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_DEFAULT_REGION", "AWS_REGION", *KEYS):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def settings(**options: Any) -> ConnectionSettings:
+    secured = {"security_protocol": "SASL_SSL", "sasl_mechanism": "AWS_MSK_IAM"}
+    return settings_from({"bootstrap_servers": f"{HOST}:9098", **secured, **options})
+
+
+def message(given: ConnectionSettings, host: str = HOST) -> dict[str, str]:
+    credentials = AwsCredentials(given)
+    credentials.prepare(host, 1, is_connected=False)
+    config = credentials.kafka_python_config()
+    mechanism = get_sasl_mechanism("AWS_MSK_IAM")(host=host, security_protocol="SASL_SSL", **config)
+    answer: dict[str, str] = json.loads(mechanism.auth_bytes())
+    return answer
+
+
+@pytest.mark.parametrize("token", [None, "IQoJb3JpZ2luX2VjE//+=="])
+def test_the_signature_is_botocores(monkeypatch: pytest.MonkeyPatch, token: str | None) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    if token:
+        monkeypatch.setenv("AWS_SESSION_TOKEN", token)
+    ours = message(settings())
+
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda: _parsed(ours["x-amz-date"]))
+    request = AWSRequest("GET", f"https://{HOST}/?Action=kafka-cluster%3AConnect")
+    keys = Credentials(KEYS["AWS_ACCESS_KEY_ID"], KEYS["AWS_SECRET_ACCESS_KEY"], token)
+    signer = SigV4QueryAuth(keys, "kafka-cluster", "eu-central-1", expires=900)
+    signer.payload = lambda _request: _EMPTY_SHA256
+    signer.add_auth(request)
+    theirs = dict(pair.split("=", 1) for pair in request.prepare().url.partition("?")[2].split("&"))
+    assert ours["x-amz-signature"] == theirs["X-Amz-Signature"]
+    assert ours.get("x-amz-security-token") == token
+    assert ours["x-amz-credential"].split("/")[2] == "eu-central-1"
+
+
+_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def _parsed(date: str) -> Any:
+    from datetime import UTC, datetime  # noqa: PLC0415 - next to its only use
+
+    return datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+
+
+def test_a_profile_of_the_jaas_line(tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text(
+        f"[kafka]\naws_access_key_id = OTHER\naws_secret_access_key = {KEYS['AWS_SECRET_ACCESS_KEY']}\n"
+    )
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
+        'sasl.jaas.config=software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="kafka";\n'
+        "sasl.client.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler\n"
+    )
+    given = settings_from(with_command_config({"command_config": str(file), "bootstrap_servers": f"{HOST}:9098"}))
+    assert message(given)["x-amz-credential"].startswith("OTHER/")
+    with pytest.raises(CredentialsError, match=r"no AWS credentials for AWS_MSK_IAM: .*absent"):
+        message(settings(sasl_aws_profile="absent"))
+
+
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CredentialsError, match="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"):
+        message(settings())
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(CredentialsError, match=r"region of broker1\.example is not known: set AWS_DEFAULT_REGION"):
+        message(settings(), "broker1.example")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    assert "/us-west-2/" in message(settings(), "broker1.example")["x-amz-credential"]
+
+
+def test_it_needs_tls() -> None:
+    with pytest.raises(SettingsError, match="AWS_MSK_IAM needs security_protocol SASL_SSL"):
+        settings(security_protocol="SASL_PLAINTEXT")
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.msk_iam.find_spec", lambda _name: None
+    )
+    with pytest.raises(SettingsError, match="needs the Python library botocore"):
+        AwsCredentials(settings())

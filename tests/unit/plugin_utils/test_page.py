@@ -1,0 +1,52 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Blocks become text of a given width."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Command, Row, Table, rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import change, size
+
+WORDS = ("ansible-playbook", "a.playbook", "-e", "name=it's", "-e", "servers=" + "kafka1:9092," * 9, "--check")
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_command_can_be_pasted(width: int) -> None:
+    text = rendered([Command(WORDS)], width, color=False)
+    assert shlex.split(text.replace("\\\n", "")) == list(WORDS)
+
+
+def test_prose_stands_below_its_row_where_there_is_no_room_beside_it() -> None:
+    table = Table(
+        ("Partition", "Number"), (Row(("orders-0", "1"), "because it is so"), Row(("orders-1", "22"), "too")), "Reason"
+    )
+    assert rendered([table], 34, color=False).splitlines() == [
+        "  Partition  Number",
+        "   orders-0       1",
+        "      because it is so",
+        "   orders-1      22",
+        "      too",
+    ]
+    assert rendered([table], 80, color=False).splitlines() == [
+        "  Partition  Number  Reason",
+        "   orders-0       1  because it is so",
+        "   orders-1      22  too",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(None, "-"), (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (11034, "10.8 KiB"), (5 * 1024**4, "5 TiB")],
+)
+def test_sizes(size_bytes: int | None, text: str) -> None:
+    assert size(size_bytes) == text
+
+
+def test_a_change_of_nothing_is_one_value() -> None:
+    assert (change("1", "1"), change("1", "2")) == ("1", "1 → 2")

@@ -1,0 +1,166 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The text of a recovery, as approved by a person: tests/unit/plugin_utils/approved/.
+
+After an intended change, run this file with UPDATE_APPROVED=1 in the environment, and read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from unit.plugin_utils.results import COMMANDS, a_recovery, an_advice
+from unit.recovery import outages
+
+APPROVED = Path(__file__).with_name("approved")
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_WIDTHS = (80, 120, 200)
+_SCREEN_LINES = 60
+
+CASES: dict[str, tuple[Sequence[Outcome], int]] = {
+    "1": ((outages.refused(),), 3),
+    "14": (outages.fourteen(), 3),
+    "3000": (outages.three_thousand(), 20),
+}
+"""Outcomes, and how many brokers the cluster has."""
+AFTERMATH = [
+    {
+        "kind": "committed_beyond_end",
+        "topic": "orders",
+        "partition": 9,
+        "explanation": "group billing committed offset 151, 1 beyond the log end 150",
+    },
+    {"kind": "will_truncate", "topic": "orders", "partition": 0, "explanation": "replica 1 was silent: unknown"},
+    {"kind": "will_truncate", "topic": "orders", "partition": 1, "explanation": "replica 1 was silent: unknown"},
+]
+
+
+def shown(case: str, width: int, *, color: bool = False, rows: bool = False) -> str:
+    outcomes, count = CASES[case]
+    more: dict[str, Any] = {"aftermath": AFTERMATH} if case == "14" else {}
+    result = a_recovery(outcomes, outages.brokers(count), **more)
+    advice = [an_advice(1, sum(each.status == "refused" for each in outcomes))]
+    blocks = recovery_page.blocks(result, commands=COMMANDS, start_order=advice, rows=rows)
+    return rendered(blocks, width, color=color)
+
+
+def approve(name: str, text: str) -> None:
+    path = APPROVED / f"{name}.txt"
+    if "UPDATE_APPROVED" in os.environ:
+        APPROVED.mkdir(exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    assert text + "\n" == path.read_text(encoding="utf-8"), f"{path} shows what was approved"
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+@pytest.mark.parametrize("case", CASES)
+def test_the_text_is_the_approved_one(case: str, width: int) -> None:
+    approve(f"recovery-{case}-{width}", shown(case, width))
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_single_rows_are_the_approved_ones(width: int) -> None:
+    approve(f"recovery-14-rows-{width}", shown("14", width, rows=True))
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_replicas_are_the_approved_ones(width: int) -> None:
+    result = a_recovery(outages.fourteen()[8:11], outages.brokers())
+    approve(f"replicas-{width}", rendered(recovery_page.replica_blocks(result), width, color=False))
+
+
+def test_color_is_the_approved_one() -> None:
+    approve("recovery-14-120-color", shown("14", 120, color=True, rows=True))
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+@pytest.mark.parametrize("case", CASES)
+def test_color_changes_no_word(case: str, width: int) -> None:
+    colored = _ESCAPE.sub("", shown(case, width, color=True, rows=True))
+    assert [line.rstrip() for line in colored.splitlines()] == shown(case, width, rows=True).splitlines()
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_an_outage_of_3000_partitions_fits_on_one_screen(width: int) -> None:
+    lines = shown("3000", width).splitlines()
+    assert len(lines) <= _SCREEN_LINES
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_a_long_topic_and_a_long_reason_fit(width: int) -> None:
+    outcome = replace(outages.failed(0, "t" * 249), reason="because " * 40)
+    result = a_recovery([outcome], ())
+    for blocks in (
+        recovery_page.blocks(result, commands={}, start_order=[], rows=True),
+        recovery_page.replica_blocks(result),
+    ):
+        assert max(map(len, rendered(blocks, width, color=False).splitlines())) <= width
+
+
+def test_what_a_terminal_would_obey_is_not_printed() -> None:
+    outcome = replace(outages.failed(0), reason="a\x1b[31mb [red]c")
+    text = rendered(
+        recovery_page.blocks(a_recovery([outcome], ()), commands={}, start_order=[], rows=True), 120, color=True
+    )
+    assert "a?[31mb [red]c" in _ESCAPE.sub("", text)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict"),
+    [
+        ((), "No partition is offline."),
+        ((outages.already_online(0),), "1 of 1 partitions already online."),
+        ((outages.failed(0), outages.already_online(1)), "1 of 2 partitions already online; 1 failed."),
+        (
+            (outages.recovered(outages.losing(0)), outages.already_online(1)),
+            "1 of 2 partitions recovered; 1 already online; lost: at least 5 records, upper bound unknown.",
+        ),
+    ],
+)
+def test_the_verdict(outcomes: Sequence[Outcome], verdict: str) -> None:
+    assert recovery_page.verdict(a_recovery(outcomes, ()), []) == verdict
+
+
+def test_a_bounded_loss_has_both_bounds() -> None:
+    outcome = outages.recovered(outages.losing(0))
+    bounded = [replace(each, at_most=9) for each in outcome.losses]
+    result = a_recovery([replace(outcome, losses=tuple(bounded))], ())
+    assert recovery_page.verdict(result, []) == "1 of 1 partitions recovered; lost: at least 5, at most 9 records."
+
+
+def test_the_next_step_of_a_plan_is_to_read_it() -> None:
+    commands = {
+        "plan_file": "plan.json",
+        "recover": ["ansible-playbook", "x", "-e", "unclean_recovery_plan_file=plan.json"],
+    }
+    result = a_recovery([outages.would_recover()], ())
+    text = rendered(recovery_page.blocks(result, commands=commands, start_order=[], rows=False), 120, color=False)
+    assert "Let a second person read plan.json, then carry it out:" in text
+
+
+def test_no_failure_when_all_is_accepted() -> None:
+    assert recovery_page.failure({"summary": {"recovered": 2, "refused": 0}}, ["recovered"]) == ""
+    assert (
+        recovery_page.failure({"summary": {"recovered": 2}, "report_fault": "disk full"}, ["recovered"]) == "disk full"
+    )
+
+
+def test_a_failure_counts_what_is_not_accepted() -> None:
+    result = {"summary": {"recovered": 2, "refused": 1}, "leftovers": [{"undoing": "failed"}, {"undoing": "restored"}]}
+    assert recovery_page.failure(result, ["recovered"]) == (
+        "1 of 3 partitions are not recovered: 1 refused; "
+        "1 replica orders that an earlier run changed are not restored; the reasons are above"
+    )

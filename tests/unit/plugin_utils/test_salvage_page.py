@@ -1,0 +1,47 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of a salvage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
+
+LOST = {"epoch": 0, "start_offset": 100, "end_offset": 350}
+DAMAGE = {"kind": "corrupt", "position": 70, "size": 30, "from_offset": 120, "to_offset": 130}
+
+
+def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
+    nothing: dict[str, Any] = {"lost": [], "unreadable": [], "before_log_start": [], "damages": [], "saved": None}
+    return {"topic": "orders", "partition": number, "status": status, "reason": "", **nothing, **more}
+
+
+def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
+    summary = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
+    result = {"broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
+    text = rendered(blocks({**result, "partitions": list(partitions)}), 200, color=False)
+    return " ".join(text.split())
+
+
+def test_what_was_saved_and_what_could_not_be_read() -> None:
+    saved = {"records": 240, "bytes": 4096, "committed": 60, "aborted": 20, "unknown": 5}
+    text = printed(
+        partition(0, "saved", lost=[LOST], saved=saved, damages=[{"path": "/d/0.log", "damage": DAMAGE}]),
+        partition(1, "nothing_lacking"),
+        partition(2, "failed", reason="it has no leader"),
+    )
+    assert "The cluster lacks 250 offsets that the disks of broker 1 have, 10 of them in no readable batch" in text
+    assert "240 records (4 KiB) saved in /saved" in text
+    assert "offsets 100 to 349 (epoch 0)" in text
+    assert "60 committed, 20 aborted, 5 with an unknown outcome" in text
+    assert "corrupt in /d/0.log: 30 bytes at 70, between offset 120 and offset 130" in text
+    assert "failed: it has no leader" in text
+    assert "orders-1" not in text
+
+
+def test_nothing_saved() -> None:
+    assert "nothing was saved" in printed(partition(0, "would_be_saved", lost=[LOST]), salvage_id=None)

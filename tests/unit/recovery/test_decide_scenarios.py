@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who is elected and at what cost, for each file in scenarios/decide (scenarios/README.md has the format)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from unit.recovery.scenario import ranked_answers
+from unit.recovery.wreckage import an_offline_partition
+
+DIRECTORY = Path(__file__).parent / "scenarios" / "decide"
+SCENARIOS = sorted(DIRECTORY.glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_decision(path: Path) -> None:
+    scenario = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for change in [{}, *scenario.get("same_with", [])]:
+        state = an_offline_partition(**{**scenario["partition"], **change})
+        candidates, silent = ranked_answers(state, scenario["replicas"])
+        for expected in scenario["decisions"]:
+            decision = decide(state, candidates, silent, _policy(expected["policy"]))
+            assert _described(decision, expected) == expected, f"with {change}: {decision.reason}"
+            assert not [text for text in expected.get("no_reason", ()) if text in decision.reason]
+
+
+def test_every_file_is_a_scenario() -> None:
+    assert len(SCENARIOS) == len(list(DIRECTORY.iterdir())) > 0
+
+
+def _policy(policy: Mapping[str, Any]) -> Policy:
+    return Policy(Strategy(policy["strategy"]), policy.get("max_lost_records"))
+
+
+def _described(decision: PlannedElection | LeftAlone, expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the decision in the scenario's own words, as far as the scenario says anything."""
+    found: dict[str, Any] = {"policy": expected["policy"]}
+    if isinstance(decision, PlannedElection):
+        found["elect"] = f"{decision.election_type} {decision.designated_leader}"
+    else:
+        found["leave"] = decision.status.value
+    optional: Mapping[str, Sequence[Any]] = {
+        "ranking": [each.broker_id for each in decision.candidates],
+        "loss": [f"{each.at_least} to {_bound(each.at_most)}" for each in decision.losses],
+        "reason": [text for text in expected.get("reason", ()) if text in decision.reason],
+        "no_reason": expected.get("no_reason", ()),
+    }
+    return found | {key: value for key, value in optional.items() if key in expected}
+
+
+def _bound(records: int | None) -> str:
+    return "unknown" if records is None else str(records)

@@ -1,0 +1,43 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is drawn of the logs of a partition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.extents import Stretch, extents
+from unit.recovery import outages
+
+
+def test_what_the_new_leader_lacks_is_lost() -> None:
+    logs = extents(outages.recovered(outages.losing(0, lost=5)))
+    assert logs is not None
+    assert logs.replicas == ("3 leader", "2", "1 silent")
+    assert logs.lost == (Stretch("2", 100, 105),)
+    assert logs.divergences == (100,)
+    assert (logs.first, logs.end, logs.is_cut) == (95, 110, True)
+    assert logs.held == (
+        Stretch("3 leader", 95, 100, 0),
+        Stretch("3 leader", 100, 110, 2),
+        Stretch("2", 95, 105, 0),
+    )
+
+
+def test_a_silent_replica_is_unknown_over_the_whole_picture() -> None:
+    logs = extents(outages.would_recover(0, behind=5))
+    assert logs is not None
+    assert logs.unknown == (Stretch("1 silent", logs.first, logs.end),)
+
+
+def test_logs_that_hold_the_same_are_drawn_whole() -> None:
+    logs = extents(outages.would_recover(0, behind=0))
+    assert logs is not None
+    assert (logs.first, logs.is_cut) == (0, False)
+    assert logs.starts == (Stretch("3 leader", 0, 0), Stretch("2", 0, 0))
+
+
+def test_a_partition_of_which_no_replica_answered_has_no_picture() -> None:
+    assert extents(replace(outages.would_recover(), candidates=())) is None

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pages of what is no recovery: a saved survey, evidence, quorum and plans."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_ARROW_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from unit.recovery import outages
+from unit.recovery.wreckage import an_offline_partition
+
+OFFLINE = replace(an_offline_partition(elr=(1,), offline=(1,)), topic="orders")
+CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+
+
+def a_survey(*partitions: PartitionState) -> dict[str, Any]:
+    """Return what offline_partition_info returns, with what Ansible adds."""
+    advice = start_order(partitions, outages.brokers())
+    return {
+        "changed": False,
+        "failed": False,
+        "cluster_id": CLUSTER,
+        "brokers": plain(outages.brokers()),
+        "partitions": plain(partitions),
+        "left_alone": [],
+        "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
+        "unfinished": [],
+        "summary": {"offline": len(partitions)},
+    }
+
+
+def a_row(broker_id: int, **fields: Any) -> dict[str, Any]:
+    return {
+        **dict.fromkeys(REPLICA_LOG_ARROW_SCHEMA.names),
+        "topic": "orders",
+        "partition": 0,
+        "broker_id": broker_id,
+        "place": broker_id - 1,
+        "is_fenced": False,
+        "error": "",
+        **fields,
+    }
+
+
+def test_a_saved_survey(tmp_path: Path) -> None:
+    path = tmp_path / "survey.json"
+    path.write_text(json.dumps(a_survey(OFFLINE)), encoding="utf-8")
+    (source,) = read_sources([str(path)])
+    page = page_of([source], "Survey")
+    assert source.kind is Kind.SURVEY
+    assert page.verdict == "1 partition has no leader; broker 1 should be started first."
+    html = to_html(page).decode()
+    assert "orders-0" in html
+    assert "in the ISR or ELR of 1" in html
+
+
+def test_a_survey_with_a_wrong_value_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "survey.json"
+    survey = a_survey(OFFLINE)
+    survey["partitions"][0]["replicas"] = "1,2,3"
+    path.write_text(json.dumps(survey), encoding="utf-8")
+    with pytest.raises(DocumentError, match="/partitions/0/replicas"):
+        read_sources([str(path)])
+
+
+def test_evidence(tmp_path: Path) -> None:
+    lineage = [{"epoch": 0, "end_offset": 100}, {"epoch": 2, "end_offset": 110}]
+    rows = [
+        a_row(1, cause="unreachable", error=outages.ERROR),
+        a_row(
+            2, log_start_offset=0, log_end_offset=105, last_written_epoch=0, lineage=[{"epoch": 0, "end_offset": 105}]
+        ),
+        a_row(3, log_start_offset=0, log_end_offset=110, last_written_epoch=2, lineage=lineage),
+    ]
+    table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_ARROW_SCHEMA)
+    write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path / "evidence")
+    (source,) = read_sources([str(tmp_path / "evidence")])
+    page = page_of([source], "Evidence")
+    assert page.verdict == "Evidence of 1 partitions; nothing was decided."
+    html = to_html(page).decode()
+    assert "<figure><h3>orders-0" in html
+    assert "electing broker 3 would lose: at least 5 records, upper bound unknown" in html
+    assert outages.ERROR in html

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page about an incident: what is on it equals the documents, and nothing of them becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    AftermathFinding,
+    AftermathKind,
+    Outcome,
+    Report,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import report_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts, recovery_sections
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+from unit.recovery import outages
+
+HOSTILE = "</td><script>alert(1)</script>{{ 7*7 }}\"'><img src=x onerror=alert(1)>"
+_VOID = {"meta", "br", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: tags, and the texts of cells in their tables."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self._texts: list[str] | None = None
+        self._rows: list[list[str]] = []
+        self._caption = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "table":
+            self._rows = []
+        if tag == "tr":
+            self._rows.append([])
+        if tag in ("td", "caption"):
+            self._texts = []
+
+    def handle_data(self, data: str) -> None:
+        if self._texts is not None:
+            self._texts.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td" and self._texts is not None:
+            self._rows[-1].append("".join(self._texts))
+        if tag == "caption" and self._texts is not None:
+            self._caption = "".join(self._texts)
+        if tag in ("td", "caption"):
+            self._texts = None
+        if tag == "table":
+            self.tables[self._caption] = [row for row in self._rows if row]
+
+
+def a_report(outcomes: Sequence[Outcome], **fields: Any) -> dict[str, Any]:
+    report = Report(
+        "4L6g3nShT-eMCtK--X86sw",
+        "2026-01-31T02:59:59Z",
+        "2026-01-31T03:01:12Z",
+        RunMode.APPLY,
+        outages.brokers(),
+        tuple(outcomes),
+    )
+    left = AftermathFinding(
+        kind=AftermathKind.COMMITTED_BEYOND_END,
+        topic="orders",
+        partition=9,
+        explanation=f"group {HOSTILE} committed offset 151",
+    )
+    return {**report_document(replace(report, aftermath=(left,))), **fields}
+
+
+def html_of(directory: Path, *documents: dict[str, Any]) -> str:
+    for number, document in enumerate(documents):
+        (directory / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
+    return to_html(page_of(read_sources(sources_of([], str(directory))), "An incident")).decode()
+
+
+def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
+    report = a_report(outages.fourteen())
+    reader = Reader(html_of(tmp_path, report))
+    losses = [
+        next(loss["atLeast"] for loss in each["losses"] if loss["brokerId"] == each["designatedLeader"])
+        for each in report["partitions"]
+        if each["status"] == "recovered"
+    ]
+    assert reader.tables["By topic"] == [
+        ["orders", str(len(losses)), str(sum(losses)), "unknown"],
+        ["all topics", str(len(losses)), str(sum(losses)), "unknown"],
+    ]
+    assert [row[:3] for row in reader.tables["All partitions"]] == [
+        ["2", "refused", "payments 0-1"],
+        ["2", "recovered", "orders 9-10"],
+        ["10", "recovered", "orders 0-8, 12"],
+    ]
+    assert sorted(row[0] for row in reader.tables["Worst first"]) == sorted(
+        f"{each['topic']}-{each['partition']}" for each in report["partitions"]
+    )
+    assert reader.tables["2 of 3 brokers online"][0][3:] == ["unreachable", outages.ERROR]
+
+
+def test_what_another_decision_would_have_lost(tmp_path: Path) -> None:
+    """The worse replica is first in order: Kafka's own election would have taken it."""
+    report = a_report([outages.recovered(outages.would_recover(0, behind=5))])
+    rows = Reader(html_of(tmp_path, report)).tables["By decision"]
+    assert [row[2] for row in rows] == ["0", "5", "5"]
+
+
+def test_nothing_of_a_document_becomes_markup(tmp_path: Path) -> None:
+    brokers = [{**each, "cause": HOSTILE, "rack": HOSTILE, "host": HOSTILE} for each in a_report([])["brokers"]]
+    report = a_report(outages.fourteen(), brokers=brokers)
+    for each in report["partitions"]:
+        each["reason"] = HOSTILE
+        each["silent"][0]["error"] = HOSTILE
+    page = html_of(tmp_path, report)
+    tags = Reader(page).tags
+    assert not {tag for tag, _attributes in tags} & {"script", "img", "iframe", "link", "object", "a", "base", "form"}
+    assert not [name for _tag, attributes in tags for name in attributes if name.startswith("on")]
+    assert "49" not in re.findall(r"committed.*?<", page)[0]
+    assert Reader(page).tables["2 of 3 brokers online"][0][4] == HOSTILE
+
+
+def test_nothing_is_loaded(tmp_path: Path) -> None:
+    page = html_of(tmp_path, a_report(outages.fourteen()))
+    policies = [
+        attributes["content"]
+        for tag, attributes in Reader(page).tags
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert len(policies) == 1
+    assert (policies[0] or "").startswith("default-src 'none'; style-src 'sha256-")
+    assert not [
+        attributes for _tag, attributes in Reader(page).tags if {"href", "src", "xlink:href"} & attributes.keys()
+    ]
+    assert set(re.findall(r"url\(([^)]*)\)", page)) == {f"#{charts.HATCH}"}
+    assert " style=" not in page
+
+
+def test_a_picture_for_each_way_to_lose_and_at_most_fifty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = html_of(tmp_path, a_report(outages.fourteen()))
+    assert re.findall(r"<figure><h3>([^<]*)", page)[:4] == ["payments-0", "orders-9", "orders-10", "orders-0"]
+    monkeypatch.setattr(recovery_sections, "MAX_PICTURES", 3)
+    outcomes = [outages.recovered(outages.losing(each, lost=each + 1)) for each in range(9)]
+    page = html_of(tmp_path, a_report(outcomes))
+    assert re.findall(r"<figure><h3>(orders[^<]*)", page) == ["orders-8", "orders-7", "orders-6"]
+
+
+def test_without_vl_convert_there_are_tables_and_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "find_spec", lambda _name: None)
+    page = html_of(tmp_path, a_report(outages.fourteen()))
+    assert "<figure>" not in page
+    assert "vl-convert-python is not installed" in page
+    assert "By topic" in Reader(page).tables
+
+
+def test_many_partitions_make_a_page_of_bounded_size(tmp_path: Path) -> None:
+    page = html_of(tmp_path, a_report(outages.three_thousand()))
+    assert len(page) < 1_500_000
+    assert "the first 1,000 of 3,000" in page
+    assert "topic-299 0-1, 3-5, 7-9" in page, "every partition is named in its group"
+
+
+def test_every_file_that_is_no_document_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{", encoding="utf-8")
+    (tmp_path / "b.json").write_text('{"some": "thing"}', encoding="utf-8")
+    (tmp_path / "c.json").write_text(json.dumps({**a_report([]), "mode": "maybe"}), encoding="utf-8")
+    with pytest.raises(DocumentError) as refused:
+        read_sources(sources_of([], str(tmp_path)))
+    message = str(refused.value)
+    assert all(name in message for name in ("a.json", "b.json", "c.json"))
+    assert "is no JSON" in message
+    assert "is none of: recovery report" in message
+
+
+def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="names no document"):
+        sources_of([], str(tmp_path))

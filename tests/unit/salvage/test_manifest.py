@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A manifest is untrusted input, and files are compared with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
+    SalvageDirectoryError,
+    check_destination,
+    unfinished,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+    MANIFEST,
+    Manifest,
+    ManifestError,
+    SavedFrom,
+    faults_of_files,
+    read_manifest,
+    to_json,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
+
+SAVED = SavedRecords(
+    topic="orders",
+    partition=3,
+    topic_id="id-1",
+    ranges=(EpochRange(0, 100, 350),),
+    records=250,
+    bytes=5000,
+    first_timestamp_ms=1,
+    last_timestamp_ms=2,
+    committed=0,
+    aborted=0,
+    unknown=0,
+    committed_transactions=0,
+    aborted_transactions=0,
+    open_transactions=0,
+    undecodable_batches=0,
+    batches=3,
+    largest_record_bytes=2_000_000,
+    largest_batch_bytes=2_000_100,
+)
+
+
+def finished(target: Path) -> Manifest:
+    with unfinished(str(target)) as directory:
+        directory.records.mkdir()
+        (directory.records / "part-0.parquet").write_bytes(b"content")
+        (directory.records / "_SUCCESS").write_bytes(b"")
+        origin = SavedFrom(1, ("d",), ("/var/lib/kafka",))
+        manifest = Manifest("s", "c", "now", "host", "user", "1", (origin,), (SAVED,), directory.files())
+        directory.finish(manifest)
+    return manifest
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    manifest = finished(tmp_path / "saved")
+    assert read_manifest(str(tmp_path / "saved")) == manifest
+    assert not faults_of_files(str(tmp_path / "saved"), manifest.files)
+    names = sorted(path.name for path in tmp_path.rglob("*"))
+    assert names == ["manifest.json", "part-0.parquet", "records", "saved"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda content: content | {"format": 2},
+        lambda content: content | {"more": 1},
+        lambda content: content | {"partitions": [content["partitions"][0] | {"records": -1}]},
+        lambda content: content | {"files": [content["files"][0] | {"name": "../../etc/passwd"}]},
+        lambda content: {name: value for name, value in content.items() if name != "cluster_id"},
+    ],
+)
+def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
+    path = tmp_path / MANIFEST
+    content = json.loads(to_json(finished(tmp_path / "saved")))
+    path.write_text(json.dumps(edit(content)))
+    with pytest.raises(ManifestError, match=r"is not a manifest of format 1"):
+        read_manifest(str(tmp_path))
+
+
+def test_a_changed_file_is_named(tmp_path: Path) -> None:
+    manifest = finished(tmp_path / "saved")
+    (tmp_path / "saved/records/part-0.parquet").write_bytes(b"changed")
+    (fault,) = faults_of_files(str(tmp_path / "saved"), manifest.files)
+    assert "part-0.parquet is not the file that was saved" in fault
+    (tmp_path / "saved/records/part-0.parquet").unlink()
+    (fault,) = faults_of_files(str(tmp_path / "saved"), manifest.files)
+    assert "could not be read" in fault
+
+
+def test_a_run_that_failed_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SalvageDirectoryError, match="No space left"), unfinished(str(tmp_path / "saved")):
+        raise OSError(28, "No space left on device")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_not(tmp_path: Path) -> None:
+    left = tmp_path / "saved.unfinished"
+    left.mkdir()
+    (left / "kafkaops.recovery-salvage").touch()
+    (left / "records").mkdir()
+    (left / "records/part-1.parquet").write_bytes(b"half")
+    assert [each.name for each in finished(tmp_path / "saved").files] == ["part-0.parquet"]
+    foreign = tmp_path / "other.unfinished"
+    foreign.mkdir()
+    (foreign / "thesis.txt").touch()
+    with pytest.raises(SalvageDirectoryError, match="was not made by a salvage"):
+        finished(tmp_path / "other")
+    assert (foreign / "thesis.txt").exists()
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    with unfinished(str(tmp_path / "saved")), pytest.raises(SalvageDirectoryError, match="another run"):
+        finished(tmp_path / "saved")
+    finished(tmp_path / "saved")
+
+
+def test_destinations_that_cannot_be_are_refused_first(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(SalvageDirectoryError, match="is no finished salvage"):
+        check_destination(str(tmp_path / "there"))
+    with pytest.raises(SalvageDirectoryError, match="has no directory"):
+        check_destination(str(tmp_path / "nowhere/saved"))
+    check_destination(str(tmp_path / "new"))

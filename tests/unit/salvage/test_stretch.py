@@ -1,0 +1,73 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a disk holds and the leader lacks, by epoch and offset."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import (
+    IncomparableError,
+    lacking,
+    merged,
+    minus,
+    within,
+)
+
+
+def leader(*ends: tuple[int, int], start: int = 0) -> ReplicaLog:
+    lineage = tuple(EpochEnd(epoch, end) for epoch, end in ends)
+    end = lineage[-1].end_offset if lineage else start
+    return ReplicaLog("t", 0, 2, log_start_offset=start, log_end_offset=end, lineage=lineage)
+
+
+@pytest.mark.parametrize(
+    ("leader_log", "held", "lost", "earlier"),
+    [
+        pytest.param(leader((0, 100)), [(0, 0, 350)], [(0, 100, 350)], [], id="the leader has less"),
+        pytest.param(leader((0, 400)), [(0, 0, 350)], [], [], id="the leader has more"),
+        pytest.param(leader((0, 100), (2, 500)), [(0, 0, 350)], [(0, 100, 350)], [], id="and has gone on since"),
+        pytest.param(
+            leader((0, 100), (3, 500)),
+            [(0, 0, 100), (1, 100, 150), (2, 150, 180)],
+            [(1, 100, 150), (2, 150, 180)],
+            [],
+            id="epochs that the leader never had",
+        ),
+        pytest.param(leader((2, 900), start=500), [(0, 0, 350)], [], [(0, 0, 350)], id="retention has passed it by"),
+        pytest.param(leader((0, 900), start=500), [(0, 0, 350)], [], [], id="the leader had it"),
+        pytest.param(leader((1, 900), start=500), [(1, 400, 600), (2, 600, 650)], [(2, 600, 650)], [], id="both"),
+        pytest.param(leader(), [(0, 0, 350)], [(0, 0, 350)], [], id="the leader's log is empty"),
+        pytest.param(
+            leader((0, 100)), [(0, 0, 120), (0, 200, 350)], [(0, 100, 350)], [], id="a missing segment was in the log"
+        ),
+    ],
+)
+def test_what_the_leader_lacks(
+    leader_log: ReplicaLog,
+    held: list[tuple[int, int, int]],
+    lost: list[tuple[int, int, int]],
+    earlier: list[tuple[int, int, int]],
+) -> None:
+    told = lacking(leader_log, merged(EpochRange(*each) for each in held))
+    assert told.lost == tuple(EpochRange(*each) for each in lost)
+    is_unknown = told.divergence_offset is None
+    assert (told.earlier if is_unknown else ()) == tuple(EpochRange(*each) for each in earlier)
+
+
+def test_logs_without_epochs_are_not_compared() -> None:
+    with pytest.raises(IncomparableError, match="the disk"):
+        lacking(leader((0, 100)), (EpochRange(-1, 0, 100),))
+    with pytest.raises(IncomparableError, match="broker 2, the leader"):
+        lacking(ReplicaLog("t", 0, 2, log_start_offset=0, log_end_offset=100, lineage=()), (EpochRange(0, 0, 100),))
+
+
+def test_what_lies_within_and_what_is_missing() -> None:
+    runs = (EpochRange(0, 0, 50), EpochRange(0, 60, 90), EpochRange(1, 90, 95))
+    wanted = (EpochRange(0, 40, 100), EpochRange(2, 0, 10))
+    assert within(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
+    assert minus(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
