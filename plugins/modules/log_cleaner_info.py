@@ -182,6 +182,7 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import living_brokers
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 
     params = module.params
@@ -189,8 +190,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: connection_settings(params), lambda: metrics_source(params), lambda: shared.thresholds(params)
     )
     with Wire(settings) as wire:
-        cluster, brokers = living_brokers(wire, params["brokers"])
-        found = shared.look(wire, cluster, brokers, source, limits, params, progress_to(params["progress_file"]))
+        kafka = Kafka(wire)
+        cluster, brokers = living_brokers(kafka, params["brokers"])
+        found = shared.look(kafka, cluster, brokers, source, limits, params, progress_to(params["progress_file"]))
     return {
         "changed": False,
         "cluster_id": cluster.cluster_id,

@@ -10,7 +10,6 @@ A replica is only ever dropped from a set and added again to the same place (``_
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,7 +56,7 @@ class ReplicaSets:
                 self.assign(change, change.original)
                 # Whoever asks a run to stop waits for it. The journal is there for what takes longer.
                 seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
-                self.await_in_sync(change, time.monotonic() + seconds, heed_stop=False)
+                self.await_in_sync(change, self.writer.kafka.clock.monotonic() + seconds, heed_stop=False)
             except KafkaOpsError as error:
                 return Undoing.FAILED, (
                     f"{error}; the replicas {list(change.original)} were asked for, and the journal remembers it: "
@@ -179,14 +178,16 @@ class ReplicaSets:
 
     def _wait(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:
         try:
-            self.until(time.monotonic() + seconds, lambda: is_done(self.state(change)), "", heed_stop=False)
+            self.until(
+                self.writer.kafka.clock.monotonic() + seconds, lambda: is_done(self.state(change)), "", heed_stop=False
+            )
         except StepError:
             return False
         return True
 
     def until(self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True) -> None:
         """Look until it is done. A look that fails is tried again, for as long as a change may take to be seen."""
-        seen_at = time.monotonic()
+        seen_at = self.writer.kafka.clock.monotonic()
         unseen = ""
         while True:
             if heed_stop and self.stop.is_set():
@@ -194,14 +195,14 @@ class ReplicaSets:
             try:
                 if is_done():
                     return
-                seen_at, unseen = time.monotonic(), ""
+                seen_at, unseen = self.writer.kafka.clock.monotonic(), ""
             except _UNSEEN as error:
                 unseen = f" ({error})"
-                if time.monotonic() - seen_at >= self.writer.verify_timeout_s:
+                if self.writer.kafka.clock.monotonic() - seen_at >= self.writer.verify_timeout_s:
                     raise StepError(f"nothing is seen for {self.writer.verify_timeout_s:g} s: {error}") from None
-            if time.monotonic() >= deadline:
+            if self.writer.kafka.clock.monotonic() >= deadline:
                 raise StepError(f"{otherwise} at its deadline{unseen}")
-            time.sleep(_LOOK_EVERY_S)
+            self.writer.kafka.clock.sleep(_LOOK_EVERY_S)
 
 
 Judge = Callable[[ReplicaChange, PartitionState, bool], tuple[Undoing, str]]

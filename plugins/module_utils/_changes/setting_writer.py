@@ -9,15 +9,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka import error_codes
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.own_configs import BROKER, TOPIC, read_own, write_own
-from .._kafka.wire import Wire
+from .._kafka.own_configs import BROKER, TOPIC
+from .._kafka.port import Kafka
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
@@ -41,9 +40,9 @@ class SettingRefusedError(SettingError):
 
 @dataclass(frozen=True, slots=True)
 class SettingWriter:
-    """Writes settings over one wire. Each broker's own settings go to that broker."""
+    """Writes settings. Each broker's own settings go to that broker."""
 
-    wire: Wire
+    kafka: Kafka
     addresses: Mapping[int, Address]
     """Of the living brokers."""
     attempts: int
@@ -69,7 +68,7 @@ class SettingWriter:
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
         address = None if change.kind == _TOPIC else self._its_own_address(change)
-        return read_own(self.wire, address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
+        return self.kafka.read_own(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
     def write(self, change: SettingChange, value: str | None) -> None:
         """Set it, or delete it (None), and return once it is read back.
@@ -79,11 +78,11 @@ class SettingWriter:
         fault, may_be_changed = "", False
         for attempt in range(self.attempts):
             if attempt:
-                time.sleep(_PAUSE_S)
+                self.kafka.clock.sleep(_PAUSE_S)
             try:
                 address = self._address_for(change, attempt)
                 self._may_write()
-                write_own(self.wire, address, _KINDS[change.kind], change.resource, {change.name: value})
+                self.kafka.write_own(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
                 fault = str(refusal)
                 may_be_changed |= refusal.is_outcome_unknown
@@ -109,10 +108,10 @@ class SettingWriter:
             return "it does not answer"
         for attempt in range(self.attempts):
             if attempt:
-                time.sleep(_PAUSE_S)
+                self.kafka.clock.sleep(_PAUSE_S)
             try:
                 self._may_write()
-                write_own(self.wire, address, BROKER, str(broker_id), edits)
+                self.kafka.write_own(address, BROKER, str(broker_id), edits)
             except RequestRefusedError as error:
                 found = str(error)
                 if not error.is_outcome_unknown:
@@ -131,10 +130,10 @@ class SettingWriter:
 
     def _missing(self, address: Address, broker_id: int, edits: Mapping[str, str | None]) -> str:
         """Return what is not seen as wanted within the timeout; empty when everything is."""
-        deadline = time.monotonic() + self.verify_timeout_s
+        deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
-                found = read_own(self.wire, address, BROKER, str(broker_id), [*edits])
+                found = self.kafka.read_own(address, BROKER, str(broker_id), [*edits])
             except (BrokerCallError, RequestRefusedError) as error:
                 missing = str(error)
             else:
@@ -142,9 +141,9 @@ class SettingWriter:
                 if not wrong:
                     return ""
                 missing = "found: " + ", ".join(f"{name} is {_shown(own_of(found, name))}" for name in wrong)
-            if time.monotonic() >= deadline:
+            if self.kafka.clock.monotonic() >= deadline:
                 return missing
-            time.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(_LOOK_EVERY_S)
 
     def _may_write(self) -> None:
         try:
@@ -169,7 +168,7 @@ class SettingWriter:
         return address
 
     def _is_seen(self, change: SettingChange, value: str | None) -> bool:
-        deadline = time.monotonic() + self.verify_timeout_s
+        deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
                 if same_value(self.current(change), value):
@@ -177,9 +176,9 @@ class SettingWriter:
             except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
                 # Not knowing is not failing: the deadline decides.
                 pass
-            if time.monotonic() >= deadline:
+            if self.kafka.clock.monotonic() >= deadline:
                 return False
-            time.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(_LOOK_EVERY_S)
 
 
 def own_of(settings: Mapping[str, Setting], name: str) -> str | None:

@@ -8,15 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
-
-class Clock(Protocol):
-    """The monotonic clock, or a test's."""
-
-    def monotonic(self) -> float: ...
-
-    def sleep(self, seconds: float, /) -> None: ...
+from .._model.run import Clock
 
 
 def poll_until(is_so: Callable[[], bool], timeout_s: float, *, every_s: float = 0.1, clock: Clock = time) -> bool:

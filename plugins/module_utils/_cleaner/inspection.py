@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._kafka.cluster import Cluster, describe_cluster, look_at_brokers
-from .._kafka.configs import topic_configs
+from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
-from .._kafka.log_dirs import LogDirs, describe_log_dirs
-from .._kafka.own_configs import BROKER, read_own
-from .._kafka.partitions import describe_partitions
-from .._kafka.wire import Wire
+from .._kafka.log_dirs import LogDirs
+from .._kafka.own_configs import BROKER
+from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting
@@ -41,30 +39,30 @@ class CopySize:
     size_bytes: int
 
 
-def compacted_partitions(wire: Wire) -> tuple[PartitionState, ...]:
+def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
     """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    partitions = describe_partitions(wire).partitions
-    policies = topic_configs(wire, sorted({each.topic for each in partitions}), _POLICY)
+    partitions = kafka.describe_partitions().partitions
+    policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
     compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
     return tuple(each for each in partitions if each.topic in compacted)
 
 
-def one_look(wire: Wire, cluster: Cluster) -> tuple[CopySize, ...]:
+def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
     """Every copy on every broker that tells. A future copy (a log-dir move) does not count.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    partitions = compacted_partitions(wire)
+    partitions = compacted_partitions(kafka)
     held: dict[int, list[TopicPartition]] = {}
     for state in partitions:
         for broker_id in state.replicas:
             held.setdefault(broker_id, []).append(state.topic_partition)
     addresses = {each.broker_id: each.address for each in cluster.registrations}
-    found = wire.in_parallel(
-        lambda broker_id: describe_log_dirs(wire.connection(addresses[broker_id]), held[broker_id]),
+    found = kafka.in_parallel(
+        lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),
         [each for each in held if each in addresses],
     )
     return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
@@ -112,13 +110,13 @@ class NoMetricsError(KafkaOpsError):
     """No broker's metrics could be read: something is wrong with what was given, rather than with one broker."""
 
 
-def living_brokers(wire: Wire, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
+def living_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
     """Return the cluster and the wanted brokers, or all brokers where none is named.
 
     Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
     """
-    cluster = describe_cluster(wire)
-    brokers = look_at_brokers(wire, cluster)
+    cluster = kafka.describe_cluster()
+    brokers = kafka.look_at_brokers(cluster)
     refuse_unknown(brokers, wanted)
     return cluster, tuple(each for each in brokers if not wanted or each.broker_id in wanted)
 
@@ -133,7 +131,7 @@ def refuse_unknown(brokers: Collection[Broker], wanted: Collection[int]) -> None
         )
 
 
-def facts_of(wire: Wire, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
+def facts_of(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
     """Read settings and metrics of one broker. What could not be read has an error text."""
     settings: Mapping[str, Setting] = {}
     settings_error = ""
@@ -142,7 +140,7 @@ def facts_of(wire: Wire, cluster: Cluster, broker: Broker, read_metrics: ReadMet
         settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
     else:
         try:
-            settings = read_own(wire, address, BROKER, str(broker.broker_id), SHOWN)
+            settings = kafka.read_own(address, BROKER, str(broker.broker_id), SHOWN)
         except KafkaOpsError as error:
             settings_error = str(error)
     metrics, metrics_error = None, ""
@@ -157,7 +155,7 @@ def facts_of(wire: Wire, cluster: Cluster, broker: Broker, read_metrics: ReadMet
 
 
 def look_by_metrics(
-    wire: Wire,
+    kafka: Kafka,
     cluster: Cluster,
     brokers: Sequence[Broker],
     read_metrics: ReadMetrics,
@@ -169,7 +167,7 @@ def look_by_metrics(
 
     Raises NoMetricsError when no broker's metrics could be read, with what was wrong with each.
     """
-    found = wire.in_parallel(lambda broker: facts_of(wire, cluster, broker, read_metrics), brokers)
+    found = kafka.in_parallel(lambda broker: facts_of(kafka, cluster, broker, read_metrics), brokers)
     facts = [each for each in found.values() if isinstance(each, CleanerFacts)]
     if facts and all(each.metrics is None for each in facts):
         raise NoMetricsError(
@@ -179,7 +177,7 @@ def look_by_metrics(
     diagnoses = {each.broker_id: diagnose(each, thresholds) for each in facts}
     suspects: Sequence[Suspect] = ()
     if name_suspects and any(_marked_dirs(each) for each in facts):
-        suspects = suspects_of(trends_of_one_look(one_look(wire, cluster)), thresholds)
+        suspects = suspects_of(trends_of_one_look(one_look(kafka, cluster)), thresholds)
     return tuple(
         Cleaner(
             each,
@@ -195,12 +193,12 @@ def look_by_metrics(
 
 
 def look_by_sizes(
-    wire: Wire, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
+    kafka: Kafka, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
 ) -> tuple[Cleaner, ...]:
     """Infer the diagnosis of these brokers from the sizes of compacted replicas."""
     cleaners = []
     for broker in brokers:
-        facts = facts_of(wire, cluster, broker, None)
+        facts = facts_of(kafka, cluster, broker, None)
         if broker.state is not BrokerState.ONLINE:
             cleaners.append(Cleaner(facts, Diagnosis(Case.UNKNOWN, facts.settings_error)))
             continue

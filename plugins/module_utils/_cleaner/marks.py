@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from .._kafka.cluster import Cluster
-from .._kafka.copy_reading import CopyCheck, check_copy
+from .._kafka.copy_reading import CopyCheck
 from .._kafka.errors import BrokerCallError
-from .._kafka.wire import Wire
+from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
 from .._model.run import Progress
 from .facts import LogDirMetrics
@@ -39,7 +38,7 @@ class Target:
 
 
 def marked_replicas(  # noqa: PLR0917
-    wire: Wire,
+    kafka: Kafka,
     cluster: Cluster,
     cleaners: Sequence[Cleaner],
     max_read_bytes: int,
@@ -54,7 +53,7 @@ def marked_replicas(  # noqa: PLR0917
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
     """
-    copies = one_look(wire, cluster)
+    copies = one_look(kafka, cluster)
     addresses = {each.broker_id: each.address for each in cluster.registrations}
     targets: list[Target] = []
     unidentified_marks = []
@@ -66,8 +65,7 @@ def marked_replicas(  # noqa: PLR0917
 
             def check(partition: TopicPartition, broker_id: int = cleaner.broker_id) -> CopyCheck:
                 progress.step(f"reading the copy of {partition} on broker {broker_id}")
-                read = partial(check_copy, partition=partition, max_bytes=max_read_bytes, stop=stop)
-                return wire.using(addresses[broker_id], read)
+                return kafka.check_copy(addresses[broker_id], partition, max_read_bytes, stop)
 
             found, unread = _damaged(here, log_dir.uncleanable_partitions, check, stop)
             targets += [Target(each.topic, each.partition, cleaner.broker_id) for each in found]

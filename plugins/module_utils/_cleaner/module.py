@@ -93,7 +93,7 @@ _AHEAD = (RestartStatus.WOULD_RESTART, RestartStatus.WOULD_CHANGE, RepairStatus.
 class _Run:
     """What a run works with once the brokers were seen."""
 
-    wire: Wire
+    kafka: Kafka
     cluster: Cluster
     wanted: tuple[Broker, ...]
     living: dict[int, Address]
@@ -103,13 +103,13 @@ class _Run:
 
     def home(self, params: Mapping[str, Any]) -> JournalHome:
         """Return where the journal of this cluster is kept."""
-        return JournalHome(Kafka(self.wire), self.cluster, journal_options(params), self.everyone)
+        return JournalHome(self.kafka, self.cluster, journal_options(params), self.everyone)
 
     @property
     def writer(self) -> Writer:
         """Return the writer of replica orders and sets; it heeds the lock as the one of settings does."""
         return Writer(
-            Kafka(self.wire),
+            self.kafka,
             [*self.living.values()],
             self.settings.attempts,
             self.settings.verify_timeout_s,
@@ -176,11 +176,12 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         lambda: wanted_settings(params),
     )
     with Wire(settings) as wire:
-        run = _begun(wire, params)
+        kafka = Kafka(wire)
+        run = _begun(kafka, params)
         with run.locked(params, check_mode=check_mode) as (run, journal):
             leftovers = _leftovers(run, params, journal, stop)
             if params["state"] == "configured":
-                facts = wire.in_parallel(lambda each: log_cleaner.facts_of(wire, run.cluster, each, None), run.wanted)
+                facts = kafka.in_parallel(lambda each: log_cleaner.facts_of(kafka, run.cluster, each, None), run.wanted)
                 cleaners = tuple(
                     log_cleaner.Cleaner(each, diagnose(each, limits))
                     for each in facts.values()
@@ -190,7 +191,7 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                     require_quorum(wire, params)
                 outcomes = log_cleaner_restart.change_settings(cleaners, wanted, run.settings, check_mode=check_mode)
                 return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
-            cleaners = shared.look(wire, run.cluster, run.wanted, source, limits, params, run.progress)
+            cleaners = shared.look(kafka, run.cluster, run.wanted, source, limits, params, run.progress)
             options = log_cleaner_restart.RestartOptions(
                 force=params["force"],
                 check_mode=check_mode,
@@ -223,7 +224,8 @@ def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         lambda: _check_repair(params),
     )
     with Wire(settings) as wire:
-        run = _begun(wire, params)
+        kafka = Kafka(wire)
+        run = _begun(kafka, params)
         with run.locked(params, check_mode=check_mode) as (run, journal):
             leftovers = _leftovers(run, params, journal, stop)
             cleaners = _looked_at(run, source, limits)
@@ -236,7 +238,7 @@ def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                 force=params["force"],
                 max_read_bytes=params["max_read_bytes"],
             )
-            planner = log_cleaner_repair_plan.RepairPlanner(wire, run.living, by_broker, terms, run.progress, stop)
+            planner = log_cleaner_repair_plan.RepairPlanner(kafka, run.living, by_broker, terms, run.progress, stop)
             repairs, outcomes = planner.plan(targets)
             if repairs and not check_mode:
                 require_quorum(wire, params)
@@ -248,7 +250,7 @@ def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                     throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
                     verify_timeout_s=params["verify_timeout_ms"] / 1000,
                 )
-                safeguard = Safeguard(wire, terms.overrides)
+                safeguard = Safeguard(kafka, terms.overrides)
                 repairer = log_cleaner_repair.Repairer(by_broker, source, pace, safeguard)
                 maker = run.maker(journal, params["repair_timeout_ms"] / 1000, stop)
                 outcomes += repairer.carry_out(repairs, maker, run.settings, journal)
@@ -270,17 +272,17 @@ def _check_repair(params: Mapping[str, Any]) -> None:
         raise shared.CleanerOptionsError("; ".join(faults))
 
 
-def _begun(wire: Wire, params: Mapping[str, Any]) -> _Run:
+def _begun(kafka: Kafka, params: Mapping[str, Any]) -> _Run:
     progress = progress_to(params["progress_file"])
     progress.step("looking at the brokers")
-    cluster, everyone = log_cleaner.living_brokers(wire, ())
+    cluster, everyone = log_cleaner.living_brokers(kafka, ())
     named = set(params["brokers"])
     if named:
         log_cleaner.refuse_unknown(everyone, named)
     alive = shared.living(cluster, everyone)
-    writer = SettingWriter(wire, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
+    writer = SettingWriter(kafka, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
     wanted = tuple(each for each in everyone if not named or each.broker_id in named)
-    return _Run(wire, cluster, wanted, alive, tuple(everyone), writer, progress)
+    return _Run(kafka, cluster, wanted, alive, tuple(everyone), writer, progress)
 
 
 def _leftovers(
@@ -299,8 +301,8 @@ def _notes(journal: Journal | None) -> Sequence[str]:
 
 def _looked_at(run: _Run, source: MetricsSource | None, limits: Thresholds) -> tuple[log_cleaner.Cleaner, ...]:
     if source is not None:
-        return log_cleaner.look_by_metrics(run.wire, run.cluster, run.wanted, source, limits, name_suspects=False)
-    facts = (log_cleaner.facts_of(run.wire, run.cluster, each, None) for each in run.wanted)
+        return log_cleaner.look_by_metrics(run.kafka, run.cluster, run.wanted, source, limits, name_suspects=False)
+    facts = (log_cleaner.facts_of(run.kafka, run.cluster, each, None) for each in run.wanted)
     return tuple(log_cleaner.Cleaner(each, diagnose(each, limits)) for each in facts)
 
 
@@ -313,7 +315,7 @@ def _targets(
 ) -> tuple[Sequence[log_cleaner_marks.Target], tuple[str, ...]]:
     if named is None:
         return log_cleaner_marks.marked_replicas(
-            run.wire, run.cluster, cleaners, params["max_read_bytes"], run.progress, stop
+            run.kafka, run.cluster, cleaners, params["max_read_bytes"], run.progress, stop
         )
     return [
         log_cleaner_marks.Target(each.topic, each.partition, broker_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._kafka.cluster import Cluster
-from .._kafka.wire import Wire
+from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError, Progress
 from .._module.arguments import Arguments
@@ -84,7 +84,7 @@ def thresholds(params: Mapping[str, Any]) -> Thresholds:
 
 
 def look(  # noqa: PLR0917
-    wire: Wire,
+    kafka: Kafka,
     cluster: Cluster,
     brokers: Sequence[Broker],
     source: MetricsSource | None,
@@ -101,10 +101,12 @@ def look(  # noqa: PLR0917
 
     progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
     if source is not None:
-        return log_cleaner.look_by_metrics(wire, cluster, brokers, source, limits)
+        return log_cleaner.look_by_metrics(kafka, cluster, brokers, source, limits)
     from .trends import trends_by_broker
 
-    return log_cleaner.look_by_sizes(wire, cluster, brokers, trends_by_broker(wire, cluster, params, progress), limits)
+    return log_cleaner.look_by_sizes(
+        kafka, cluster, brokers, trends_by_broker(kafka, cluster, params, progress), limits
+    )
 
 
 def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -124,15 +123,15 @@ class Repairer:
         """Watch for a mark that comes back. It does so within a pass or two."""
         if not marked:
             return replace(outcome, verified_by="replicas")
-        begun = time.monotonic()
+        begun = self.safeguard.kafka.clock.monotonic()
         deadline = begun + self.pace.verify_timeout_s
         watched_until = min(begun + self._two_passes_s(outcome.broker_id), deadline)
         while True:
             found = self._marked(outcome.broker_id)
-            now = time.monotonic()
+            now = self.safeguard.kafka.clock.monotonic()
             if (found is not None and (found >= marked or now >= watched_until)) or now >= deadline:
                 break
-            time.sleep(_LOOK_EVERY_S)
+            self.safeguard.kafka.clock.sleep(_LOOK_EVERY_S)
         if found is None or found >= marked:
             return replace(
                 outcome,

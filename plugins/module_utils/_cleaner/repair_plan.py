@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 from .._changes.record import ReplicaChange
 from .._kafka.addresses import Address
-from .._kafka.copy_reading import CopyCheck, check_copy
+from .._kafka.copy_reading import CopyCheck
 from .._kafka.errors import BrokerCallError
-from .._kafka.partitions import see
-from .._kafka.reassignments import running_reassignments
-from .._kafka.wire import Wire
+from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import Progress
 from .._model.setting import RepairStatus
@@ -76,7 +74,7 @@ class Repair:
 class RepairPlanner:
     """Judges replicas of one cluster."""
 
-    wire: Wire
+    kafka: Kafka
     living: Mapping[int, Address]
     cleaners: Mapping[int, Cleaner]
     terms: RepairTerms
@@ -88,9 +86,9 @@ class RepairPlanner:
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        sight = see(self.wire, [each.topic_partition for each in targets])
-        running = running_reassignments(self.wire, sight.states)
-        min_isrs = min_isrs_of(self.wire, {each.topic for each in targets})
+        sight = self.kafka.see([each.topic_partition for each in targets])
+        running = self.kafka.running_reassignments(sight.states)
+        min_isrs = min_isrs_of(self.kafka, {each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
         planned: set[TopicPartition] = set()
@@ -208,13 +206,10 @@ class RepairPlanner:
         )
 
     def _check(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
-        connection = self.wire.fresh_connection(self.living[broker_id])
         try:
-            return check_copy(connection, partition, self.terms.max_read_bytes, self.stop)
-        except BrokerCallError as fault:
-            return CopyCheck("", 0, is_complete=False, note=str(fault))
-        finally:
-            connection.close()
+            return self.kafka.check_copy(self.living[broker_id], partition, self.terms.max_read_bytes, self.stop)
+        except BrokerCallError as error:
+            return CopyCheck("", 0, is_complete=False, note=str(error))
 
 
 def _not_repaired(

@@ -10,7 +10,6 @@ not have the partition (LogCleanerManager.maintainUncleanablePartitions). So a p
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from .._changes.record import ReplicaChange, Undoing
@@ -41,7 +40,7 @@ class ReplicaMaker(ReplicaSets):
             except KafkaOpsError as error:
                 raise self._not_dropped(change, error) from None
         try:
-            deadline = time.monotonic() + self.timeout_s
+            deadline = self.writer.kafka.clock.monotonic() + self.timeout_s
             self._drop(change, deadline, is_forgotten)
             self.assign(change, change.original)
             self.await_in_sync(change, deadline)
@@ -75,10 +74,10 @@ class ReplicaMaker(ReplicaSets):
             ),
             f"broker {change.broker_id} still has the replica",
         )
-        dropped_at = time.monotonic()
+        dropped_at = self.writer.kafka.clock.monotonic()
         self.progress.step(f"{change.topic_partition}: waiting until the cleaner has forgotten the mark")
         self.until(
             deadline,
-            lambda: is_forgotten(time.monotonic() - dropped_at),
+            lambda: is_forgotten(self.writer.kafka.clock.monotonic() - dropped_at),
             f"the cleaner of broker {change.broker_id} still has the mark: do its threads run?",
         )

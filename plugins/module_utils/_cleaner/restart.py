@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._changes.journal import Journal
 from .._changes.record import SettingChange
 from .._changes.setting_writer import SettingError, SettingWriter, changed_for_a_moment
-from .._model.run import Progress
+from .._model.run import Clock, Progress
 from .._model.setting import RestartStatus
 from .diagnosis import WELL, Case, Diagnosis, Thresholds, diagnose
 from .edits import Edit, EditError, lasting_edits, restart_edit
@@ -128,7 +127,7 @@ def _restart_one(
             case_before=case,
         )
     change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
-    before = time.monotonic()
+    before = writer.kafka.clock.monotonic()
     try:
         stuck = changed_for_a_moment(writer, journal, change)
     except SettingError as fault:
@@ -145,14 +144,20 @@ def _restart_one(
             case_before=case,
             verified_by="config",
         )
-    return _verified(cleaner, edit, read_metrics, before, options)
+    return _verified(cleaner, edit, read_metrics, before, options, clock=writer.kafka.clock)
 
 
 def _verified(
-    cleaner: Cleaner, edit: Edit, read_metrics: ReadMetrics, restarted_at: float, options: RestartOptions
+    cleaner: Cleaner,
+    edit: Edit,
+    read_metrics: ReadMetrics,
+    restarted_at: float,
+    options: RestartOptions,
+    *,
+    clock: Clock,
 ) -> RestartOutcome:
     """Read the metrics until no thread is dead and one has run since, or the deadline has passed."""
-    deadline = time.monotonic() + options.verify_timeout_s
+    deadline = clock.monotonic() + options.verify_timeout_s
     found = ""
     after: Case | None = None
     while True:
@@ -162,7 +167,7 @@ def _verified(
             found = str(fault)
         else:
             after = diagnose(_with(cleaner, metrics).facts, options.thresholds).case
-            elapsed_ms = (time.monotonic() - restarted_at) * 1000
+            elapsed_ms = (clock.monotonic() - restarted_at) * 1000
             since = metrics.time_since_last_run_ms
             if metrics.dead_threads == 0 and since is not None and since <= elapsed_ms:
                 return RestartOutcome(
@@ -175,7 +180,7 @@ def _verified(
                     "metrics",
                 )
             found = f"{_number(metrics.dead_threads)} threads are dead, and the last run was {_number(since)} ms ago"
-        if time.monotonic() >= deadline:
+        if clock.monotonic() >= deadline:
             return RestartOutcome(
                 cleaner.broker_id,
                 RestartStatus.FAILED,
@@ -186,7 +191,7 @@ def _verified(
                 after,
                 "metrics",
             )
-        time.sleep(_LOOK_EVERY_S)
+        clock.sleep(_LOOK_EVERY_S)
 
 
 def change_settings(

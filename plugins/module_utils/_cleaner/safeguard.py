@@ -10,10 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from .._changes.record import ReplicaChange
-from .._kafka.configs import topic_configs
-from .._kafka.partitions import see_one
-from .._kafka.reassignments import running_reassignments
-from .._kafka.wire import Wire
+from .._kafka.port import Kafka
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 from .safety import Overrides, Surroundings, refusals
@@ -25,12 +22,12 @@ class UnsafeError(KafkaOpsError):
     """What was planned must not be done any more. Says every reason."""
 
 
-def min_isrs_of(wire: Wire, topics: Collection[str]) -> dict[str, int]:
+def min_isrs_of(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
     """Return the topics' min.insync.replicas. What could not be read is left out.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    told = topic_configs(wire, sorted(topics), _MIN_ISR)
+    told = kafka.topic_configs(sorted(topics), _MIN_ISR)
     return {topic: int(each.value) for topic, each in told.items() if each.value}
 
 
@@ -38,7 +35,7 @@ def min_isrs_of(wire: Wire, topics: Collection[str]) -> dict[str, int]:
 class Safeguard:
     """Looks again, by the rules of the plan."""
 
-    wire: Wire
+    kafka: Kafka
     overrides: Overrides
 
     def require(self, change: ReplicaChange, orders: Collection[tuple[int, ...]]) -> None:
@@ -46,15 +43,15 @@ class Safeguard:
 
         Raises UnsafeError; NoBrokerAnswersError, BrokerCallError or RequestRefusedError where that is not told.
         """
-        state = see_one(self.wire, change.topic_partition)
+        state = self.kafka.see_one(change.topic_partition)
         if state is None:
             raise UnsafeError("the partition does not exist any more")
         if state.topic_id != change.topic_id:
             raise UnsafeError(f"the topic was recreated (id {state.topic_id}) since it was planned")
         reasons = [*self._changes(change, state, orders)]
         around = Surroundings(
-            min_insync_replicas=min_isrs_of(self.wire, [change.topic]).get(change.topic),
-            is_reassigning=bool(running_reassignments(self.wire, [change.topic_partition])),
+            min_insync_replicas=min_isrs_of(self.kafka, [change.topic]).get(change.topic),
+            is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
             living={*state.replicas} - {*state.offline_replicas},
         )
         reasons += refusals(state, change.broker_id, around, self.overrides)

@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from .._kafka.cluster import Cluster
-from .._kafka.wire import Wire
+from .._kafka.port import Kafka
 from .._model.run import Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
@@ -29,7 +29,7 @@ _FIELDS = [each.name for each in fields(CopyTrend)]
 
 
 def trends_by_broker(
-    wire: Wire, cluster: Cluster, params: Mapping[str, Any], progress: Progress
+    kafka: Kafka, cluster: Cluster, params: Mapping[str, Any], progress: Progress
 ) -> dict[int, list[CopyTrend]]:
     """How each copy's size went, over the looks that are kept and those that are taken now.
 
@@ -41,10 +41,10 @@ def trends_by_broker(
     tables = [kept]
     for number in range(params["looks"]):
         if number:
-            time.sleep(params["look_interval_ms"] / 1000)
+            kafka.clock.sleep(params["look_interval_ms"] / 1000)
         progress.step("looking at the sizes of compacted partitions", number, params["looks"])
         taken_at_ms = time.time_ns() // 1_000_000
-        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in one_look(wire, cluster))
+        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in one_look(kafka, cluster))
         if directory:
             write_look(directory, cluster.cluster_id, taken_at_ms, table)
         tables.append(table)

@@ -157,30 +157,22 @@ class Sight:
         """Return why the topic's partitions are unknown; empty where they are known."""
         return f"topic {topic} cannot be looked at: {self.hidden[topic]}" if topic in self.hidden else ""
 
+    def only(self, partition: TopicPartition) -> PartitionState | None:
+        """Return one partition; None when it is known not to exist.
 
-def see(wire: Wire, partitions: Collection[TopicPartition]) -> Sight:
-    """Return the given partitions.
+        Raises RequestRefusedError where it is hidden.
+        """
+        hidden = self.hidden.get(partition.topic)
+        if hidden is not None:
+            raise error_codes.refusal("DescribeTopicPartitions", hidden.code, f"topic {partition.topic}")
+        return self.states.get(partition)
 
-    Raises NoBrokerAnswersError or BrokerCallError.
-    """
+
+def sight_of(description: Description, partitions: Collection[TopicPartition]) -> Sight:
+    """Return what a description of their topics says about the given partitions."""
     wanted = set(partitions)
-    span = (min(wanted), max(wanted)) if wanted else None
-    description = describe_partitions(wire, {each.topic for each in wanted}, span)
     return Sight(
         {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted},
         # Only a topic that is known not to exist is missing. Any other refusal says nothing about its partitions.
         {each.topic: each for each in description.refused if not each.is_unknown},
     )
-
-
-def see_one(wire: Wire, partition: TopicPartition) -> PartitionState | None:
-    """Return one partition; None when it is known not to exist.
-
-    Raises NoBrokerAnswersError, BrokerCallError, or RequestRefusedError where it is hidden.
-    """
-    sight = see(wire, [partition])
-    if partition.topic in sight.hidden:
-        raise error_codes.refusal(
-            "DescribeTopicPartitions", sight.hidden[partition.topic].code, f"topic {partition.topic}"
-        )
-    return sight.states.get(partition)

@@ -15,32 +15,23 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
+from .._model.run import Clock
 from .._model.setting import Setting
 from . import configs, copy_reading, elections, groups, list_offsets, log_dirs, own_configs, reassignments, topics
 from .addresses import Address
 from .cluster import Cluster, describe_cluster, look_at_brokers
 from .errors import BrokerCallError
-from .partitions import Description, Sight, describe_partitions, see, see_one
+from .partitions import Description, Sight, describe_partitions, sight_of
 from .replica_logs import NativeQuestion, probe_replicas
 from .settings import ConnectionSettings
 from .wire import Wire
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-
-class Clock(Protocol):
-    """What an operation waits by. The module ``time`` is one."""
-
-    def monotonic(self) -> float:
-        """Return seconds since some moment; never goes back."""
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait."""
 
 
 class Kafka:
@@ -78,11 +69,13 @@ class Kafka:
 
     def see(self, partitions: Collection[TopicPartition]) -> Sight:
         """Return the state of these partitions, with the missing and the unauthorized ones apart."""
-        return see(self.wire, partitions)
+        wanted = {*partitions}
+        span = (min(wanted), max(wanted)) if wanted else None
+        return sight_of(self.describe_partitions({each.topic for each in wanted}, span), wanted)
 
     def see_one(self, partition: TopicPartition) -> PartitionState | None:
         """Return the state of one partition, or None when it does not exist."""
-        return see_one(self.wire, partition)
+        return self.see([partition]).only(partition)
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""

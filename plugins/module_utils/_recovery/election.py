@@ -146,7 +146,7 @@ def _rollback(
     writer: Writer, living: Mapping[int, Address], journal: Journal, progress: Progress, stop: threading.Event
 ) -> Rollback:
     """Return what undoes the changes of every module. It waits for a replica no longer than for any other change."""
-    settings = SettingWriter(writer.kafka.wire, living, writer.attempts, writer.verify_timeout_s, writer.require_lock)
+    settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s, writer.require_lock)
     return Rollback(writer, settings, ReplicaSets(writer, living, journal, writer.verify_timeout_s, stop, progress))
 
 

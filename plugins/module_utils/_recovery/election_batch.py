@@ -23,9 +23,8 @@ from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover
 from .._changes.rollback import put_back, strike_out
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.port import Clock
 from .._model.partition import TopicPartition
-from .._model.run import Progress
+from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
 from .plan import ElectionType, Status
 

@@ -2,18 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One partition whose replicas are dropped and made anew at once, unless a test says what goes on meanwhile."""
+"""One partition whose replicas are dropped and re-created at once, unless a test says what goes on meanwhile."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import pytest
-
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import replica_sets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange
@@ -34,10 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     Description,
-    Sight,
     TopicError,
-    see,
-    see_one,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -58,18 +52,8 @@ def nothing() -> None:
 
 
 @dataclass
-class FakeCopy:
-    """Stands in for a connection that is closed."""
-
-    address: Address
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-@dataclass
 class FakeReplicas(Kafka):
-    """Stands in for the Kafka room where replicas are made anew."""
+    """Answers from memory where replicas are re-created."""
 
     state: PartitionState = field(
         default_factory=lambda: PartitionState("t", 0, "A" * 22, 3, 5, (3, 1, 2), (1, 2, 3), None, None, ())
@@ -88,34 +72,11 @@ class FakeReplicas(Kafka):
     writes: list[tuple[int, ...] | None] = field(default_factory=list)
     """Replica lists that were asked for, oldest first; None is a cancellation."""
 
+    clock: FakeClock = field(default_factory=FakeClock)
+
     def __post_init__(self) -> None:
         # Nothing is sent over it: every request that tests need is answered here.
-        self.wire = cast(Wire, self)
-
-    def see(self, partitions: Collection[TopicPartition]) -> Sight:
-        return see(self.wire, partitions)
-
-    def see_one(self, partition: TopicPartition) -> PartitionState | None:
-        return see_one(self.wire, partition)
-
-    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-        """Install this fake, and return the clock by which steps are waited for."""
-        clock = FakeClock()
-        functions: dict[str, Any] = {
-            "check_copy": self.check_copy,
-            "describe_log_dirs": self.describe_log_dirs,
-            "describe_partitions": lambda _wire, *asked: self.describe_partitions(*asked),
-            "running_reassignments": lambda _wire, *asked: self.running_reassignments(*asked),
-            "topic_configs": lambda _wire, *asked: self.topic_configs(*asked),
-        }
-        for room in ROOMS:
-            for name, function in functions.items():
-                if hasattr(room, name):
-                    monkeypatch.setattr(room, name, function)
-        for room in (log_cleaner_replica, replica_sets):
-            monkeypatch.setattr(room, "time", clock)
-        monkeypatch.setattr(Kafka, "clock", clock)
-        return clock
+        self.wire = cast(Wire, None)
 
     def maker(self, journal: Journal) -> ReplicaMaker:
         addresses = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -123,31 +84,23 @@ class FakeReplicas(Kafka):
         return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
-        wire: Any = self
-        return Safeguard(wire, Overrides())
+        return Safeguard(self, Overrides())
 
     def planner(self, *, force: bool = False) -> RepairPlanner:
         """Without metrics."""
         terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
         living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
-        wire: Any = self
-        return RepairPlanner(wire, living, {}, terms, NullProgress(), self.stop)
+        return RepairPlanner(self, living, {}, terms, NullProgress(), self.stop)
 
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)
 
-    def fresh_connection(self, address: Address) -> FakeCopy:
-        return FakeCopy(address)
+    # The port.
 
-    def using(self, address: Address, work: Callable[[Address], Any]) -> Any:
-        return work(address)
-
-    # The Kafka room's functions, with its signatures.
-
-    # These also stand in for the functions of _kafka, hence their own signatures.
-
-    def describe_partitions(self, names: Collection[str], _span: object = None) -> Description:  # type: ignore[override]
-        assert {*names} == {"t"}
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        assert {*(names or ())} == {"t"}
         if self.refused_with:
             return Description((), (TopicError("t", self.refused_with),))
         return Description((self.state,), ())
@@ -155,16 +108,20 @@ class FakeReplicas(Kafka):
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
         return frozenset(partitions if self.is_reassigning else ())
 
-    def topic_configs(self, names: Sequence[str], _name: str) -> dict[str, TopicConfig]:
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         return {each: TopicConfig(self.min_isr, False) for each in names}
 
-    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:  # type: ignore[override]
+    def describe_log_dirs(
+        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+    ) -> LogDirs:
         broker_id = _broker_of(address)
         held = [ReplicaOnDisk("/d", 10, is_future=False)] if broker_id in self.state.replicas else []
         return LogDirs(dict.fromkeys(partitions, tuple(held)), {}, "")
 
-    def check_copy(self, copy: FakeCopy, *_how_much: object) -> CopyCheck:  # type: ignore[override]
-        broker_id = _broker_of(copy.address)
+    def check_copy(
+        self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
+    ) -> CopyCheck:
+        broker_id = _broker_of(address)
         self.read.append(broker_id)
         self.after_read()
         return self.checks.get(broker_id, CopyCheck("", 50, is_complete=True))

@@ -2,21 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Settings of brokers and topics in memory, whose reads lag, and which are refused when a test says so."""
+"""Configs of brokers and topics in memory, whose reads lag, and which are refused when a test says so."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
-import pytest
-
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import setting_writer as log_cleaner_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fake_clock import FakeClock
@@ -27,7 +26,7 @@ Place = tuple[str, str]
 
 
 @dataclass
-class FakeSettings:
+class FakeSettings(Kafka):
     """What is set, and what befalls requests."""
 
     values: dict[Place, str] = field(default_factory=dict)
@@ -38,35 +37,29 @@ class FakeSettings:
     silent: set[str] = field(default_factory=set)
     """Resources whose reads get no answer."""
     writes: list[tuple[str, str, str | None]] = field(default_factory=list)
+    clock: FakeClock = field(default_factory=FakeClock)
 
-    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Install this fake."""
-        monkeypatch.setattr(log_cleaner_settings, "read_own", self.read_own)
-        monkeypatch.setattr(log_cleaner_settings, "write_own", self.write_own)
-        monkeypatch.setattr(log_cleaner_settings, "time", FakeClock())
+    def __post_init__(self) -> None:
+        # Nothing is sent over it: every request that tests need is answered here.
+        self.wire = cast(Wire, None)
 
     def writer(self) -> SettingWriter:
-        wire: Any = self
-        return SettingWriter(wire, ADDRESSES, attempts=2, verify_timeout_s=1)
+        return SettingWriter(self, ADDRESSES, attempts=2, verify_timeout_s=1)
 
-    # The Kafka room's functions, with its signatures.
+    # The port.
 
-    def read_own(
-        self, _wire: object, _address: object, _kind: int, resource: str, names: Sequence[str]
-    ) -> dict[str, Setting]:
+    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
         if resource in self.silent:
             raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
-        told = {}
+        found = {}
         for name in names:
             place = (resource, name)
             value = self.stale.pop(place) if place in self.stale else self.values.get(place)
             if value is not None:
-                told[name] = Setting(value, Source.BROKER)
-        return told
+                found[name] = Setting(value, Source.BROKER)
+        return found
 
-    def write_own(
-        self, _wire: object, _address: object, _kind: int, resource: str, edits: Mapping[str, str | None]
-    ) -> None:
+    def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         for name, value in edits.items():
             self.writes.append((resource, name, value))
             if resource in self.refused:

@@ -7,41 +7,78 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
-import pytest
-
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import marks as log_cleaner_marks
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner, CopySize
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target, marked_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import change_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RestartStatus, Setting, Source
 from unit.operations.fake_settings import ADDRESSES, FakeSettings
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 BACKOFF = "log.cleaner.backoff.ms"
 CLUSTER = Cluster("c", tuple(Registration(each, address, None, True) for each, address in ADDRESSES.items()))
 LOST = BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
 
 
-class FakeWire:
-    """Hands on the address."""
+class FakeCopies(FakeSettings):
+    """The copies of these topics, of one partition each, on brokers 1 and 2.
 
-    def using(self, address: Address, work: Callable[[Address], Any]) -> Any:
-        return work(address)
+    Copies of "slow..." are not answered, those of "bad..." damaged; reading "last" asks the run to stop.
+    """
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        super().__init__()
+        self.topics = topics
+        self.read: list[tuple[int, str]] = []
+        """What is read, in order."""
+
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        return {each: work(each) for each in keys}
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        return Description(
+            tuple(PartitionState(each, 0, "A" * 22, 1, 5, (1, 2), (1, 2), None, None, ()) for each in self.topics), ()
+        )
+
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
+        return dict.fromkeys(names, TopicConfig("compact", True))
+
+    def describe_log_dirs(
+        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+    ) -> LogDirs:
+        return LogDirs(dict.fromkeys(partitions, (ReplicaOnDisk("/d", 10, is_future=False),)), {}, "")
+
+    def check_copy(
+        self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
+    ) -> CopyCheck:
+        broker_id = next(each for each, known in ADDRESSES.items() if known == address)
+        self.read.append((broker_id, partition.topic))
+        if partition.topic == "last":
+            stop.set()
+        if partition.topic.startswith("slow"):
+            raise LOST
+        return CopyCheck("it is damaged" if partition.topic.startswith("bad") else "", 10, is_complete=True)
 
 
 def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner:
@@ -51,72 +88,38 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
     return Cleaner(facts, Diagnosis(Case.UNKNOWN, ""))
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """Return what is read, in order.
-
-    Copies of "slow..." are not answered, those of "bad..." damaged; "last" ends the run.
-    """
-    found: list[tuple[int, str]] = []
-
-    def check_copy(address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
-        broker_id = next(each for each, known in ADDRESSES.items() if known == address)
-        found.append((broker_id, partition.topic))
-        if partition.topic == "last":
-            stop.set()
-        if partition.topic.startswith("slow"):
-            raise LOST
-        return CopyCheck("it is damaged" if partition.topic.startswith("bad") else "", 10, is_complete=True)
-
-    monkeypatch.setattr(log_cleaner_marks, "check_copy", check_copy)
-    return found
+def _marked(kafka: FakeCopies, *cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    return marked_replicas(kafka, CLUSTER, cleaners, 100, NullProgress(), threading.Event())
 
 
-def _one_look(monkeypatch: pytest.MonkeyPatch, topics: Sequence[str]) -> None:
-    copies = [CopySize(broker, "/d", topic, 0, 10) for broker in (1, 2) for topic in topics]
-    monkeypatch.setattr(log_cleaner_marks, "one_look", lambda _wire, _cluster: copies)
-
-
-def _marked(*cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    wire: Any = FakeWire()
-    return marked_replicas(wire, CLUSTER, cleaners, 100, NullProgress(), threading.Event())
-
-
-def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found(
-    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
-) -> None:
-    _one_look(monkeypatch, ["a", "slow", "bad"])
-    targets, unidentified_marks = _marked(cleaner(1, marks=2))
-    assert sorted(topic for _broker, topic in read) == ["a", "bad", "slow"]
+def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found() -> None:
+    kafka = FakeCopies(["a", "slow", "bad"])
+    targets, unidentified_marks = _marked(kafka, cleaner(1, marks=2))
+    assert sorted(topic for _broker, topic in kafka.read) == ["a", "bad", "slow"]
     assert targets == (Target("bad", 0, 1),)
     assert len(unidentified_marks) == 1
     assert "slow-0 could not be read: fake.invalid:9092: hung" in unidentified_marks[0]
 
 
-def test_a_broker_that_answers_nothing_is_left_for_the_next(
-    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
-) -> None:
-    _one_look(monkeypatch, [f"slow-{number}" for number in range(9)])
-    targets, unidentified_marks = _marked(cleaner(1, marks=1), cleaner(2, marks=1))
-    assert [broker for broker, _topic in read] == [1, 1, 1, 2, 2, 2]
+def test_a_broker_that_answers_nothing_is_left_for_the_next() -> None:
+    kafka = FakeCopies([f"slow-{number}" for number in range(9)])
+    targets, unidentified_marks = _marked(kafka, cleaner(1, marks=1), cleaner(2, marks=1))
+    assert [broker for broker, _topic in kafka.read] == [1, 1, 1, 2, 2, 2]
     assert targets == ()
     assert len(unidentified_marks) == 2
 
 
-def test_a_run_that_is_asked_to_stop_reads_no_more(
-    monkeypatch: pytest.MonkeyPatch, read: list[tuple[int, str]]
-) -> None:
-    _one_look(monkeypatch, ["bad", "last", "x"])
-    targets, unidentified_marks = _marked(cleaner(1, marks=3), cleaner(2, marks=1))
-    assert read == [(1, "bad"), (1, "last")]
+def test_a_run_that_is_asked_to_stop_reads_no_more() -> None:
+    kafka = FakeCopies(["bad", "last", "x"])
+    targets, unidentified_marks = _marked(kafka, cleaner(1, marks=3), cleaner(2, marks=1))
+    assert kafka.read == [(1, "bad"), (1, "last")]
     assert targets == (Target("bad", 0, 1),)
     assert all("the run was asked to stop" in each for each in unidentified_marks)
     assert len(unidentified_marks) == 2
 
 
-def test_settings_last_on_every_broker_that_tells_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_last_on_every_broker_that_tells_its_own() -> None:
     settings = FakeSettings()
-    settings.replace_rooms(monkeypatch)
     outcomes = change_settings(
         [cleaner(1, settings_error="broker 1 is offline"), cleaner(2)],
         {BACKOFF: "20000"},

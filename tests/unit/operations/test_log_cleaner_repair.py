@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair as log_cleaner_repair
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
@@ -42,16 +41,12 @@ def _metrics(marks: int | None) -> CleanerMetrics:
     return CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", marks, None),))
 
 
-def _outcome(
-    monkeypatch: pytest.MonkeyPatch, journal: Journal, marks: Sequence[int | None]
-) -> tuple[RepairOutcome, float]:
+def _outcome(journal: Journal, marks: Sequence[int | None]) -> tuple[RepairOutcome, float]:
     """Return the outcome for these numbers of marks, one after the other, and its duration in seconds.
 
     The last one is told for ever, and None is no answer.
     """
     replicas = FakeReplicas()
-    clock = replicas.replace_rooms(monkeypatch)
-    monkeypatch.setattr(log_cleaner_repair, "time", clock)
     told = [*marks]
 
     def read_metrics(_broker_id: int, _host: str) -> CleanerMetrics:
@@ -64,23 +59,23 @@ def _outcome(
     pace = RepairPace(max_concurrent=1, throttle_bytes_per_second=None, verify_timeout_s=30)
     repairer = Repairer({3: cleaner}, read_metrics, pace, replicas.safeguard())
     (outcome,) = repairer.carry_out([REPAIR], replicas.maker(journal), FakeSettings().writer(), journal)
-    return outcome, clock.now
+    return outcome, replicas.clock.now
 
 
-def test_a_mark_is_watched_for_two_passes(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
-    outcome, seconds = _outcome(monkeypatch, journal, [1, 0])
+def test_a_mark_is_watched_for_two_passes(journal: Journal) -> None:
+    outcome, seconds = _outcome(journal, [1, 0])
     assert (outcome.status, outcome.verified_by) == (RepairStatus.REPAIRED, "metrics")
     assert "marks on the broker: 1 → 0" in outcome.reason
     assert 2 <= seconds < 10
 
 
-def test_a_mark_that_comes_back_is_no_repair(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
-    outcome, _seconds = _outcome(monkeypatch, journal, [1, 0, 0, 0, 0, 1])
+def test_a_mark_that_comes_back_is_no_repair(journal: Journal) -> None:
+    outcome, _seconds = _outcome(journal, [1, 0, 0, 0, 0, 1])
     assert outcome.status is RepairStatus.FAILED
     assert "still marks as many partitions (1)" in outcome.reason
 
 
-def test_metrics_that_are_not_told_any_more_prove_nothing(monkeypatch: pytest.MonkeyPatch, journal: Journal) -> None:
-    outcome, seconds = _outcome(monkeypatch, journal, [1, 0, 0, None])
+def test_metrics_that_are_not_told_any_more_prove_nothing(journal: Journal) -> None:
+    outcome, seconds = _outcome(journal, [1, 0, 0, None])
     assert outcome.status is RepairStatus.FAILED
     assert seconds >= 30

@@ -30,10 +30,8 @@ SOURCE_FIRST = (1, 3, 2)
 
 
 @pytest.fixture
-def replicas(monkeypatch: pytest.MonkeyPatch) -> FakeReplicas:
-    fake = FakeReplicas()
-    fake.replace_rooms(monkeypatch)
-    return fake
+def replicas() -> FakeReplicas:
+    return FakeReplicas()
 
 
 @pytest.fixture

@@ -26,10 +26,8 @@ CHANGE = SettingChange("broker", "3", NAME, None, "15001")
 
 
 @pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch) -> FakeSettings:
-    fake = FakeSettings()
-    fake.replace_rooms(monkeypatch)
-    return fake
+def settings() -> FakeSettings:
+    return FakeSettings()
 
 
 @pytest.fixture

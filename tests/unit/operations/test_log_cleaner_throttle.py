@@ -29,10 +29,8 @@ ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
 
 
 @pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch) -> FakeSettings:
-    fake = FakeSettings()
-    fake.replace_rooms(monkeypatch)
-    return fake
+def settings() -> FakeSettings:
+    return FakeSettings()
 
 
 @pytest.fixture
