@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._model.partition import TopicPartition
+from .._model.run import Clock
 from . import error_codes
 from .addresses import Address
 from .messages import by_topic, in_batches
@@ -42,19 +43,19 @@ class Committed:
     """Why partitions are missing; empty where none is."""
 
 
-def coordinated_groups(wire: Wire, address: Address) -> list[str]:
+def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
     """Return the groups that this broker coordinates and that our principal may see.
 
     A coordinator that has just been elected is loading its groups: it is asked again for at most a request's limit.
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    deadline = time.monotonic() + wire.settings.request_timeout_ms / 1000
+    deadline = clock.monotonic() + wire.settings.request_timeout_ms / 1000
     while True:
         response = wire.call(address, ListGroupsRequest())
-        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or time.monotonic() >= deadline:
+        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
             break
-        time.sleep(_LOOK_EVERY_S)
+        clock.sleep(_LOOK_EVERY_S)
     if response.error_code:
         raise error_codes.refusal("ListGroups", response.error_code)
     return sorted(each.group_id for each in response.groups)

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from .._model.run import KafkaOpsError
+from .._model.run import Clock, KafkaOpsError
 from .errors import CredentialsError
 from .settings import ConnectionSettings
 
@@ -40,8 +40,9 @@ _PASSING = frozenset({http.HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600)})
 class OAuthCredentials:
     """The token of one process: given outright, read from a file, or fetched and renewed. Safe for several threads."""
 
-    def __init__(self, settings: ConnectionSettings) -> None:
+    def __init__(self, settings: ConnectionSettings, *, clock: Clock = time) -> None:
         self._settings = settings
+        self._clock = clock
         self._lock = threading.Lock()
         self._token = settings.sasl_oauthbearer_token
         self._renew_at = float("inf") if self._token else 0.0
@@ -50,23 +51,23 @@ class OAuthCredentials:
 
     def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
         """Fetch a token if there is none, or if most of its life is over. Raises CredentialsError."""
-        began = time.monotonic()
+        began = self._clock.monotonic()
         if began < self._renew_at:
             return
         with self._lock:
-            if time.monotonic() < self._renew_at:
+            if self._clock.monotonic() < self._renew_at:
                 return
             if self._failed is not None and self._failed[0] > began:
                 raise self._failed[1]  # another thread tried while this one waited: one attempt for all
             try:
                 self._token, lifetime_s = self._fetched(began + timeout_s)
             except CredentialsError as error:
-                now = time.monotonic()
+                now = self._clock.monotonic()
                 if now < self._ends_at:
                     return  # the old token is still good
                 self._failed = (now, error)
                 raise
-            now = time.monotonic()
+            now = self._clock.monotonic()
             self._renew_at, self._ends_at = now + lifetime_s * _RENEW_AFTER, now + lifetime_s
 
     def kafka_python_config(self) -> dict[str, Any]:
@@ -76,7 +77,7 @@ class OAuthCredentials:
     def librdkafka_token(self, _config: str) -> tuple[str, float]:
         """Return the token and when it ends, in seconds since 1970: confluent-kafka's ``oauth_cb``."""
         self.prepare("", self._settings.request_timeout_ms / 1000, is_connected=False)
-        left_s = min(self._ends_at - time.monotonic(), _GIVEN_LIFETIME_S)
+        left_s = min(self._ends_at - self._clock.monotonic(), _GIVEN_LIFETIME_S)
         return self._token or "", time.time() + left_s
 
     @property
@@ -92,12 +93,12 @@ class OAuthCredentials:
         wait_s = _FIRST_WAIT_S
         while True:
             try:
-                return _request_token(self._settings, max(0.1, deadline - time.monotonic()))
+                return _request_token(self._settings, max(0.1, deadline - self._clock.monotonic()))
             except _BusyError as error:
                 wait_s = max(wait_s, error.retry_after_s)
-                if time.monotonic() + wait_s >= deadline:
+                if self._clock.monotonic() + wait_s >= deadline:
                     raise _no_token(url, str(error)) from None
-                time.sleep(wait_s)
+                self._clock.sleep(wait_s)
                 wait_s *= 2
             except _RefusedError as error:
                 raise _no_token(url, str(error)) from None

@@ -200,7 +200,7 @@ class Kafka:
 
     def coordinated_groups(self, address: Address) -> list[str]:
         """Return the consumer groups that this broker coordinates (ListGroups)."""
-        return groups.coordinated_groups(self.wire, address)
+        return groups.coordinated_groups(self.wire, address, clock=self.clock)
 
     def committed_offsets(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]

@@ -11,12 +11,13 @@ log start nor lineage, so these come from the public RPCs either way, and rows a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.replica_log import Cause, ReplicaLog
+from .._model.run import Clock
 from . import error_codes
 from .addresses import Address
 from .cluster import check_identity
@@ -69,10 +70,13 @@ def probe_replicas(
     partitions: Sequence[TopicPartition],
     deadline: float,
     native: NativeQuestion | None = None,
+    *,
+    open_wire: Callable[[ConnectionSettings], Wire] = Wire,
+    clock: Clock = time,
 ) -> list[ReplicaLog]:
     """Ask one broker for all the given replicas, and return one row for each, in the order given.
 
-    ``deadline`` is a time.monotonic() value. Trouble with the broker ends up in the rows, never in an exception. The
+    ``deadline`` is by ``clock``. Trouble with the broker ends up in the rows, never in an exception. The
     broker is tried again until the deadline, except where that cannot help: it refuses us, another one answers at its
     address, or the controller fences it as well. All rows come over one connection: when it breaks the broker may have
     restarted, so what it said before is void and everything is asked again. So it is when its broker epoch changes,
@@ -85,23 +89,23 @@ def probe_replicas(
     failure = BrokerCallError(str(address), Cause.DEADLINE, "the deadline passed before this broker was asked")
     rows: list[ReplicaLog] | None = None
     looks = 0
-    with Wire(settings) as wire:
-        while time.monotonic() < deadline:
+    with open_wire(settings) as wire:
+        while clock.monotonic() < deadline:
             connection = wire.fresh_connection(address)
-            probe = _Probe(settings, connection, broker.broker_id, deadline, native)
+            probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native)
             try:
                 rows = probe.rows(partitions)
                 looks += 1
             except BrokerCallError as error:
                 # Nothing came, or no connection could be made in what was left.
-                is_cut_short = error.cause in (Cause.HUNG, Cause.UNREACHABLE) and time.monotonic() >= deadline
+                is_cut_short = error.cause in (Cause.HUNG, Cause.UNREACHABLE) and clock.monotonic() >= deadline
                 if failure.cause is Cause.DEADLINE or not is_cut_short:
                     # A look that the deadline cut short contains less than the one before.
                     failure = error
-                if error.cause is not Cause.HUNG and time.monotonic() < deadline:
+                if error.cause is not Cause.HUNG and clock.monotonic() < deadline:
                     # It may have restarted since the look before.
                     rows = None
-                if rows is None and error.cause is Cause.HUNG and time.monotonic() >= deadline:
+                if rows is None and error.cause is Cause.HUNG and clock.monotonic() >= deadline:
                     rows = probe.complete_rows(partitions, error)
                 if broker.is_fenced or _is_final(error):
                     break
@@ -109,7 +113,7 @@ def probe_replicas(
                 connection.close()
             if rows is not None and (looks >= _LOOKS_AT_PASSING or not any(row.cause in _PASSING for row in rows)):
                 break
-            time.sleep(max(0.0, min(_PAUSE_S, deadline - time.monotonic())))
+            clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
         return rows
     return [_failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
@@ -125,6 +129,7 @@ class _Probe:
     connection: Connection
     broker_id: int
     deadline: float
+    clock: Clock
     native: NativeQuestion | None = None
     broker_epoch: int | None = None
     complete: list[ReplicaLog] = field(default_factory=list)
@@ -166,7 +171,7 @@ class _Probe:
 
     def _limit_ms(self) -> int:
         # Rounded up, so that a call cut short by the deadline ends after it and not just before.
-        left_ms = ceil((self.deadline - time.monotonic()) * 1000)
+        left_ms = ceil((self.deadline - self.clock.monotonic()) * 1000)
         return max(1, min(self.settings.request_timeout_ms, left_ms))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:

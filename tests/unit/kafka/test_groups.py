@@ -34,17 +34,10 @@ def a_coordinator(*codes: int) -> FakeWire:
     return FakeWire(answer)
 
 
-def listed(fake: FakeWire) -> list[str]:
+def listed(fake: FakeWire, clock: FakeClock | None = None) -> list[str]:
     stand_in: Any = fake
     wire: Wire = stand_in
-    return groups.coordinated_groups(wire, ADDRESS)
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    clock = FakeClock()
-    monkeypatch.setattr(groups, "time", clock)
-    return clock
+    return groups.coordinated_groups(wire, ADDRESS, clock=clock or FakeClock())
 
 
 def test_a_coordinator_that_loads_is_asked_again() -> None:
@@ -53,10 +46,10 @@ def test_a_coordinator_that_loads_is_asked_again() -> None:
     assert len(fake.requests) == 3
 
 
-def test_one_that_goes_on_loading_is_told_within_a_requests_limit(clock: FakeClock) -> None:
-    fake = a_coordinator(_LOADING)
+def test_one_that_goes_on_loading_is_told_within_a_requests_limit() -> None:
+    fake, clock = a_coordinator(_LOADING), FakeClock()
     with pytest.raises(RequestRefusedError, match="COORDINATOR_LOAD_IN_PROGRESS"):
-        listed(fake)
+        listed(fake, clock)
     assert clock.now == pytest.approx(fake.settings.request_timeout_ms / 1000, abs=0.2)
 
 

@@ -16,16 +16,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import oauth
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import CredentialsError, SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.oauth import OAuthCredentials
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from lab.tls import Certificates
+from unit.fake_clock import FakeClock
 
 SECRET = "t0p-s3cret"
 
@@ -95,32 +94,26 @@ def test_a_token_is_asked_for_with_the_clients_credentials(endpoint: TokenEndpoi
     assert form == {"grant_type": ["client_credentials"], "scope": ["kafka"]}
 
 
-def test_a_token_is_renewed_when_most_of_its_life_is_over(
-    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now, sleep=time.sleep))
-    credentials = OAuthCredentials(settings(endpoint))
+def test_a_token_is_renewed_when_most_of_its_life_is_over(endpoint: TokenEndpoint) -> None:
+    clock = FakeClock()
+    credentials = OAuthCredentials(settings(endpoint), clock=clock)
     assert token(credentials) == "first"
     endpoint.answer = (200, json.dumps({"access_token": "second"}))
-    now += 239
+    clock.now += 239
     assert token(credentials) == "first"
-    now += 2
+    clock.now += 2
     assert token(credentials) == "second"
     assert len(endpoint.asked) == 2
 
 
-def test_a_token_that_still_lives_is_used_when_the_endpoint_fails(
-    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: now, sleep=time.sleep))
-    credentials = OAuthCredentials(settings(endpoint))
+def test_a_token_that_still_lives_is_used_when_the_endpoint_fails(endpoint: TokenEndpoint) -> None:
+    clock = FakeClock()
+    credentials = OAuthCredentials(settings(endpoint), clock=clock)
     assert token(credentials) == "first"
     endpoint.answer = (400, "")
-    now += 299
+    clock.now += 299
     assert token(credentials) == "first"
-    now += 2
+    clock.now += 2
     with pytest.raises(CredentialsError):
         token(credentials)
 

@@ -13,9 +13,9 @@ import pytest
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, ListOffsetsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import replica_logs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas, silent_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
@@ -72,21 +72,18 @@ Probe = Callable[..., tuple[list[ReplicaLog], FakeWire]]
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """Replace the clock by which a broker is asked again until the deadline: half a second after each look."""
-    clock = FakeClock()
-    monkeypatch.setattr(replica_logs, "time", clock)
-    return clock
+def clock() -> FakeClock:
+    """Return the clock by which a broker is asked again until the deadline: half a second after each look."""
+    return FakeClock()
 
 
 @pytest.fixture
-def probe(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Probe:
+def probe(clock: FakeClock) -> Probe:
     """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
 
     def run(*answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0) -> tuple[list[ReplicaLog], FakeWire]:
-        wire = FakeWire(answers)
-        monkeypatch.setattr(replica_logs, "Wire", wire)
-        rows = replica_logs.probe_replicas(SETTINGS, broker, [FIRST, SECOND], clock.now + limit_s)
+        wire: Any = FakeWire(answers)
+        rows = probe_replicas(SETTINGS, broker, [FIRST, SECOND], clock.now + limit_s, open_wire=wire, clock=clock)
         assert [(row.topic, row.partition, row.broker_id) for row in rows] == [("orders", 0, 3), ("orders", 1, 3)]
         return rows, wire
 
@@ -396,14 +393,13 @@ def test_a_broker_without_an_address_is_not_asked(probe: Probe) -> None:
 )
 def test_a_broker_that_is_not_asked_gives_its_state_as_the_cause(state: BrokerState, cause: Cause) -> None:
     broker = Broker(3, "fake.invalid", 9092, None, is_fenced=False, state=state, cause="seen so")
-    assert replica_logs.silent_rows(broker, [FIRST]) == [ReplicaLog("orders", 0, 3, cause=cause, error="seen so")]
+    assert silent_rows(broker, [FIRST]) == [ReplicaLog("orders", 0, 3, cause=cause, error="seen so")]
 
 
-def test_many_replicas_are_asked_for_a_thousand_at_a_time(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> None:
+def test_many_replicas_are_asked_for_a_thousand_at_a_time(clock: FakeClock) -> None:
     partitions = [TopicPartition("orders", number) for number in range(2001)]
-    wire = FakeWire([FakeBroker(dict.fromkeys(partitions, a_replica((5, 0)))).answer])
-    monkeypatch.setattr(replica_logs, "Wire", wire)
-    rows = replica_logs.probe_replicas(SETTINGS, BROKER, partitions, clock.now + 20)
+    wire: Any = FakeWire([FakeBroker(dict.fromkeys(partitions, a_replica((5, 0)))).answer])
+    rows = probe_replicas(SETTINGS, BROKER, partitions, clock.now + 20, open_wire=wire, clock=clock)
     assert [row.partition for row in rows] == list(range(2001))
     assert {row.last_written_epoch for row in rows} == {5}
     sizes = [sum(len(topic.partitions) for topic in each.topics) for each in wire.requests if hasattr(each, "topics")]
