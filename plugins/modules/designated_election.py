@@ -195,6 +195,9 @@ partitions:
       candidates: []
       silent: []
       losses: []
+      isr: []
+      elr: [1]
+      last_known_elr: [1]
   contains:
     topic:
       description: Name of the topic.
@@ -250,6 +253,18 @@ partitions:
         M(kafkaops.recovery.leader_candidate_info).
       type: list
       elements: dict
+    isr:
+      description: Broker ids of the ISR before, null when it was not found out.
+      type: list
+      elements: int
+    elr:
+      description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
+      type: list
+      elements: int
+    last_known_elr:
+      description: Broker ids of the last known ELR before, null when it was not found out.
+      type: list
+      elements: int
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: always, once the elections began

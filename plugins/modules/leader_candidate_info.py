@@ -130,6 +130,9 @@ partitions:
         - broker_id: 1
           cause: unreachable
           error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+      isr: []
+      elr: [1]
+      last_known_elr: [1]
   contains:
     topic:
       description: Name of the topic.
@@ -243,6 +246,18 @@ partitions:
           description: The comparison with each other replica.
           type: list
           elements: dict
+    isr:
+      description: Broker ids of the ISR before, null when it was not found out.
+      type: list
+      elements: int
+    elr:
+      description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
+      type: list
+      elements: int
+    last_known_elr:
+      description: Broker ids of the last known ELR before, null when it was not found out.
+      type: list
+      elements: int
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success

@@ -186,6 +186,9 @@ left_alone:
       candidates: []
       silent: []
       losses: []
+      isr: [2, 3, 1]
+      elr: []
+      last_known_elr: []
 groups:
   description: The partitions of RV(left_alone), grouped by what they share. The fields are those of
     RV(kafkaops.recovery.leader_candidate_info#module:groups).

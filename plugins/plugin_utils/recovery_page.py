@@ -105,13 +105,19 @@ def outcome_table(partitions: Sequence[Result]) -> Table:
                 _leaders(each),
                 change(number(each["leader_epoch_before"]), number(_epoch_after(each))),
                 broker_ids(each["replicas"]),
+                *(_known_ids(each[name]) for name in ("isr", "elr", "last_known_elr")),
             ),
             each["reason"],
             _STYLES.get(each["status"], ""),
         )
         for each in partitions
     )
-    return Table(("Partition", "Status", "Leader", "Epoch", "Replicas"), rows, "Reason", texts=("Partition", "Status"))
+    columns = ("Partition", "Status", "Leader", "Epoch", "Replicas", "ISR", "ELR", "Last known ELR")
+    return Table(columns, rows, "Reason", texts=("Partition", "Status"))
+
+
+def _known_ids(ids: Sequence[int] | None) -> str:
+    return "unknown" if ids is None else broker_ids(ids)
 
 
 def _replica_rows(partition: Result) -> Iterator[Row]:

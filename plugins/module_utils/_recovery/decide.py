@@ -14,14 +14,14 @@ Decides who is to lead a partition that has no leader. Pure; standard library on
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState
 from .candidate import Candidate, SilentReplica
 from .expected_loss import expected_losses, in_words
 from .forecast import Forecast, forecast, refusal_above
-from .plan import ElectionType, LeftAlone, PlannedElection, Status
+from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave
 from .preconditions import against, order_to_elect_in
 from .strategy import Policy, Step, rule_on
 
@@ -51,12 +51,12 @@ def decide(
     for a person to decide.
     """
     forecasts = forecast(state, candidates, [each.broker_id for each in silent])
-    case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state))
+    case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state), policy)
     ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates])
     if ruling.step is Step.UNCLEAN_RECOVERY:
-        return case.unclean_election(policy)
+        return case.unclean_election()
     if ruling.step is Step.ORDINARY_ELECTION:
-        return case.ordinary_election(policy, ruling.reason)
+        return case.ordinary_election(ruling.reason)
     return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings(), *case.best()])
 
 
@@ -69,8 +69,9 @@ class _Case:
     silent: tuple[SilentReplica, ...]
     forecasts: tuple[Forecast, ...]
     acceptable: frozenset[int]
+    policy: Policy
 
-    def unclean_election(self, policy: Policy) -> PlannedElection | LeftAlone:
+    def unclean_election(self) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
         if best is None:
             return self._nobody()
@@ -80,30 +81,23 @@ class _Case:
         obstacles = [
             *against(election, self.state, order_to_elect_in(election, self.state)),
             *self.warnings(),
-            *self._above_limit(policy, best.broker_id),
+            *self._above_limit(best.broker_id),
         ]
         return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
 
-    def ordinary_election(self, policy: Policy, reason: str) -> PlannedElection | LeftAlone:
+    def ordinary_election(self, reason: str) -> PlannedElection | LeftAlone:
         """Of a member of the ELR. A silent one has no forecast, and passes any limit: KIP-966 keeps a broker in the ELR
         only while it holds every committed record.
         """
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
-        obstacles = [*self.warnings(), *self._above_limit(policy, leader)]
+        obstacles = [*self.warnings(), *self._above_limit(leader)]
         if obstacles:
             return self.left_alone(Status.REFUSED, obstacles)
         return self._election(leader, ElectionType.PREFERRED, reason)
 
     def left_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
-        return LeftAlone(
-            self.state.topic,
-            self.state.partition,
-            status,
-            "; ".join(reasons),
-            topic_id=self.state.topic_id,
-            leader_id=self.state.leader_id,
-            leader_epoch=self.state.leader_epoch,
-            replicas=self.state.replicas,
+        return replace(
+            leave(self.state, status, "; ".join(reasons)),
             candidates=self.candidates,
             silent=self.silent,
             losses=expected_losses(self.forecasts),
@@ -118,8 +112,8 @@ class _Case:
         pending = warning(self.state, self.acceptable, self.forecasts)
         return [pending] if pending else []
 
-    def _above_limit(self, policy: Policy, leader: int) -> list[str]:
-        limit = policy.max_lost_records
+    def _above_limit(self, leader: int) -> list[str]:
+        limit = self.policy.max_lost_records
         if limit is None:
             return []
         refusals = [refusal_above(limit, each) for each in self.forecasts if each.broker_id == leader]
@@ -141,6 +135,9 @@ class _Case:
             silent=self.silent,
             losses=expected_losses(self.forecasts),
             election_type=election_type,
+            offline_replicas=self.state.offline_replicas,
+            strategy=self.policy.strategy,
+            max_lost_records=self.policy.max_lost_records,
         )
 
     def _why(self, best: Candidate) -> str:

@@ -185,6 +185,7 @@ def plan_of_designations(
                     reason=f"broker {leader} was named by the caller; no replica was compared",
                     candidates=(),
                     silent=(),
+                    offline_replicas=state.offline_replicas,
                 )
             )
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))
@@ -314,4 +315,7 @@ def _untouched(election: PlannedElection, status: Status, reason: str) -> Outcom
         candidates=election.candidates,
         silent=election.silent,
         losses=election.losses,
+        isr=election.isr,
+        elr=election.elr,
+        last_known_elr=election.last_known_elr,
     )

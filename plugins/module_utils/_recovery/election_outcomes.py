@@ -121,6 +121,9 @@ class ElectionOutcomes:
             candidates=election.candidates,
             silent=election.silent,
             losses=election.losses,
+            isr=before.isr if before else election.isr,
+            elr=before.elr if before else election.elr,
+            last_known_elr=before.last_known_elr if before else election.last_known_elr,
         )
 
     def end_all(self, partitions: Iterable[TopicPartition], status: Status, reason: str) -> None:

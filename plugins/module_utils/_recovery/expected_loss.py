@@ -99,7 +99,7 @@ def _listed(broker_ids: Iterable[int]) -> str:
     return ", ".join(map(str, broker_ids))
 
 
-_Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
+Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class ExpectedLoss:
     """A forecast with its totals, in records, and its words."""
 
     broker_id: BrokerId
-    at_least: _Records
-    at_most: _Records | None
+    at_least: Records
+    at_most: Records | None
     """None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
     more_than_first: Annotated[int, Meta("a difference of records", minimum=-INT64_MAX, maximum=INT64_MAX)] | None
     """How many records more than electing rank 1 would lose; negative for fewer. None when it cannot be told."""

@@ -31,10 +31,18 @@ from .._model.fields import (
     TopicId,
     TopicName,
 )
-from .._model.partition import NO_LEADER, Broker, TopicPartition
+from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
 from .._model.run import RunMode, counted
 from .candidate import Candidate, SilentReplicas
-from .expected_loss import ExpectedLosses
+from .expected_loss import ExpectedLosses, Records
+from .strategy import Strategy
+
+_Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
+_Elr: TypeAlias = Annotated[Replicas, Meta(description="the ELR is a list of broker ids")]
+_LastKnownElr: TypeAlias = Annotated[Replicas, Meta(description="the last known ELR is a list of broker ids")]
+_OfflineReplicas: TypeAlias = Annotated[
+    Replicas, Meta(description="the offline replicas are a list of broker ids of the replica list")
+]
 
 
 class Status(StrEnum):
@@ -81,15 +89,21 @@ class PlannedElection:
     """The partition's leader epoch when the plan was made."""
     replicas: Annotated[Replicas, Meta(description="the replicas are a list of at least one broker id", min_items=1)]
     """The replica list in its original order; it is put back exactly."""
-    isr: Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
-    elr: Annotated[Replicas, Meta(description="the ELR is a list of broker ids")] | None
-    last_known_elr: Annotated[Replicas, Meta(description="the last known ELR is a list of broker ids")] | None
+    isr: _Isr
+    elr: _Elr | None
+    last_known_elr: _LastKnownElr | None
     reason: str
     candidates: tuple[Candidate, ...]
     silent: SilentReplicas
     losses: ExpectedLosses = ()
     """One for each candidate, in their order."""
     election_type: ElectionType = ElectionType.UNCLEAN
+    offline_replicas: _OfflineReplicas = ()
+    """Replicas that the controller would not elect when the plan was made."""
+    strategy: Strategy | None = None
+    """What the plan was made with, and is judged by again before the election. None where no replica was compared."""
+    max_lost_records: Records | None = None
+    """The most that the election may be known to lose. None for no limit."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -111,10 +125,30 @@ class LeftAlone:
     candidates: tuple[Candidate, ...] = ()
     silent: SilentReplicas = ()
     losses: ExpectedLosses = ()
+    isr: _Isr | None = None
+    elr: _Elr | None = None
+    last_known_elr: _LastKnownElr | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
+
+
+def leave(state: PartitionState, status: Status, reason: str) -> LeftAlone:
+    """Return a partition that is left alone, as it is seen."""
+    return LeftAlone(
+        state.topic,
+        state.partition,
+        status,
+        reason,
+        topic_id=state.topic_id,
+        leader_id=state.leader_id,
+        leader_epoch=state.leader_epoch,
+        replicas=state.replicas,
+        isr=state.isr,
+        elr=state.elr,
+        last_known_elr=state.last_known_elr,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +192,10 @@ class Outcome:
     silent: SilentReplicas = ()
     losses: ExpectedLosses = ()
     """What electing each candidate was expected to lose, in their order."""
+    isr: _Isr | None = None
+    """The ISR before the run, and so on."""
+    elr: _Elr | None = None
+    last_known_elr: _LastKnownElr | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -240,6 +278,9 @@ def would_recover(election: PlannedElection) -> Outcome:
         candidates=election.candidates,
         silent=election.silent,
         losses=election.losses,
+        isr=election.isr,
+        elr=election.elr,
+        last_known_elr=election.last_known_elr,
     )
 
 
@@ -258,4 +299,7 @@ def left_alone(partition: LeftAlone) -> Outcome:
         candidates=partition.candidates,
         silent=partition.silent,
         losses=partition.losses,
+        isr=partition.isr,
+        elr=partition.elr,
+        last_known_elr=partition.last_known_elr,
     )

@@ -17,7 +17,7 @@ from .._kafka.partitions import Description
 from .._kafka.port import Kafka
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
-from .plan import LeftAlone, Plan, Status
+from .plan import LeftAlone, Plan, Status, leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +84,13 @@ def _not_found(description: Description, missing: list[TopicPartition]) -> Itera
 
 
 def _already_online(state: PartitionState) -> LeftAlone:
-    return LeftAlone(
-        state.topic,
-        state.partition,
-        Status.ALREADY_ONLINE,
-        f"broker {state.leader_id} leads it",
-        topic_id=state.topic_id,
-        leader_id=state.leader_id,
-        leader_epoch=state.leader_epoch,
-        replicas=state.replicas,
-    )
+    return leave(state, Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it")
 
 
 def internal(state: PartitionState) -> LeftAlone:
     """Return a partition of an internal topic, without the option to recover it."""
-    return LeftAlone(
-        state.topic,
-        state.partition,
-        Status.REFUSED,
-        "internal topic: its records are the cluster's own state; opt in with include_internal_topics",
-        topic_id=state.topic_id,
-        leader_id=state.leader_id,
-        leader_epoch=state.leader_epoch,
-        replicas=state.replicas,
-    )
+    reason = "internal topic: its records are the cluster's own state; opt in with include_internal_topics"
+    return leave(state, Status.REFUSED, reason)
 
 
 _INTERNAL = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"

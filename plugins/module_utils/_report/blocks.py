@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -88,3 +89,8 @@ class Section:
 def number(value: int | None) -> Cell:
     """Return a number with separators; "unknown" where it is."""
     return Cell("unknown" if value is None else f"{value:,}", is_number=True)
+
+
+def ids_or_unknown(broker_ids: Sequence[int] | None) -> str:
+    """Return broker ids; "unknown" where they are, and "none" for no broker."""
+    return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"

@@ -17,7 +17,7 @@ from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.groups import LossTotal, Members, grouped, total_loss
 from .._recovery.plan import Outcome, Status
 from .._recovery.verdict import loss_in_words, verdict
-from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, number
+from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import are_available, bar_chart, extents_chart
 from .extents import extents
 
@@ -228,6 +228,7 @@ def _rows(groups: Sequence[Members]) -> Table:
             Cell(_words(each.status), _TONES[each.status]),
             Cell(_leader(each.leader_before)),
             Cell(_leader(_leader_after(each))),
+            *(Cell(ids_or_unknown(ids)) for ids in (each.isr, each.elr, each.last_known_elr)),
             Cell(each.reason),
         )
         for each in outcomes[:MAX_ROWS]
@@ -235,7 +236,17 @@ def _rows(groups: Sequence[Members]) -> Table:
     shown = (
         "" if len(outcomes) <= MAX_ROWS else f"; the first {MAX_ROWS:,} of {len(outcomes):,}, the report file has all"
     )
-    return Table(f"Worst first{shown}", ("Partition", "Status", "Leader before", "Leader after", "Reason"), rows)
+    columns = (
+        "Partition",
+        "Status",
+        "Leader before",
+        "Leader after",
+        "ISR before",
+        "ELR before",
+        "Last known ELR",
+        "Reason",
+    )
+    return Table(f"Worst first{shown}", columns, rows)
 
 
 def _forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:

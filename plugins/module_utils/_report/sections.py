@@ -16,7 +16,7 @@ from .._recovery.candidate import Candidate, SilentReplica, Standing, explain
 from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast
 from .._recovery.plan import Outcome, Status
-from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, number
+from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, ids_or_unknown, number
 from .recovery_sections import MAX_ROWS, pictures
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
@@ -137,10 +137,10 @@ def survey_section(survey: dict[str, Any]) -> Section:
         (
             Cell(f"{each['topic']}-{each['partition']}"),
             number(each["leader_epoch"]),
-            Cell(_ids(each["replicas"])),
-            Cell(_ids(each["isr"])),
-            Cell(_ids(each["elr"])),
-            Cell(_ids(each["offline_replicas"]), "bad"),
+            Cell(ids_or_unknown(each["replicas"])),
+            Cell(ids_or_unknown(each["isr"])),
+            Cell(ids_or_unknown(each["elr"])),
+            Cell(ids_or_unknown(each["offline_replicas"]), "bad"),
         )
         for each in survey["partitions"][:MAX_ROWS]
     )
@@ -234,6 +234,9 @@ def _undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome
         candidates=candidates,
         silent=silent,
         losses=losses,
+        isr=state.isr,
+        elr=state.elr,
+        last_known_elr=state.last_known_elr,
     )
 
 
@@ -246,13 +249,9 @@ def _counted(counts: Counter[str]) -> tuple[tuple[Cell, ...], ...]:
 
 
 def _list(blacklist: dict[str, Any]) -> str:
-    parts = [_ids(blacklist["brokers"])] if blacklist["brokers"] else []
-    parts += [f"{_ids(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
+    parts = [ids_or_unknown(blacklist["brokers"])] if blacklist["brokers"] else []
+    parts += [f"{ids_or_unknown(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
     return ", ".join(parts) or "empty"
-
-
-def _ids(broker_ids: Sequence[int] | None) -> str:
-    return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"
 
 
 def _words(identifier: str) -> str:

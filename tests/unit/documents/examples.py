@@ -37,6 +37,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
     Status,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -163,6 +164,9 @@ def _elections(draw: st.DrawFn, named: TopicPartition) -> PlannedElection:
         silent=silent,
         losses=_losses(candidates, silent),
         election_type=draw(st.sampled_from(ElectionType)),
+        offline_replicas=tuple(draw(_broker_ids)),
+        strategy=draw(st.none() | st.sampled_from(Strategy)),
+        max_lost_records=draw(st.none() | _offsets),
     )
 
 
@@ -181,6 +185,9 @@ def _left_alone(draw: st.DrawFn, named: TopicPartition) -> LeftAlone:
         candidates=candidates,
         silent=silent,
         losses=_losses(candidates, silent),
+        isr=draw(st.none() | _broker_ids.map(tuple)),
+        elr=draw(st.none() | _broker_ids.map(tuple)),
+        last_known_elr=draw(st.none() | _broker_ids.map(tuple)),
     )
 
 

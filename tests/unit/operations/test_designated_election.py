@@ -56,6 +56,9 @@ def test_every_partition_is_led_by_the_designated_broker_and_has_its_order_back(
             replicas_after=ORIGINAL,
             candidates=plan.elections[number].candidates,
             silent=plan.elections[number].silent,
+            isr=plan.elections[number].isr,
+            elr=plan.elections[number].elr,
+            last_known_elr=plan.elections[number].last_known_elr,
         )
         for number in range(3)
     )

@@ -96,6 +96,9 @@ def already_online(partition: int, topic: str = "orders") -> Outcome:
         leader_epoch_before=4,
         leader_epoch_after=4,
         replicas=(2, 3, 1),
+        isr=(2, 3, 1),
+        elr=(),
+        last_known_elr=(),
     )
 
 
