@@ -276,8 +276,9 @@ def _disk_remedy(observation: Observation, node_id: int) -> str:
     wait = "Restart no other controller until a majority without it is caught up. "
     if observation.kraft_version:
         return wait + (
-            f"Then remove voter {node_id} with its old directory id, and add it with the new one once it has caught "
-            "up, both with quorum_voter."
+            f"Then replace the voter: ansible-playbook kafkaops.recovery.replace_controller "
+            f"-e controller_replacement_voter_id={node_id}. It removes the old directory id, waits until the new one "
+            "has caught up, and adds it."
         )
     return (
         wait + "This quorum is static (kraft.version 0): it goes on with the new disk by itself, so watch it catch up."

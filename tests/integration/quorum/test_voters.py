@@ -36,6 +36,7 @@ pytestmark = ONLY_DYNAMIC
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
 _VERIFY_MS = 30_000
 _REPLACE = Path(__file__).with_name("replace_voter.yml")
+_PLAYBOOK = "kafkaops.recovery.replace_controller"
 
 
 def _endpoint(quorum: Quorum, node_id: int) -> Endpoint:
@@ -101,6 +102,45 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
     voters = _voters_by_kafka(quorum)
     assert new in voters
     assert old not in voters
+
+
+def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
+    lost = quorum.followers()[0]
+    controller = quorum.cluster.controllers[lost]
+    controller.kill()
+    controller.wipe()
+    controller.start()
+    _seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
+    assert "kafkaops.recovery.replace_controller" in finding.remedy
+    old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
+    variables = {**quorum.variables(), "controller_replacement_voter_id": lost}
+
+    quorum.cluster.proxy.clear()
+    foreseen = run_playbook(_PLAYBOOK, variables, "--check")
+    assert foreseen.returncode == 0, foreseen.output
+    assert [each.name for each in quorum.asked() if each.is_write] == []
+    assert f"would replace directory id {old} of controller {lost} by {new}" in foreseen.output
+
+    run = run_playbook(_PLAYBOOK, variables)
+    assert run.returncode == 0, run.output
+    voters = _voters_by_kafka(quorum)
+    assert new in voters
+    assert old not in voters
+
+    again = run_playbook(_PLAYBOOK, variables)
+    assert again.returncode == 0, again.output
+    assert again.counts["changed"] == 0
+
+    # A run that was killed between its two changes.
+    _changed(quorum, Membership.ABSENT, Voter(lost, new))
+    refused = run_playbook(_PLAYBOOK, variables)
+    assert refused.returncode != 0
+    assert "Set controller_replacement_endpoints" in refused.output
+    endpoint = _endpoint(quorum, lost)
+    endpoints = [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}]
+    resumed = run_playbook(_PLAYBOOK, {**variables, "controller_replacement_endpoints": endpoints})
+    assert resumed.returncode == 0, resumed.output
+    assert new in _voters_by_kafka(quorum)
 
 
 def test_a_broker_is_refused(quorum: Quorum) -> None:

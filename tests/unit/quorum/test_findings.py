@@ -219,8 +219,8 @@ def test_numbers_of_churn() -> None:
 
 def test_remedy_of_a_new_disk_is_another_one_in_a_static_quorum() -> None:
     voters = state(follower(102), down(103), observers=[follower(103, directory_id=disk(999))])
-    assert "quorum_voter" in _only(observed(voters)).remedy
-    assert "quorum_voter" not in _only(observed(voters, kraft_version=0)).remedy
+    assert "replace_controller" in _only(observed(voters)).remedy
+    assert "replace_controller" not in _only(observed(voters, kraft_version=0)).remedy
 
 
 def test_auto_join_is_told() -> None:
