@@ -91,12 +91,15 @@ def run_elections(  # noqa: PLR0917
     progress: Progress,
     stop: threading.Event,
     brokers: Collection[Broker] = (),
+    *,
+    is_offline_now: bool = False,
 ) -> ElectionReport:
     """Restore what an earlier run left, then elect. Each partition ends with one outcome, whatever happens to others.
 
     Setting ``stop`` ends the run after the request in flight: orders are restored, and the rest is reported as stopped.
     In check mode no write request is sent and no journal is opened for writing. ``brokers``, as they were just seen,
     keep writes away from one that is hung: it might execute them when it thaws, after the order is restored.
+    ``is_offline_now`` says that a planned partition was just seen offline; otherwise that is looked up.
 
     Raises WrongClusterError, JournalError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError, all of them
     before the first write. The same trouble between two batches ends the run, and is the reason that the rest gets.
@@ -123,11 +126,14 @@ def run_elections(  # noqa: PLR0917
     pending = home.read()
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
+    # A run that finds nothing to do creates no topic.
+    writes = not options.check_mode and bool(
+        pending.changes or pending.notes or is_offline_now or _is_any_offline(kafka, plan.elections)
+    )
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
         journal, leftovers = None, look_at_orders(kafka, orders) if options.check_mode else ()
-        if not options.check_mode and (plan.elections or pending.changes or pending.notes):
-            # A run that finds nothing to do creates no topic.
+        if writes:
             journal = stack.enter_context(home.open(progress))
             notes = journal.notes
             writer = writer.under(journal)
@@ -139,7 +145,17 @@ def run_elections(  # noqa: PLR0917
         run = _Run(writer, journal, progress, limits)
         with collector_paused():
             outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
+    if not writes and not options.check_mode and any(each.status is Status.WOULD_RECOVER for each in outcomes.values()):
+        # It lost its leader since that look, or the broker that was asked then lags behind.
+        return run_elections(kafka, plan, options, progress, stop, brokers, is_offline_now=True)
     return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others)
+
+
+def _is_any_offline(kafka: Kafka, elections: Sequence[PlannedElection]) -> bool:
+    """Return whether one of the planned partitions is offline, or nothing is known about it."""
+    wanted = [each.topic_partition for each in elections]
+    sight = kafka.see(wanted)
+    return bool(sight.hidden) or any(state.is_offline for state in sight.states.values())
 
 
 def _rollback(
