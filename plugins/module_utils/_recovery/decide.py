@@ -43,20 +43,24 @@ def warning(state: PartitionState, acceptable: Collection[int], forecasts: Seque
 
 
 def decide(
-    state: PartitionState, candidates: Sequence[Candidate], silent: Sequence[SilentReplica], policy: Policy
+    state: PartitionState,
+    candidates: Sequence[Candidate],
+    silent: Sequence[SilentReplica],
+    policy: Policy,
+    designated: int | None = None,
 ) -> PlannedElection | LeftAlone:
     """Return what the policy allows for this partition: an ordinary election, one of the best candidate, or none.
 
     ``candidates`` come best first. A partition where the controller would elect another broker is left alone: that is
-    for a person to decide.
+    for a person to decide. ``designated`` is the leader that a person chose; the policy holds for it too.
     """
     forecasts = forecast(state, candidates, [each.broker_id for each in silent])
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state), policy)
     ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates])
     if ruling.step is Step.UNCLEAN_RECOVERY:
-        return case.unclean_election()
+        return case.unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
-        return case.ordinary_election(ruling.reason)
+        return case.ordinary_election(ruling.reason, designated)
     return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings(), *case.best()])
 
 
@@ -71,12 +75,17 @@ class _Case:
     acceptable: frozenset[int]
     policy: Policy
 
-    def unclean_election(self) -> PlannedElection | LeftAlone:
+    def unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
         if best is None:
             return self._nobody()
+        if designated not in (None, best.broker_id):
+            chosen = next((each for each in self.candidates if each.broker_id == designated), None)
+            if chosen is None:
+                return self.left_alone(Status.REFUSED, [self._not_compared(designated), *self.best()])
+            best = chosen
         loss = next(each for each in self.forecasts if each.broker_id == best.broker_id)
-        reason = f"{self._why(best)}; {in_words(loss)}"
+        reason = f"{self._why(best, is_chosen=designated is not None)}; {in_words(loss)}"
         election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
         obstacles = [
             *against(election, self.state, order_to_elect_in(election, self.state)),
@@ -85,12 +94,14 @@ class _Case:
         ]
         return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
 
-    def ordinary_election(self, reason: str) -> PlannedElection | LeftAlone:
+    def ordinary_election(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
         """Of a member of the ELR. A silent one has no forecast, and passes any limit: KIP-966 keeps a broker in the ELR
         only while it holds every committed record.
         """
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
         obstacles = [*self.warnings(), *self._above_limit(leader)]
+        if designated not in (None, leader):
+            obstacles.append(f"{reason}; the controller would elect broker {leader}, not the designated {designated}")
         if obstacles:
             return self.left_alone(Status.REFUSED, obstacles)
         return self._election(leader, ElectionType.PREFERRED, reason)
@@ -140,8 +151,15 @@ class _Case:
             max_lost_records=self.policy.max_lost_records,
         )
 
-    def _why(self, best: Candidate) -> str:
-        reason = f"broker {best.broker_id}, {best.explanation}"
+    def _not_compared(self, designated: int | None) -> str:
+        if designated not in self.state.replicas:
+            return f"broker {designated} is not in its replica set {list(self.state.replicas)}"
+        return f"the designated broker {designated} did not answer, so that what its election loses is not known"
+
+    def _why(self, best: Candidate, *, is_chosen: bool) -> str:
+        reason = f"broker {best.broker_id}, {'designated by the operator, ' if is_chosen else ''}{best.explanation}"
+        if is_chosen:
+            return reason
         passed_over = [str(each.broker_id) for each in self.candidates if each.rank < best.rank]
         if passed_over:
             reason += f"; ranked better, but fenced or with its log dir offline: {', '.join(passed_over)}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .judging_again import judge_again
 from .plan import ElectionType, Outcome, PlannedElection, Status
 from .preconditions import PartitionObservation, against, designated_order, judge, order_to_elect_in
 
@@ -32,12 +33,18 @@ class ElectionOutcomes:
     def judge(self) -> list[TopicPartition]:
         """Compare the cluster with the plan, end what must not be elected, and return the others."""
         going = []
+        judged = dict(self.elections)
         for partition, election in self.elections.items():
             verdict = judge(election, self.worlds[partition], by_designation=self.by_designation)
-            if verdict.status is None:
+            status, reason = verdict.status, verdict.reason
+            if status is None:
+                judged[partition], reason = judge_again(election, self.worlds[partition])
+                status = Status.REFUSED if reason else None
+            if status is None:
                 going.append(partition)
             else:
-                self.end(partition, verdict.status, verdict.reason, self.worlds[partition].state)
+                self.end(partition, status, reason, self.worlds[partition].state)
+        self.elections = judged
         return going
 
     def still_right(

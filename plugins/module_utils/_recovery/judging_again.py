@@ -1,0 +1,101 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judge a planned election again, with what more is known than when it was planned. Pure; standard library only.
+
+A replica that was silent in the plan may answer now. Then the strategy and the limit of lost records, which the plan
+has, are applied to what it holds too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .._model.controller_model import acceptable_replicas
+from .._model.partition import PartitionState
+from .._model.replica_log import ReplicaLog
+from .candidate import Candidate, Flag, Standing, explain
+from .decide import decide
+from .plan import LeftAlone, PlannedElection
+from .preconditions import PartitionObservation
+from .strategy import Policy, named
+
+_NO_EPOCH = -1
+
+
+def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
+    """Return the election with all that is known now, and what is against it; empty for nothing.
+
+    Judged are elections of a plan that has a strategy. Bare designations were never compared with anything.
+    """
+    state = world.state
+    if state is None or election.strategy is None:
+        return election, ""
+    if mute := [each for each in _came_online(election, state) if not _answers(world.logs.get(each))]:
+        return election, (
+            f"{named(mute)} came online since the plan was made, and did not answer what it holds: make a new plan"
+        )
+    returned = [log for each in election.silent if (log := world.logs.get(each.broker_id)) and log.answered]
+    if not returned:
+        return election, ""
+    known = {each.broker_id for each in returned}
+    candidates = _ranked([*election.candidates, *(_candidate(log, state) for log in returned)], state)
+    silent = tuple(each for each in election.silent if each.broker_id not in known)
+    policy = Policy(election.strategy, election.max_lost_records)
+    decision = decide(state, candidates, silent, policy, election.designated_leader)
+    if isinstance(decision, LeftAlone):
+        return election, (
+            f"with what {named(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
+            "make a new plan"
+        )
+    return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
+
+
+def _came_online(election: PlannedElection, state: PartitionState) -> list[int]:
+    """Return replicas that were silent and could not lead in the plan, and that could lead now."""
+    acceptable = acceptable_replicas(state)
+    silent = {each.broker_id for each in election.silent}
+    return [each for each in election.offline_replicas if each in silent and each in acceptable]
+
+
+def _answers(log: ReplicaLog | None) -> bool:
+    return log is not None and log.answered
+
+
+def _candidate(log: ReplicaLog, state: PartitionState) -> Candidate:
+    """Return a replica that answered, not ranked yet."""
+    is_fenced = log.broker_id not in acceptable_replicas(state)
+    end = log.log_end_offset or 0
+    flags = [flag for flag, holds in ((Flag.EMPTY_LOG, not end), (Flag.FENCED, is_fenced)) if holds]
+    return Candidate(
+        broker_id=log.broker_id,
+        rank=1,
+        last_written_epoch=log.last_written_epoch,
+        log_start_offset=log.log_start_offset or 0,
+        log_end_offset=end,
+        lineage=log.lineage,
+        size_bytes=log.size_bytes,
+        flags=tuple(flags),
+        explanation="",
+    )
+
+
+def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
+    """Rank as ranking.py does: newest epoch, then longest log, then the place in the replica list."""
+    ordered = sorted(candidates, key=lambda each: _key(each, state))
+    standings = [
+        Standing(each.broker_id, each.last_written_epoch, each.log_start_offset, each.log_end_offset, each.flags)
+        for each in ordered
+    ]
+    return tuple(
+        replace(each, rank=rank, explanation=explanation)
+        for rank, (each, explanation) in enumerate(zip(ordered, explain(standings), strict=True), start=1)
+    )
+
+
+def _key(candidate: Candidate, state: PartitionState) -> tuple[int, int, int]:
+    epoch = candidate.last_written_epoch
+    place = state.replicas.index(candidate.broker_id) if candidate.broker_id in state.replicas else len(state.replicas)
+    return -(_NO_EPOCH if epoch is None else epoch), -candidate.log_end_offset, place
