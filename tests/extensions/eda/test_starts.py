@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What starts a playbook of the rulebook and what does not. No broker is needed: each playbook fails to connect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from extensions.eda_parts import TOKEN, Rulebook, alert, free_address
+from lab import wait_until
+
+pytestmark = pytest.mark.timeout(600)
+
+QUORUM, RECOVER = "Check the quorum of the controllers", "Recover offline partitions"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    held, free = free_address()
+    yield free
+    held.release()
+
+
+def add_cluster(rulebook: Rulebook, name: str) -> None:
+    """Add a cluster where nobody listens."""
+    (rulebook.clusters / f"{name}.properties").write_text("bootstrap.servers=127.0.0.1:1\n", encoding="utf-8")
+
+
+def test_only_an_alert_that_is_new_and_fires_starts_something(tmp_path: Path, address: str) -> None:
+    with Rulebook(tmp_path, address) as rulebook:
+        add_cluster(rulebook, "orders")
+        add_cluster(rulebook, "last")
+        offline = alert("KafkaPartitionsOffline", "orders")
+        assert rulebook.send(offline, token="wrong") == 401
+        for nothing in (
+            alert("KafkaPartitionsOffline", "orders", status="resolved"),
+            alert("KafkaDiskFullSoon", "orders"),
+            # The example of variables does not opt in.
+            alert("KafkaLogCleanerThreadsDead", "orders"),
+            # Paths and templates in what becomes a path.
+            alert("KafkaPartitionsOffline", "../clusters/orders"),
+            alert("KafkaPartitionsOffline", "orders\n"),
+            alert("KafkaPartitionsOffline", "{{ 1 }}"),
+            alert("KafkaPartitionsOffline", "orders", meta={"received_at": "../0"}),
+            {"status": "firing", "labels": {"alertname": "KafkaPartitionsOffline"}},
+        ):
+            assert rulebook.send(nothing) == 200
+        # Twice in one group, again alone, and what has the same answer.
+        rulebook.send(offline, offline)
+        rulebook.send(offline)
+        rulebook.send(alert("KafkaPartitionsUnderMinIsr", "orders"))
+        rulebook.send(alert("KafkaActiveControllerCount", "last"))
+        # Events are taken in order: what came before the last one has started all that it ever will.
+        rulebook.wait_started([QUORUM, RECOVER, QUORUM])
+        output = rulebook.output()
+    assert output.count("no broker answered DescribeQuorum") >= 2
+    assert [*rulebook.reports.iterdir()] == []
+    secret = [path for path in tmp_path.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+    assert secret == []
+
+
+def test_each_cluster_and_each_window_has_a_turn(tmp_path: Path, address: str) -> None:
+    with Rulebook(tmp_path, address, window="30 seconds") as rulebook:
+        for name in ("orders", "payments"):
+            add_cluster(rulebook, name)
+        rulebook.send(*(alert("KafkaActiveControllerCount", name) for name in ("orders", "payments", "orders")))
+        rulebook.wait_started([QUORUM] * 2)
+
+        def again() -> bool:
+            rulebook.send(alert("KafkaActiveControllerCount", "orders"))
+            return len(rulebook.started()) > 2
+
+        wait_until(again, 120, what="the alert starts a play in the next window", interval=5.0)
+        assert rulebook.started() == [QUORUM] * 3
+
+
+# ansible-rulebook takes digits for a number, which no header is equal to.
+@pytest.mark.parametrize("token", ["", "12345"])
+def test_a_token_of_no_use_lets_nobody_in(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setattr("extensions.eda_parts.TOKEN", token)
+    with Rulebook(tmp_path, address) as rulebook:
+        assert rulebook.send(alert("KafkaPartitionsOffline", "orders"), token=token) == 401
