@@ -9,6 +9,9 @@ REQUIREMENTS := meta/ee-requirements.txt requirements/dev.txt
 INSTALLED := $(VENV)/.installed-$(shell cat $(PINS) $(REQUIREMENTS) | cksum | cut -d ' ' -f 1)
 COLLECTION_LINK := $(VENV)/collections/ansible_collections/kafkaops/recovery
 
+DOCS_VENV := .venv-docs
+DOCS_INSTALLED := $(DOCS_VENV)/.installed-$(shell cksum < requirements/docs.txt | cut -d ' ' -f 1)
+
 SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal
 
 # `make test` covers the newest and the oldest release that people run, `make test-all` every one that is supported.
@@ -71,6 +74,7 @@ test-all: install ## All that there is: every Kafka version, long campaigns, oth
 	+$(MAKE) --no-print-directory test-ansible
 	+$(MAKE) --no-print-directory kerberos
 	+$(MAKE) --no-print-directory test-extensions
+	+$(MAKE) --no-print-directory docs
 
 .PHONY: lint
 lint: format-check ruff mypy yamllint ansible-lint changelog-lint docs-lint ## Formatter, linters, types, changelog and docs
@@ -141,6 +145,15 @@ test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.
 surveys: install ## Write AWX's surveys from the roles' argument specs
 	$(BIN)/python -m publish.surveys
 
+.PHONY: docs
+docs: install $(DOCS_INSTALLED) ## The documentation site, offline; every warning is an error
+	PYTHONPATH=$(CURDIR)/tests $(DOCS_VENV)/bin/python -m publish.site
+
+$(DOCS_INSTALLED): | prerequisites
+	$(PYTHON) -m venv --clear $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/docs.txt
+	touch $@
+
 .PHONY: test-extensions
 test-extensions: install ## What is in extensions/, with Debian's Prometheus, Alertmanager and node exporter
 	$(BIN)/python -m pytest tests/extensions
@@ -156,5 +169,5 @@ format: install ## Rewrite the Python files in the project's format
 
 .PHONY: clean
 clean: ## Remove what the targets made, .venv included
-	rm -rf $(VENV) .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/output
+	rm -rf $(VENV) $(DOCS_VENV) .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/output
 	find . -name __pycache__ -prune -exec rm -rf {} +

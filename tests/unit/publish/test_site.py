@@ -1,0 +1,43 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The sources of the documentation site: every guide is in the index, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from publish import site
+
+
+def test_the_guides_are_complete(tmp_path: Path) -> None:
+    site.copy_guides(tmp_path)
+    assert (tmp_path / "guides" / "runbook.md").is_file()
+
+
+def test_a_broken_link_is_found() -> None:
+    guide = site.DOCS / "runbook.md"
+    assert site.broken_links(guide, "[a](quorum.md#x) [b](nowhere.md) [c](https://example.com)") == ["nowhere.md"]
+
+
+def test_a_link_out_of_the_guides_leads_to_the_repository() -> None:
+    text = site.for_site(site.DOCS / "quorum.md", "[a](runbook.md#x) [b](../extensions/awx/README.md#y)")
+    assert text == f"[a](runbook.md#x) [b]({site.REPOSITORY}/extensions/awx/README.md#y)"
+
+
+@pytest.mark.parametrize("guide", ["other_tools.md", "readiness.md"])
+def test_every_playbook_and_variable_that_is_named_exists(guide: str) -> None:
+    text = (site.DOCS / guide).read_text(encoding="utf-8")
+    playbooks = {each.stem for each in (site.PROJECT / "playbooks").glob("*.yml")}
+    assert set(re.findall(r"kafkaops\.recovery\.(\w+)", text)) - {""} <= playbooks
+    specs = [
+        yaml.safe_load(each.read_text("utf-8")) for each in (site.PROJECT / "roles").glob("*/meta/argument_specs.yml")
+    ]
+    known = {name for each in specs for name in each["argument_specs"]["main"]["options"]}
+    named = set(re.findall(r"\b((?:unclean_recovery|leadership_drain|readiness|kafka)_\w+)\b", text))
+    assert named <= known
