@@ -16,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 
@@ -30,6 +31,7 @@ def published() -> dict[Path, str]:
         "partitions-file": PARTITIONS_FILE,
         "plan-file": PLAN_FILE,
         "quorum-report": QUORUM_REPORT,
+        "readiness-report": READINESS_REPORT,
         "report-file": REPORT_FILE,
     }
     return {DIRECTORY / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}

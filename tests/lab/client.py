@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import Consumer, ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -193,22 +194,41 @@ class Client:
             if error is not None:
                 raise error
 
-    def allow(self, user: str, operation: str, *, topic: str | None = None) -> None:
-        """Grant an operation, such as ``DESCRIBE``, on a topic or on the cluster; returns when every broker knows."""
-        binding = AclBinding(
-            ResourceType.BROKER if topic is None else ResourceType.TOPIC,
-            topic or "kafka-cluster",
-            ResourcePatternType.LITERAL,
-            f"User:{user}",
-            "*",
-            AclOperation[operation],
-            AclPermissionType.ALLOW,
-        )
+    def allow(self, user: str, operation: str, **resource: str) -> None:
+        """Grant an operation, such as ``DESCRIBE``; returns when every broker knows.
+
+        ``resource`` is one of ``topic``, ``group`` and ``transactional_id`` with its name, or else the cluster.
+        """
+        binding = _binding(user, operation, resource)
         admin = self._admin()
         admin.create_acls([binding], request_timeout=self._timeout)[binding].result(self._timeout)
+        self._wait_for_acl(binding, is_there=True)
+
+    def revoke(self, user: str, operation: str, **resource: str) -> None:
+        """Take back what ``allow`` granted; returns when every broker knows."""
+        binding = _binding(user, operation, resource)
+        admin = self._admin()
+        wanted = AclBindingFilter(
+            binding.restype,
+            binding.name,
+            binding.resource_pattern_type,
+            binding.principal,
+            binding.host,
+            binding.operation,
+            binding.permission_type,
+        )
+        admin.delete_acls([wanted], request_timeout=self._timeout)[wanted].result(self._timeout)
+        self._wait_for_acl(binding, is_there=False)
+
+    def _wait_for_acl(self, binding: AclBinding, *, is_there: bool) -> None:
         for broker in self._cluster.live_brokers:
-            knows = partial(wire.knows_acl, broker.host, broker.ports[settings.INTERNAL], binding)
-            wait_until(knows, self._timeout, what=f"broker {broker.node_id} knows {binding}")
+            wait_until(
+                lambda host=broker.host, port=broker.ports[settings.INTERNAL]: (  # type: ignore[misc]
+                    wire.knows_acl(host, port, binding) is is_there
+                ),
+                self._timeout,
+                what=f"broker {broker.node_id} knows {binding}: {is_there}",
+            )
 
     def run_tool(self, main_class: str, *args: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
         """Run one of Kafka's own command-line classes, e.g. ``org.apache.kafka.tools.LeaderElectionCommand``."""
@@ -226,3 +246,21 @@ class Client:
     def _all_led(self, topic: str, partitions: int, broker: Broker) -> bool:
         states = self.describe(topic, broker=broker.node_id)
         return len(states) == partitions and all(state.leader is not None for state in states.values())
+
+
+def _binding(user: str, operation: str, resource: Mapping[str, str]) -> AclBinding:
+    kinds = {
+        "topic": ResourceType.TOPIC,
+        "group": ResourceType.GROUP,
+        "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    }
+    ((kind, name),) = resource.items() or (("cluster", "kafka-cluster"),)
+    return AclBinding(
+        kinds.get(kind, ResourceType.BROKER),
+        name,
+        ResourcePatternType.LITERAL,
+        f"User:{user}",
+        "*",
+        AclOperation[operation],
+        AclPermissionType.ALLOW,
+    )

@@ -29,6 +29,7 @@ ASKED = {
         ["metrics_source", "metrics_url", "repair_uncleanable", "throttle_bytes_per_second"],
     ),
     "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
+    "readiness": ("readiness", ["fail_on", "certificate_days"]),
 }
 # Variables that one survey cannot do without, though the role can.
 _REQUIRED = {("drain", "brokers")}

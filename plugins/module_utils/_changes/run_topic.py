@@ -34,8 +34,8 @@ from .record import Entry, JournalError
 from .run_state import RunState
 from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicOfflineError, TopicUnavailableError
 
-_MOST_REPLICAS = 3
-_CONFIG = {
+MOST_REPLICAS = 3
+CONFIG = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
     "retention.bytes": "-1",
@@ -121,11 +121,11 @@ class RunTopics:
 
         Raises TopicUnavailableError or JournalError.
         """
-        replicas = [*self.living][:_MOST_REPLICAS]
+        replicas = [*self.living][:MOST_REPLICAS]
         problem = "no broker answers"
         for address in [*self.living.values()] * 2:
             try:
-                topic_id = self.kafka.create_topic(address, self.topic, replicas, _CONFIG)
+                topic_id = self.kafka.create_topic(address, self.topic, replicas, CONFIG)
             except RequestRefusedError as error:
                 if error.code == error_codes.TOPIC_ALREADY_EXISTS:
                     return None

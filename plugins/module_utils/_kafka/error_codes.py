@@ -51,6 +51,13 @@ _HINTS = {
     ("DescribeQuorum", CLUSTER_AUTHORIZATION_FAILED): _DESCRIBE_CLUSTER,
     ("IncrementalAlterConfigs", CLUSTER_AUTHORIZATION_FAILED): "our principal needs ALTER_CONFIGS on the cluster",
     ("DescribeConfigs", CLUSTER_AUTHORIZATION_FAILED): "our principal needs DESCRIBE_CONFIGS on the cluster",
+    ("IncrementalAlterConfigs", TOPIC_AUTHORIZATION_FAILED): "our principal needs ALTER_CONFIGS on the topic",
+    ("DescribeConfigs", TOPIC_AUTHORIZATION_FAILED): "our principal needs DESCRIBE_CONFIGS on the topic",
+    ("DescribeTopicPartitions", TOPIC_AUTHORIZATION_FAILED): "our principal needs DESCRIBE on the topic",
+    ("CreateTopics", TOPIC_AUTHORIZATION_FAILED): "our principal needs CREATE on the topic",
+    ("DeleteTopics", TOPIC_AUTHORIZATION_FAILED): "our principal needs DELETE on the topic",
+    ("Produce", TOPIC_AUTHORIZATION_FAILED): "our principal needs WRITE on the topic",
+    ("Fetch", TOPIC_AUTHORIZATION_FAILED): "our principal needs READ on the topic",
 }
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 

@@ -42,19 +42,20 @@ class LogDirs:
 
 
 def describe_log_dirs(
-    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+    connection: Connection, partitions: Sequence[TopicPartition] | None, *, timeout_ms: int | None = None
 ) -> LogDirs:
-    """Describe the given replicas of one broker.
+    """Describe the given replicas of one broker; None for all of them, those of topics that are hidden from us too.
 
     Raises BrokerCallError.
     """
     message = DescribeLogDirsRequest
-    request = message(
-        topics=[
+    wanted = None
+    if partitions is not None:
+        wanted = [
             message.DescribableLogDirTopic(topic=topic, partitions=numbers)
             for topic, numbers in by_topic(partitions).items()
         ]
-    )
+    request = message(topics=wanted)
     response = connection.call(request, timeout_ms=timeout_ms)
     top_error = getattr(response, "error_code", 0)
     if top_error:

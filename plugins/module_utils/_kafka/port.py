@@ -21,7 +21,19 @@ from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
 from .._model.run import Clock
 from .._model.setting import Setting
-from . import configs, copy_reading, elections, groups, list_offsets, log_dirs, own_configs, reassignments, topics
+from . import (
+    authorized,
+    configs,
+    copy_reading,
+    elections,
+    groups,
+    list_offsets,
+    log_dirs,
+    offers,
+    own_configs,
+    reassignments,
+    topics,
+)
 from .addresses import Address
 from .cluster import Cluster, describe_cluster, look_at_brokers
 from .errors import BrokerCallError
@@ -81,6 +93,20 @@ class Kafka:
         """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
 
+    # What we may do, and what brokers have.
+
+    def cluster_operations(self) -> frozenset[str]:
+        """Return what our principal may do with the cluster (DescribeCluster)."""
+        return authorized.cluster_operations(self.wire)
+
+    def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, authorized.TopicAccess]:
+        """Return what our principal may do with these topics, or with all that it may see (Metadata)."""
+        return authorized.topic_operations(self.wire, names)
+
+    def read_offer(self, address: Address) -> offers.Offer:
+        """Return which requests and features a broker has (ApiVersions)."""
+        return offers.read_offer(self.wire, address)
+
     # Replica orders, replica sets and elections.
 
     def reorder(
@@ -139,6 +165,10 @@ class Kafka:
         ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
         return self.wire.using(address, ask)
 
+    def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
+        """Return every replica of this broker, those of topics that are hidden from us too (DescribeLogDirs)."""
+        return self.wire.using(address, partial(log_dirs.describe_log_dirs, partitions=None))
+
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
     ) -> copy_reading.CopyCheck:
@@ -177,6 +207,12 @@ class Kafka:
     def create_topic(self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
         """Create a topic of one partition on these brokers and return its id (CreateTopics)."""
         return topics.create_topic(self.wire, address, name, replicas, config)
+
+    def check_topic_creation(
+        self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
+    ) -> None:
+        """Let the controller check the creation of such a topic, and create nothing (CreateTopics)."""
+        topics.check_topic_creation(self.wire, address, name, replicas, config)
 
     def delete_topic(self, address: Address, topic_id: str) -> None:
         """Delete the topic of this id (DeleteTopics)."""

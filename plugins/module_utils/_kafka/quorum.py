@@ -125,6 +125,19 @@ def quorum_state(response: Any) -> QuorumState | None:
     )
 
 
+def leader_time_ms(response: Any) -> int | None:
+    """Return the active controller's clock when it answered describe_quorum_request; None where it does not say.
+
+    Milliseconds of POSIX time: it gives the time at which it answers as its own last caught-up time.
+    """
+    for topic in response.topics:
+        for partition in topic.partitions:
+            for each in partition.current_voters:
+                if each.replica_id == partition.leader_id:
+                    return _known(each.last_caught_up_timestamp)
+    return None
+
+
 def features_request() -> Any:
     """Return an ApiVersions request (API key 18). kafka-python sends one too, and drops the features."""
     return ApiVersionsRequest(client_software_name="kafkaops-recovery", client_software_version="1")

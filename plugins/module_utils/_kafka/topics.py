@@ -60,6 +60,28 @@ def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: this request created nothing.
     """
+    return uuid_text(_create(wire, address, name, replicas, configs, validate_only=False).topic_id)
+
+
+def check_topic_creation(
+    wire: Wire, address: Address, name: str, replicas: Sequence[int], configs: Mapping[str, str]
+) -> None:
+    """Let the controller check such a creation, by ACLs, policy and configs, and create nothing.
+
+    Raises BrokerCallError, or RequestRefusedError with the reason.
+    """
+    _create(wire, address, name, replicas, configs, validate_only=True)
+
+
+def _create(
+    wire: Wire,
+    address: Address,
+    name: str,
+    replicas: Sequence[int],
+    configs: Mapping[str, str],
+    *,
+    validate_only: bool,
+) -> Any:
     message = CreateTopicsRequest
     topic = message.CreatableTopic
     request = message(
@@ -73,14 +95,14 @@ def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int
             )
         ],
         timeout_ms=wire.settings.request_timeout_ms,
-        validate_only=False,
+        validate_only=validate_only,
         min_version=_CREATE_VERSION,
         max_version=_CREATE_VERSION,
     )
     (answer,) = _the_one(wire.call(address, request).topics, address, "CreateTopics")
     if answer.error_code:
         raise error_codes.refusal("CreateTopics", answer.error_code, answer.error_message)
-    return uuid_text(answer.topic_id)
+    return answer
 
 
 def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:

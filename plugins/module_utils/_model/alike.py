@@ -18,13 +18,18 @@ _MAX_TOPICS = 4
 """Topics that a group names."""
 
 
-class Ended(Protocol):
-    """How one partition ended, and why."""
+class Placed(Protocol):
+    """One partition."""
 
     @property
     def topic(self) -> str: ...
     @property
     def partition(self) -> int: ...
+
+
+class Ended(Placed, Protocol):
+    """How one partition ended, and why."""
+
     @property
     def status(self) -> StrEnum: ...
     @property
@@ -76,7 +81,7 @@ def alike(rows: Iterable[Ended]) -> tuple[Alike, ...]:
     return tuple(sorted(groups, key=lambda group: -group.partitions))
 
 
-def named_topics(rows: Iterable[Ended]) -> NamedTopics:
+def named_topics(rows: Iterable[Placed]) -> NamedTopics:
     """Name the topics of the rows, with ranges of partitions."""
     topics: dict[str, list[int]] = defaultdict(list)
     for each in rows:

@@ -73,6 +73,14 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
     return ClassArchive((f"-XX:ArchiveClassesAtExit={archive}",), is_recorded=True)
 
 
+def is_recorded(java: Java, jars: Path, flags: Sequence[str]) -> bool:
+    """Return whether ``class_archive`` would find a complete archive. Changes nothing.
+
+    Raises OSError where the user's cache directory cannot be trusted or written.
+    """
+    return _is_complete(trusted_cache() / f"spark-{_key(java, jars, flags)}.jsa")
+
+
 def _key(java: Java, jars: Path, flags: Sequence[str]) -> str:
     """Return a name that changes with everything that makes an archive useless, a reinstalled Spark included."""
     identity = [java.build, str(java.home), str(jars), str(jars.stat().st_mtime_ns), *flags]

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .class_archive import ClassArchive, class_archive, lean_spark_home
-from .java import SparkUnavailableError, find_java
+from .class_archive import ClassArchive, class_archive, is_recorded, lean_spark_home
+from .java import Java, SparkUnavailableError, find_java
 from .options import SparkOptions
 from .workers import code_for_workers
 
@@ -127,6 +127,14 @@ def spark_session(
                 jvm.kill()
             if wait_for_class_archive or not leave_jvm:
                 jvm.wait()
+
+
+def has_class_archive(java: Java) -> bool:
+    """Return whether a session on this host alone would start from an archive of Spark's classes.
+
+    Raises OSError where the user's cache directory cannot be trusted or written.
+    """
+    return is_recorded(java, _home(_HERE) / "jars", _JVM_FLAGS)
 
 
 def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> SparkConf:

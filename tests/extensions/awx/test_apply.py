@@ -20,6 +20,7 @@ from lab.playbook import PROJECT
 pytestmark = pytest.mark.timeout(900)
 
 TOKEN = "canary-of-the-stand-in"
+_SCHEDULED = ("Kafka: check the quorum", "Kafka: check the readiness", "Kafka: look at the log cleaners")
 
 
 @pytest.fixture(scope="module")
@@ -81,5 +82,5 @@ def test_everything_is_stored_once(collections: Path) -> None:
     assert nodes["apply"]["unified_job_template"] == templates["Kafka: apply the approved plan"]["id"]
 
     scheduled = {each["unified_job_template"] for each in awx.named("schedules").values()}
-    checked = {templates[name]["id"] for name in ("Kafka: check the quorum", "Kafka: look at the log cleaners")}
+    checked = {templates[name]["id"] for name in _SCHEDULED}
     assert scheduled == checked

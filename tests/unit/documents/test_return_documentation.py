@@ -29,6 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Controller
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import BrokerLoss, Check, Readiness
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathFinding, Outcome
@@ -42,6 +43,7 @@ from ansible_collections.kafkaops.recovery.plugins.modules import (
     preferred_election,
     preferred_leader_blacklist,
     quorum_info,
+    readiness_info,
 )
 
 RESULTS: list[tuple[ModuleType, str, type]] = [
@@ -68,6 +70,9 @@ RESULTS: list[tuple[ModuleType, str, type]] = [
     (quorum_info, "verdicts.restart", NodeVerdict),
     (quorum_info, "verdicts.removal", NodeVerdict),
     (quorum_info, "verdicts.addition", NodeVerdict),
+    (readiness_info, "", Readiness),
+    (readiness_info, "checks", Check),
+    (readiness_info, "broker_losses", BrokerLoss),
 ]
 
 

@@ -23,11 +23,20 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.scree
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 from unit.documents.examples import a_plan, plans
 
-SCHEMAS = [LEADERSHIP_REPORT, LOG_CLEANER_REPORT, PARTITIONS_FILE, PLAN_FILE, QUORUM_REPORT, REPORT_FILE]
+SCHEMAS = [
+    LEADERSHIP_REPORT,
+    LOG_CLEANER_REPORT,
+    PARTITIONS_FILE,
+    PLAN_FILE,
+    QUORUM_REPORT,
+    READINESS_REPORT,
+    REPORT_FILE,
+]
 
 
 def test_published_schemas_are_those_of_the_code() -> None:

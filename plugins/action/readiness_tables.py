@@ -1,0 +1,30 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prints what readiness_info returned, and fails where a recovery would not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import readiness_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
+
+
+class ActionModule(PrintingAction):
+    """See PrintingAction."""
+
+    ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {
+        "result": {"type": "dict", "required": True},
+        "fail_on": {"type": "str", "choices": ["failed", "warning"]},
+    }
+
+    def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
+        return readiness_page.blocks(arguments["result"])
+
+    def failure(self, arguments: dict[str, Any]) -> str:
+        fail_on = arguments["fail_on"]
+        return "" if fail_on is None else readiness_page.failure(arguments["result"], fail_on)

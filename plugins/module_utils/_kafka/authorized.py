@@ -1,0 +1,88 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What our principal may do, as a broker answers: bit fields of ACL operations (KIP-430). Only reads.
+
+DescribeCluster (API key 60) answers for the cluster, Metadata (API key 3) for topics, those that do not exist included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from . import error_codes
+from .wire import Wire
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeClusterRequest
+    from kafka.protocol.metadata import MetadataRequest
+
+
+OPERATIONS = {
+    3: "READ",
+    4: "WRITE",
+    5: "CREATE",
+    6: "DELETE",
+    7: "ALTER",
+    8: "DESCRIBE",
+    9: "CLUSTER_ACTION",
+    10: "DESCRIBE_CONFIGS",
+    11: "ALTER_CONFIGS",
+}
+"""Kafka's AclOperation codes. Operation N is bit N of a bit field."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAccess:
+    """What our principal may do with one topic, whether it exists or not."""
+
+    operations: frozenset[str]
+    """Empty without DESCRIBE, which every other operation on a topic implies."""
+    exists: bool | None
+    """None where it is hidden from our principal."""
+
+
+def cluster_operations(wire: Wire) -> frozenset[str]:
+    """Return the operations on the cluster that our principal may do. Empty without DESCRIBE on the cluster.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    answer, _asked = wire.call_any(
+        lambda: DescribeClusterRequest(include_cluster_authorized_operations=True), "DescribeCluster"
+    )
+    if answer.error_code:
+        raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
+    return _operations(answer.authorized_operations)
+
+
+def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
+    """Return the access to each named topic, or to every topic that our principal may see. Creates no topic.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    message = MetadataRequest
+    answer, _asked = wire.call_any(
+        lambda: message(
+            topics=None if names is None else [message.MetadataRequestTopic(name=each) for each in names],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=True,
+        ),
+        "Metadata",
+    )
+    return {
+        topic.name: TopicAccess(
+            _operations(topic.authorized_operations),
+            None
+            if topic.error_code == error_codes.TOPIC_AUTHORIZATION_FAILED
+            else topic.error_code != error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+        )
+        for topic in answer.topics
+    }
+
+
+def _operations(codes: Collection[int] | None) -> frozenset[str]:
+    """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if not told."""
+    return frozenset(name for code, name in OPERATIONS.items() if code in (codes or ()))

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Look at brokers and controllers: addresses, certificates, mechanism, versions, clocks. Only reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from .._kafka import quorum
+from .._kafka.addresses import Address, parse_addresses
+from .._kafka.certificates import Certificate, listener_certificate, own_certificates, trusted_certificates
+from .._kafka.cluster import check_identity
+from .._kafka.errors import BrokerCallError
+from .._kafka.offers import Offer
+from .._kafka.port import Kafka
+from .._kafka.settings import ConnectionSettings
+from .._model.partition import Broker, BrokerState
+from .._model.run import KafkaOpsError
+from .._quorum.assessment import Assessment
+from .._quorum.finding import Severity
+from .check import Check, CheckName, Status, passed, some_of
+
+_DAY_S = 86_400
+_EXPIRES_SOON_DAYS = 7
+"""Fewer days than this are a failure: the incident may come on the weekend."""
+_NO_CONFLUENT_KAFKA = ("GSSAPI", "AWS_MSK_IAM")
+_REQUIRED = {
+    "DescribeTopicPartitions": (75, 0),
+    "DescribeCluster": (60, 0),
+    "ElectLeaders": (43, 2),
+    "AlterPartitionReassignments": (45, 0),
+    "DescribeQuorum": (55, 0),
+    "DescribeProducers": (61, 0),
+}
+"""API key and version, all of them in Kafka 3.9."""
+_METADATA_VERSION = "metadata.version"
+_MOST_SKEW_MS = 60_000
+_KERBEROS_SKEW_MS = 300_000
+"""Kerberos' own limit (clockskew in krb5.conf)."""
+
+
+def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
+    """Yield how each broker answers at its advertised address.
+
+    A connection is not enough: the address may lead to another broker.
+    """
+    online = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
+
+    def identify(broker_id: int) -> None:
+        kafka.wire.using(online[broker_id], lambda connection: check_identity(connection, broker_id))
+
+    identities = kafka.in_parallel(identify, online)
+    remedy = "Start it, or correct advertised.listeners, name resolution or the packet filter between it and this host"
+    for each in brokers:
+        subject = f"broker {each.broker_id}"
+        identity = identities.get(each.broker_id)
+        if each.state is not BrokerState.ONLINE:
+            yield Check(CheckName.BROKERS, Status.FAILED, subject, f"{each.state.value}: {each.cause}", remedy)
+        elif isinstance(identity, BrokerCallError):
+            yield Check(CheckName.BROKERS, Status.FAILED, subject, str(identity), remedy)
+        else:
+            yield passed(CheckName.BROKERS, f"answers at {online[each.broker_id]}", subject)
+
+
+def check_controllers(assessment: Assessment) -> Iterator[Check]:
+    """Yield how each controller answers on its own listener, and what is wrong with the quorum."""
+    for each in assessment.controllers:
+        subject = f"controller {each.address if each.node_id is None else each.node_id}"
+        if each.cause is None:
+            yield passed(CheckName.CONTROLLERS, f"answers at {each.address}", subject)
+        else:
+            yield Check(
+                CheckName.CONTROLLERS,
+                Status.FAILED,
+                subject,
+                each.error or each.cause,
+                "Start it, or correct its listener, name resolution or the packet filter between it and this host",
+            )
+    if not assessment.controllers:
+        yield Check(
+            CheckName.CONTROLLERS,
+            Status.WARNING,
+            "",
+            "controllers were not asked on their own listeners, so a quorum that brokers have lost cannot be seen",
+            "Set kafka_bootstrap_controllers, if this host can reach them",
+        )
+    reasons = assessment.verdicts.elections.reasons
+    if reasons:
+        yield Check(
+            CheckName.QUORUM,
+            Status.FAILED,
+            "",
+            f"elections must not be requested: {'; '.join(reasons)}",
+            "Run the playbook kafkaops.recovery.check_quorum",
+        )
+    for finding in assessment.findings:
+        if finding.severity is not Severity.INFO:
+            subject = f"controllers {some_of(finding.node_ids)}" if finding.node_ids else ""
+            found = f"{finding.kind.value.replace('_', ' ')}: {finding.meaning}"
+            yield Check(CheckName.QUORUM, Status.WARNING, subject, found, finding.remedy)
+    if not reasons:
+        yield passed(CheckName.QUORUM, f"{len(assessment.voters)} voters, and a majority of them is caught up")
+
+
+def check_mechanism(settings: ConnectionSettings) -> Check:
+    """Return how we authenticate, and what that means."""
+    how = settings.security_protocol + (f" with {settings.sasl_mechanism}" if settings.uses_sasl else "")
+    if settings.uses_sasl and settings.sasl_mechanism in _NO_CONFLUENT_KAFKA:
+        return Check(
+            CheckName.MECHANISM,
+            Status.WARNING,
+            "",
+            f"{how}: drain_leadership and restore_leadership use confluent-kafka, which cannot authenticate like that",
+            "Use another mechanism for these two playbooks, or set leadership_drain_memory to file",
+        )
+    if settings.uses_sasl and not settings.uses_tls and settings.sasl_mechanism in ("PLAIN", "OAUTHBEARER"):
+        return Check(
+            CheckName.MECHANISM,
+            Status.WARNING,
+            "",
+            f"{how} sends the password or token in clear text",
+            "Use SASL_SSL, or SCRAM",
+        )
+    return passed(CheckName.MECHANISM, f"we authenticate by {how}" if settings.uses_sasl else f"we connect by {how}")
+
+
+def check_certificates(
+    kafka: Kafka, brokers: Iterable[Address], controllers: Iterable[Address], least_days: int
+) -> Iterator[Check]:
+    """Yield how long each listener's certificate, ours and the trusted CAs' are valid."""
+    now = time.time()
+    sides = {"broker": (kafka.settings, [*brokers])}
+    if kafka.wire.controller_side is not kafka.wire:
+        sides["controller"] = (kafka.wire.controller_side.settings, [*controllers])
+    else:
+        sides["broker"][1].extend(controllers)
+    for settings, addresses in sides.values():
+        if not settings.uses_tls:
+            continue
+        found = kafka.in_parallel(lambda address, each=settings: listener_certificate(each, address), addresses)  # type: ignore[misc]
+        for address, certificate in found.items():
+            subject = f"listener {address}"
+            if isinstance(certificate, BrokerCallError):
+                yield Check(CheckName.CERTIFICATES, Status.UNKNOWN, subject, str(certificate), "Make it answer first")
+            else:
+                yield _judge_certificate(certificate, subject, now, least_days)
+        for whose, read in (("our own", own_certificates), ("a CA's", trusted_certificates)):
+            try:
+                certificates = read(settings)
+            except (KafkaOpsError, OSError) as error:
+                yield Check(CheckName.CERTIFICATES, Status.UNKNOWN, whose, str(error), "Make it readable here")
+                continue
+            for certificate in certificates:
+                yield _judge_certificate(certificate, f"{whose}, {certificate.subject}", now, least_days)
+    if not any(settings.uses_tls for settings, _addresses in sides.values()):
+        yield passed(CheckName.CERTIFICATES, "no TLS is used")
+
+
+def _judge_certificate(certificate: Certificate, subject: str, now: float, least_days: int) -> Check:
+    days = int((certificate.expires_at - now) // _DAY_S)
+    until = time.strftime("%Y-%m-%d", time.gmtime(certificate.expires_at))
+    found = f"valid for {days} more days, until {until}" if days >= 0 else f"expired on {until}"
+    if days >= least_days:
+        return passed(CheckName.CERTIFICATES, found, subject)
+    status = Status.FAILED if days < _EXPIRES_SOON_DAYS else Status.WARNING
+    return Check(CheckName.CERTIFICATES, status, subject, found, "Renew the certificate")
+
+
+def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
+    """Yield whether every broker has the requests that a recovery sends, and which features are finalized."""
+    addresses = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
+    answers = kafka.in_parallel(lambda broker_id: kafka.read_offer(addresses[broker_id]), addresses)
+    offers: dict[int, Offer] = {}
+    for broker_id, answer in answers.items():
+        subject = f"broker {broker_id}"
+        if isinstance(answer, BrokerCallError):
+            yield Check(CheckName.VERSIONS, Status.UNKNOWN, subject, str(answer), "Make it answer first")
+            continue
+        offers[broker_id] = answer
+        lacking = [name for name, (key, version) in _REQUIRED.items() if answer.requests.get(key, -1) < version]
+        if lacking:
+            found = f"it lacks requests that a recovery sends: {', '.join(lacking)}"
+            yield Check(CheckName.VERSIONS, Status.FAILED, subject, found, "Upgrade it to Kafka 3.9 or later")
+    if offers:
+        yield _judge_features(offers)
+
+
+def _judge_features(offers: Mapping[int, Offer]) -> Check:
+    finalized = next((each.finalized for each in offers.values() if each.finalized), {})
+    listed = ", ".join(f"{name} {level}" for name, level in sorted(finalized.items())) or "no feature"
+    newest = {each.supported.get(_METADATA_VERSION, 0) for each in offers.values()}
+    if len(newest) > 1:
+        levels = ", ".join(
+            f"broker {broker_id}: {each.supported.get(_METADATA_VERSION, 0)}" for broker_id, each in offers.items()
+        )
+        return Check(
+            CheckName.VERSIONS,
+            Status.WARNING,
+            "",
+            f"brokers are of different releases (newest metadata.version of each: {levels}); finalized: {listed}",
+            "Finish the upgrade",
+        )
+    return passed(CheckName.VERSIONS, f"all brokers are of one release; finalized: {listed}")
+
+
+def check_clocks(kafka: Kafka) -> Check:
+    """Return how far the active controller's clock is from ours. No RPC returns a broker's clock."""
+    before = time.time()
+    try:
+        answer, _asked = kafka.wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
+        quorum.quorum_state(answer)
+        theirs = quorum.leader_time_ms(answer)
+    except (KafkaOpsError, IndexError) as error:
+        return Check(CheckName.CLOCKS, Status.UNKNOWN, "", f"the active controller's clock: {error}", "Grant DESCRIBE")
+    after = time.time()
+    if theirs is None:
+        return Check(
+            CheckName.CLOCKS,
+            Status.UNKNOWN,
+            "",
+            "the active controller does not return its clock",
+            "Run the playbook kafkaops.recovery.check_quorum",
+        )
+    # It answered at some moment between the two.
+    skew_ms = int(max(before * 1000 - theirs, theirs - after * 1000, 0))
+    limit = _KERBEROS_SKEW_MS if kafka.settings.sasl_mechanism == "GSSAPI" else _MOST_SKEW_MS
+    found = f"the active controller's clock and ours differ by {skew_ms} ms"
+    if skew_ms <= _MOST_SKEW_MS:
+        return passed(CheckName.CLOCKS, found)
+    status = Status.FAILED if skew_ms > limit and limit == _KERBEROS_SKEW_MS else Status.WARNING
+    return Check(CheckName.CLOCKS, status, "", found, "Synchronize the clocks of this host and of the cluster (NTP)")
+
+
+def controller_addresses(assessment: Assessment) -> list[Address]:
+    """Return where controllers answered on their own listeners."""
+    return [
+        address for each in assessment.controllers if each.cause is None for address in parse_addresses(each.address)
+    ]
+
+
+def _address(broker: Broker) -> Address:
+    return Address(broker.host or "", broker.port or 0)

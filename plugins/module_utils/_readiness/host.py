@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Look at this host: libraries, Java, Spark's class archive, and space on disks. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .._module.libraries import KAFKA_AND_SPARK, unusable
+from .._spark.java import SparkUnavailableError, find_java
+from .._spark.session import has_class_archive
+from .check import Check, CheckName, Status, passed
+
+_MIB = 1024 * 1024
+_BYTES_PER_ROW = 512
+"""What evidence takes at most for each replica of an offline partition, as Parquet."""
+_LEAST_EVIDENCE_BYTES = 100 * _MIB
+_MAKE_ARCHIVE = (
+    "It is written after the first plan on this host. To have it before an incident, run the playbook "
+    "kafkaops.recovery.recover_offline_partitions once against a test cluster, or use an image that has it"
+)
+
+
+def check_libraries(*, local_spark: bool) -> Iterator[Check]:
+    """Yield whether this host has what a plan needs: Python libraries, Java, and Spark's class archive.
+
+    Without ``local_spark`` Spark runs elsewhere, and nothing is asked of Java here.
+    """
+    lacking = unusable(KAFKA_AND_SPARK)
+    if lacking:
+        yield Check(CheckName.LIBRARIES, Status.FAILED, "", lacking, "Install them")
+    else:
+        yield passed(CheckName.LIBRARIES, "every Python library that a recovery needs is installed")
+    if local_spark and not lacking:
+        yield from _check_java()
+
+
+def _check_java() -> Iterator[Check]:
+    try:
+        java = find_java()
+    except SparkUnavailableError as error:
+        yield Check(CheckName.JAVA, Status.FAILED, "", str(error), "Install it, or set JAVA_HOME")
+        yield Check(
+            CheckName.CLASS_ARCHIVE, Status.UNKNOWN, "", "not looked for: it belongs to a Java", "Install Java first"
+        )
+        return
+    yield passed(CheckName.JAVA, f"Java {java.version} in {java.home}")
+    try:
+        is_there = has_class_archive(java)
+    except OSError as error:
+        yield Check(
+            CheckName.CLASS_ARCHIVE,
+            Status.WARNING,
+            "",
+            f"Spark starts without its class archive, in twice the time: {error}",
+            "Give this user a cache directory of its own (XDG_CACHE_HOME) that nobody else can write",
+        )
+        return
+    if is_there:
+        yield passed(CheckName.CLASS_ARCHIVE, "Spark starts from its class archive")
+    else:
+        yield Check(
+            CheckName.CLASS_ARCHIVE,
+            Status.WARNING,
+            "",
+            "there is no class archive for this Java and Spark, so the first plan takes twice the time",
+            _MAKE_ARCHIVE,
+        )
+
+
+def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
+    """Return whether files of this size could be written to a directory, which need not exist yet."""
+    path = Path(directory).expanduser()
+    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    subject = f"{purpose} in {directory}"
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return Check(
+            CheckName.DISK_SPACE,
+            Status.FAILED,
+            subject,
+            f"{existing} cannot be written by uid {os.geteuid()}",
+            "Give that user write access, or use another directory",
+        )
+    try:
+        status = os.statvfs(existing)
+    except OSError as error:
+        return Check(
+            CheckName.DISK_SPACE, Status.UNKNOWN, subject, f"free space: {error.strerror}", "Check the file system"
+        )
+    free = status.f_bavail * status.f_frsize
+    found = f"{free // _MIB} MiB are free, and {-(-needed_bytes // _MIB)} MiB may be needed"
+    if free < needed_bytes:
+        return Check(
+            CheckName.DISK_SPACE, Status.FAILED, subject, found, "Free space, or use a directory on another disk"
+        )
+    return passed(CheckName.DISK_SPACE, found, subject)
+
+
+def evidence_bytes(replicas: int) -> int:
+    """Return how much evidence of so many replicas may take, if every partition were offline."""
+    return max(_LEAST_EVIDENCE_BYTES, replicas * _BYTES_PER_ROW)

@@ -1,0 +1,276 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check everything that a recovery will need, on a day without an incident. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._changes.home import Home, JournalHome, JournalOptions, why_lost
+from .._changes.run_topic_check import check_run_topic
+from .._changes.run_topic_errors import TopicUnavailableError
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError
+from .._kafka.log_dirs import LogDirs
+from .._kafka.port import Kafka
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.run import KafkaOpsError
+from .._quorum.assessment import Assessment, assess
+from .._quorum.observe import observe_quorum
+from . import endpoints, host
+from .check import BrokerLoss, Check, CheckName, Readiness, Status, passed, readiness
+from .partitions import TopicSettings, broker_losses, judge_losses, judge_partitions
+from .permissions import Access, judge
+
+_MIN_ISR = "min.insync.replicas"
+_UNCLEAN = "unclean.leader.election.enable"
+_CLUSTER_CHECKS = tuple(
+    name
+    for name in CheckName
+    if name
+    not in (CheckName.BROKERS, CheckName.LIBRARIES, CheckName.JAVA, CheckName.CLASS_ARCHIVE, CheckName.MECHANISM)
+)
+"""What nothing is known of where no broker answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessOptions:
+    """What to check."""
+
+    journal: JournalOptions
+    memory_topic: str
+    controllers: Sequence[Address] = ()
+    evidence_dir: str | None = None
+    salvage_dir: str | None = None
+    least_certificate_days: int = 30
+    uses_local_spark: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The cluster, as the first requests showed it."""
+
+    cluster: Cluster
+    brokers: tuple[Broker, ...]
+    states: tuple[PartitionState, ...]
+    living: dict[int, Address]
+    """Brokers that answer and are unfenced."""
+    log_dirs: Mapping[int, LogDirs | BrokerCallError]
+
+
+def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
+    """Make every check. What cannot be found out is a result, not an error."""
+    checks = [*host.check_libraries(local_spark=options.uses_local_spark)]
+    checks.append(endpoints.check_mechanism(kafka.settings))
+    try:
+        seen = _see(kafka)
+    except KafkaOpsError as error:
+        checks.append(
+            Check(CheckName.BROKERS, Status.FAILED, "", str(error), "Check the addresses, and start the brokers")
+        )
+        checks += [
+            Check(name, Status.UNKNOWN, "", "not checked: the cluster could not be read", "See the check of brokers")
+            for name in _CLUSTER_CHECKS
+        ]
+        return readiness(None, checks, ())
+    inspection = _Inspection(kafka, options, seen)
+    for name, work in inspection.parts():
+        checks += _guarded(name, work)
+    return readiness(seen.cluster.cluster_id, checks, inspection.losses)
+
+
+def _see(kafka: Kafka) -> _Seen:
+    cluster = kafka.describe_cluster()
+    states = kafka.describe_partitions().partitions
+    mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
+    brokers = kafka.look_at_brokers(cluster, mentioned)
+    living = {
+        each.broker_id: Address(each.host or "", each.port or 0) for each in brokers if each.state is BrokerState.ONLINE
+    }
+    log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(living[broker_id]), living)
+    return _Seen(cluster, brokers, states, living, log_dirs)
+
+
+def _guarded(name: CheckName, work: Callable[[], Iterable[Check]]) -> list[Check]:
+    try:
+        return [*work()]
+    except KafkaOpsError as error:
+        return [Check(name, Status.UNKNOWN, "", str(error), "Make the request that failed possible, and check again")]
+
+
+class _Inspection:
+    """The checks of one cluster, each by a method that may raise KafkaOpsError."""
+
+    def __init__(self, kafka: Kafka, options: ReadinessOptions, seen: _Seen) -> None:
+        self._kafka = kafka
+        self._options = options
+        self._seen = seen
+        self._assessment: Assessment | None = None
+        self.losses: tuple[BrokerLoss, ...] = ()
+
+    def parts(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
+        """Yield the methods, with the name that a failure gets."""
+        kafka, brokers = self._kafka, self._seen.brokers
+        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers)
+        yield CheckName.BROKERS, self._log_dirs
+        yield CheckName.CONTROLLERS, self._controllers
+        yield CheckName.CERTIFICATES, self._certificates
+        yield CheckName.VERSIONS, lambda: endpoints.check_versions(kafka, brokers)
+        yield CheckName.CLOCKS, lambda: [endpoints.check_clocks(kafka)]
+        yield CheckName.PERMISSIONS, self._permissions
+        yield CheckName.JOURNAL, self._journal
+        yield CheckName.LEFTOVERS, self._leftovers
+        yield CheckName.PARTITIONS, self._partitions
+        yield CheckName.DISK_SPACE, self._disk_space
+
+    def _controllers(self) -> Iterator[Check]:
+        self._assessment = assess(observe_quorum(self._kafka.wire, self._options.controllers))
+        yield from endpoints.check_controllers(self._assessment)
+
+    def _certificates(self) -> Iterator[Check]:
+        controllers = endpoints.controller_addresses(self._assessment) if self._assessment else []
+        return endpoints.check_certificates(
+            self._kafka, self._seen.living.values(), controllers, self._options.least_certificate_days
+        )
+
+    def _log_dirs(self) -> Iterator[Check]:
+        for broker_id, found in self._seen.log_dirs.items():
+            subject = f"broker {broker_id}"
+            if isinstance(found, BrokerCallError):
+                yield Check(CheckName.BROKERS, Status.UNKNOWN, subject, str(found), "Make it answer first")
+                continue
+            for log_dir, error in found.offline.items():
+                yield Check(
+                    CheckName.BROKERS,
+                    Status.FAILED,
+                    subject,
+                    f"log directory {log_dir} is offline: {error}",
+                    "Look at the disk and at the broker's log",
+                )
+
+    def _permissions(self) -> Iterator[Check]:
+        options = self._options
+        cluster = self._kafka.cluster_operations()
+        topics = {topic: each.operations for topic, each in self._kafka.topic_operations().items()}
+        ours = self._kafka.topic_operations([options.journal.topic, options.memory_topic])
+        access = Access(
+            cluster,
+            topics,
+            self._hidden_topics(topics),
+            ours[options.journal.topic].operations,
+            ours[options.memory_topic].operations,
+            self._hidden_groups(),
+        )
+        return judge(access, options.journal.topic, options.memory_topic)
+
+    def _hidden_topics(self, visible: Iterable[str]) -> list[str]:
+        """Return topics of replicas on disks that our principal may not see. Needs DESCRIBE on the cluster."""
+        on_disk = {
+            partition.topic
+            for found in self._seen.log_dirs.values()
+            if isinstance(found, LogDirs)
+            for partition in found.replicas
+        }
+        return sorted(on_disk - {*visible} - {each.topic for each in self._seen.states})
+
+    def _hidden_groups(self) -> list[str]:
+        partition = next((each.topic_partition for each in self._seen.states), TopicPartition("any", 0))
+        hidden: list[str] = []
+        for address in self._seen.living.values():
+            groups = self._kafka.coordinated_groups(address)
+            committed = self._kafka.committed_offsets(address, groups, [partition])
+            hidden += [group for group, each in committed.items() if "AUTHORIZATION" in each.error]
+        return sorted(hidden)
+
+    def _journal(self) -> Iterator[Check]:
+        journal = self._options.journal
+        if journal.home is not Home.FILE:
+            try:
+                is_new = check_run_topic(self._kafka, self._seen.living, journal.topic)
+            except TopicUnavailableError as error:
+                is_fatal = journal.home is Home.TOPIC or why_lost(Path(journal.path))
+                yield Check(
+                    CheckName.JOURNAL,
+                    Status.FAILED if is_fatal else Status.WARNING,
+                    "",
+                    f"{error}"
+                    + ("" if is_fatal else f". A file in {journal.path} would be used, seen by this host only"),
+                    "Grant CREATE, DESCRIBE, READ, WRITE and DELETE on it, or name another topic (kafka_journal_topic)",
+                )
+                return
+            state = "can be created" if is_new else "exists"
+            yield passed(CheckName.JOURNAL, f"topic {journal.topic} {state}")
+            return
+        lost = why_lost(Path(journal.path))
+        if lost:
+            yield Check(
+                CheckName.JOURNAL,
+                Status.FAILED,
+                "",
+                f"the journal is to be a file in {journal.path}, and {lost}",
+                "Set kafka_journal_dir to a directory that outlives a run, or keep the journal in its topic",
+            )
+        else:
+            yield passed(CheckName.JOURNAL, f"the journal is a file in {journal.path}, seen by this host only")
+
+    def _leftovers(self) -> Iterator[Check]:
+        seen = self._seen
+        pending = JournalHome(self._kafka, seen.cluster, self._options.journal, seen.brokers).read()
+        if pending.changes:
+            yield Check(
+                CheckName.LEFTOVERS,
+                Status.FAILED,
+                "",
+                f"a run that died left {len(pending.changes)} changes that are not put back",
+                "Run its playbook again: every run that writes puts them back first",
+            )
+        for note in pending.notes:
+            yield Check(
+                CheckName.LEFTOVERS, Status.WARNING, "", note, "Wait for that run, or start it again if it died"
+            )
+        running = self._kafka.running_reassignments([each.topic_partition for each in seen.states])
+        if running:
+            yield Check(
+                CheckName.LEFTOVERS,
+                Status.WARNING,
+                "",
+                f"{len(running)} partitions are being reassigned: no playbook changes them meanwhile",
+                "Wait for the reassignment, or cancel it (kafka-reassign-partitions.sh --cancel)",
+            )
+        if not pending.changes and not pending.notes and not running:
+            yield passed(CheckName.LEFTOVERS, "no earlier run left anything behind, and nothing is being reassigned")
+
+    def _partitions(self) -> Iterator[Check]:
+        states, living = self._seen.states, self._seen.living
+        names = sorted({each.topic for each in states})
+        min_isr = self._kafka.topic_configs(names, _MIN_ISR)
+        unclean = self._kafka.topic_configs(names, _UNCLEAN)
+        settings = TopicSettings(
+            {topic: int(each.value) for topic, each in min_isr.items() if each.value is not None},
+            {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
+        )
+        self.losses = broker_losses(states, [each.broker_id for each in self._seen.brokers], living, settings)
+        yield from judge_partitions(states, settings)
+        yield from judge_losses(self.losses)
+
+    def _disk_space(self) -> Iterator[Check]:
+        replicas = sum(len(each.replicas) for each in self._seen.states)
+        sizes = [
+            each.size_bytes
+            for found in self._seen.log_dirs.values()
+            if isinstance(found, LogDirs)
+            for copies in found.replicas.values()
+            for each in copies
+        ]
+        if self._options.evidence_dir:
+            yield host.check_disk_space(self._options.evidence_dir, "evidence", host.evidence_bytes(replicas))
+        if self._options.salvage_dir:
+            # A salvage saves what one disk alone holds. That is at most a replica, and mostly its end.
+            yield host.check_disk_space(self._options.salvage_dir, "salvage", max(sizes, default=0))
+        if not self._options.evidence_dir and not self._options.salvage_dir:
+            yield passed(CheckName.DISK_SPACE, "not checked: neither evidence_dir nor salvage_dir is given")

@@ -1,0 +1,202 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which ACLs each playbook needs, and which of them are missing. Pure; standard library only.
+
+docs/permissions.md shows this table as commands; tests/unit/readiness compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .check import Check, CheckName, Status, passed, some_of
+
+
+class Resource(StrEnum):
+    """What an ACL is on."""
+
+    CLUSTER = "the cluster"
+    TOPICS = "every topic"
+    JOURNAL = "the journal's topic"
+    MEMORY = "the topic of remembered orders"
+    MEMORY_TRANSACTION = "the transactional id of remembered orders"
+    GROUPS = "every consumer group"
+    CONTROLLERS = "the cluster, at the controllers"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Operations on one resource that a playbook needs."""
+
+    resource: Resource
+    operations: tuple[str, ...]
+    purpose: str
+    is_required: bool = True
+    """False where the playbook works without it, and knows less."""
+
+
+_LOOK = Need(Resource.CLUSTER, ("DESCRIBE",), "to read the quorum, running reassignments and log directories")
+_CONFIGS = Need(
+    Resource.CLUSTER,
+    ("DESCRIBE_CONFIGS",),
+    "to make sure which broker answers at an address, and to read brokers' configs",
+    is_required=False,
+)
+_SEE_TOPICS = Need(Resource.TOPICS, ("DESCRIBE",), "to see partitions: topics without it are hidden")
+_JOURNAL = Need(
+    Resource.JOURNAL,
+    ("CREATE", "DESCRIBE", "READ", "WRITE", "DELETE"),
+    "to keep lock and journal in the cluster",
+)
+_DRAIN = (
+    _LOOK,
+    Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
+    Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to keep the list of brokers"),
+    _SEE_TOPICS,
+    Need(
+        Resource.MEMORY,
+        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
+        "to remember the original replica orders",
+    ),
+    Need(Resource.MEMORY_TRANSACTION, ("DESCRIBE", "WRITE"), "to hold the lock on the remembered orders"),
+)
+NEEDS: Mapping[str, tuple[Need, ...]] = {
+    "check_readiness": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to make sure which broker answers at an address"),
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+    ),
+    "check_quorum": (
+        _LOOK,
+        _CONFIGS,
+        Need(Resource.CONTROLLERS, ("CLUSTER_ACTION",), "to read each controller's own epoch", is_required=False),
+    ),
+    "replace_controller": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("ALTER",), "to remove and to add a voter"),
+        _CONFIGS,
+    ),
+    "recover_offline_partitions": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("ALTER",), "to put the designated leader first and to elect it"),
+        _CONFIGS,
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("READ",), "to read the leader epochs that a replica holds"),
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read unclean.leader.election.enable"),
+        _JOURNAL,
+        Need(
+            Resource.GROUPS,
+            ("DESCRIBE",),
+            "to name groups whose committed offsets lie beyond the new log end",
+            is_required=False,
+        ),
+    ),
+    "drain_leadership": _DRAIN,
+    "restore_leadership": _DRAIN,
+    "recover_log_cleaners": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("ALTER",), "to drop and re-create a replica"),
+        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to restart cleaner threads and to throttle"),
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("READ",), "to read a copy before another one is made from it"),
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to throttle the copy of a replica"),
+        _JOURNAL,
+    ),
+    "salvage_logs": (
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("READ",), "to read the leader epochs that a leader holds"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What our principal may do, as brokers answered."""
+
+    cluster: frozenset[str]
+    topics: Mapping[str, frozenset[str]]
+    """Operations by topic, of those that it may see."""
+    hidden_topics: Sequence[str]
+    """Topics that it may not see."""
+    journal: frozenset[str]
+    memory: frozenset[str]
+    hidden_groups: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One operation that is missing."""
+
+    need: Need
+    operation: str
+    where: str
+
+
+def missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
+    """Yield every operation that is known to be missing.
+
+    What cannot be found out without a write is passed over: WRITE on a transactional id, and ACLs at controllers.
+    """
+    for need in needs:
+        for operation in need.operations:
+            match need.resource:
+                case Resource.CLUSTER if operation not in access.cluster:
+                    yield Missing(need, operation, need.resource.value)
+                case Resource.JOURNAL if operation not in access.journal | _by_cluster(operation, access):
+                    yield Missing(need, operation, need.resource.value)
+                case Resource.MEMORY if operation not in access.memory | _by_cluster(operation, access):
+                    yield Missing(need, operation, need.resource.value)
+                case Resource.TOPICS:
+                    lacking = [topic for topic, operations in access.topics.items() if operation not in operations]
+                    if lacking := [*access.hidden_topics, *lacking]:
+                        noun = "topic" if len(lacking) == 1 else "topics"
+                        yield Missing(need, operation, f"{noun} {some_of(lacking)}")
+                case Resource.GROUPS if access.hidden_groups:
+                    noun = "group" if len(access.hidden_groups) == 1 else "groups"
+                    yield Missing(need, operation, f"{noun} {some_of(access.hidden_groups)}")
+                case _:
+                    pass
+
+
+def _by_cluster(operation: str, access: Access) -> frozenset[str]:
+    """CREATE on the cluster allows to create any topic."""
+    return frozenset({"CREATE"}) if operation == "CREATE" and "CREATE" in access.cluster else frozenset()
+
+
+def judge(access: Access, journal_topic: str, memory_topic: str) -> Iterator[Check]:
+    """Yield one check for each playbook."""
+    for playbook, needs in NEEDS.items():
+        found = [*missing(needs, access)]
+        subject = f"playbook {playbook}"
+        if not found:
+            yield passed(CheckName.PERMISSIONS, "our principal has every ACL that can be checked", subject)
+            continue
+        status = Status.FAILED if any(each.need.is_required for each in found) else Status.WARNING
+        lines = [f"{each.operation} on {each.where} is missing ({each.need.purpose})" for each in found]
+        grants = dict.fromkeys(acl_options(each.need, journal_topic, memory_topic) for each in found)
+        commands = "; ".join(f"kafka-acls.sh --add --allow-principal User:OURS {each}" for each in grants)
+        yield Check(CheckName.PERMISSIONS, status, subject, "; ".join(lines), f"Grant it: {commands}")
+
+
+def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
+    """Return the options of kafka-acls.sh that grant what is needed."""
+    where = {
+        Resource.CLUSTER: "--cluster",
+        Resource.CONTROLLERS: "--cluster",
+        Resource.TOPICS: "--topic '*'",
+        Resource.GROUPS: "--group '*'",
+        Resource.JOURNAL: f"--topic {journal_topic}",
+        Resource.MEMORY: f"--topic {memory_topic}",
+        Resource.MEMORY_TRANSACTION: f"--transactional-id kafkaops.recovery.{memory_topic}",
+    }[need.resource]
+    operations = " ".join(f"--operation {_as_kafka_writes(each)}" for each in need.operations)
+    return f"{operations} {where}"
+
+
+def _as_kafka_writes(operation: str) -> str:
+    return "".join(word.capitalize() for word in operation.split("_"))

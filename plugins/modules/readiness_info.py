@@ -1,0 +1,237 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether a cluster and this host are ready for a recovery."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: readiness_info
+short_description: Check before an incident whether a recovery would work
+version_added: 1.0.0
+description:
+  - Checks all that a recovery will need, on a day on which nothing is wrong. Run it on a schedule.
+  - Checks that every broker answers at its advertised address, and every controller at its own listener; certificates;
+    how this principal authenticates, and the ACLs that each playbook needs; requests and features of every broker;
+    the journal's topic; changes that a run that died left behind; Java, Python libraries and Spark's class archive on
+    this host; space on disks; clocks; and the settings of topics that decide how much an outage costs.
+  - Predicts for each broker which partitions would have no leader, and which of them could not be recovered, if that
+    broker died now.
+  - Changes nothing. The ACLs are found by the operations that brokers say are allowed (KIP-430), and by a request to
+    create the journal's topic with C(validate_only).
+  - What could not be found out is red. The module does not fail for what it found.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.kafka
+  - kafkaops.recovery.controllers
+  - kafkaops.recovery.journal
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.attributes.action_group
+options:
+  memory_topic:
+    description:
+      - Name of the topic in which O(kafkaops.recovery.preferred_leader_blacklist#module:memory_topic) remembers orders.
+    type: str
+    default: _kafkaops_leadership
+  evidence_dir:
+    description:
+      - Directory below which evidence will be written, to check the space there. Nothing is written.
+    type: path
+  salvage_dir:
+    description:
+      - Directory below which a salvage will be written, to check the space there. Nothing is written.
+      - It must have room for the largest replica of the cluster.
+    type: path
+  certificate_days:
+    description:
+      - Warn about certificates that are valid for fewer days than this. Fewer than 7 are a failure.
+    type: int
+    default: 30
+  local_spark:
+    description:
+      - Whether plans are made by Spark on this host. Java and the class archive are not checked otherwise.
+    type: bool
+    default: true
+  report_file:
+    description:
+      - Where to write what was found, as a JSON file.
+      - Must not exist. That is found out before any connection is opened.
+    type: path
+seealso:
+  - module: kafkaops.recovery.quorum_info
+notes:
+  - Needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics. What is missing is a finding.
+  - No RPC returns a broker's clock. The clock that is compared is the active controller's.
+  - WRITE on a transactional id and ACLs at controllers cannot be found out without a write.
+"""
+
+EXAMPLES = r"""
+- name: Check whether a recovery would work
+  kafkaops.recovery.readiness_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    bootstrap_controllers: controller1.example.com:9093
+    salvage_dir: /var/tmp
+  register: readiness
+
+- name: Stop unless it would
+  ansible.builtin.assert:
+    that: readiness.is_ready
+"""
+
+RETURN = r"""
+cluster_id:
+  description: The cluster's id, null where no broker answers.
+  returned: success
+  type: str
+  sample: 4L6g3nShT-eMCtK--X86sw
+is_ready:
+  description: Whether no check failed and everything could be found out. Warnings do not count.
+  returned: success
+  type: bool
+  sample: false
+checks:
+  description: What was checked, the worst first.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - name: permissions
+      status: failed
+      subject: playbook recover_offline_partitions
+      found: ALTER on the cluster is missing (to put the designated leader first and to elect it)
+      remedy: 'Grant it: kafka-acls.sh --add --allow-principal User:OURS --operation Alter --cluster'
+  contains:
+    name:
+      description: What was checked.
+      type: str
+      choices: [brokers, controllers, quorum, partitions, leftovers, permissions, journal, mechanism, certificates,
+        clocks, versions, libraries, java, class_archive, disk_space, replication_factor, min_insync_replicas,
+        unclean_election, broker_loss]
+    status:
+      description:
+        - V(failed) when a recovery would fail, or harm more than it has to, and V(unknown) when it could not be found
+          out. Both are red.
+        - V(warning) when a recovery would work, and cost more time or records than it has to.
+      type: str
+      choices: [failed, unknown, warning, ok]
+    subject:
+      description: What it is about, such as a broker. Empty where it is about the whole cluster or this host.
+      type: str
+    found:
+      description: What was found.
+      type: str
+    remedy:
+      description: What to do. Empty where nothing has to be done.
+      type: str
+broker_losses:
+  description: What would happen if one broker died now, for each broker that answers.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 3
+      offline_partitions: 2
+      offline: orders 0-1
+      unrecoverable_partitions: 0
+      unrecoverable: ''
+      below_min_isr_partitions: 40
+  contains:
+    broker_id:
+      description: The broker.
+      type: int
+    offline_partitions:
+      description: How many partitions would have no leader.
+      type: int
+    offline:
+      description: Their topics, with partition numbers.
+      type: str
+    unrecoverable_partitions:
+      description: How many of these have no replica on another broker that lives.
+      type: int
+    unrecoverable:
+      description: Their topics, with partition numbers.
+      type: str
+    below_min_isr_partitions:
+      description:
+        - How many partitions would have a leader and take no record with acks=all. Null where settings could not be
+          read.
+      type: int
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    connection_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import (
+    CONTROLLERS,
+    controller_addresses,
+    controller_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import ReadinessReportFile
+
+ARGUMENTS = (
+    CONNECTION
+    + CONTROLLERS
+    + JOURNAL
+    + Arguments(
+        argument_spec={
+            "memory_topic": {"type": "str", "default": "_kafkaops_leadership"},
+            "evidence_dir": {"type": "path"},
+            "salvage_dir": {"type": "path"},
+            "certificate_days": {"type": "int", "default": 30},
+            "local_spark": {"type": "bool", "default": True},
+            "report_file": {"type": "path"},
+        }
+    )
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
+        ReadinessOptions,
+        check_readiness,
+    )
+
+    params = module.params
+    settings, controllers, their_settings, report = all_of(
+        lambda: connection_settings(params),
+        lambda: controller_addresses(params),
+        lambda: controller_settings(params),
+        lambda: ReadinessReportFile(params["report_file"]),
+    )
+    options = ReadinessOptions(
+        journal=journal_options(params),
+        memory_topic=params["memory_topic"],
+        controllers=controllers,
+        evidence_dir=params["evidence_dir"],
+        salvage_dir=params["salvage_dir"],
+        least_certificate_days=params["certificate_days"],
+        uses_local_spark=params["local_spark"],
+    )
+    with Wire(settings, their_settings) as wire:
+        found = check_readiness(Kafka(wire), options)
+    report.write(found)
+    return {"changed": False, **plain(found)}
+
+
+if __name__ == "__main__":
+    main()

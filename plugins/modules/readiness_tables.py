@@ -1,0 +1,52 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: readiness_tables
+short_description: Print whether a recovery would work, for a person
+version_added: 1.0.0
+description:
+  - Prints the verdict, what is red with its remedy, then warnings, then what is fine, and what each broker's death
+    would do.
+  - The text is the same in a terminal and in AWX, but for color.
+  - Runs on the controller.
+author:
+  - the kafkaops.recovery authors (@kafkaops)
+extends_documentation_fragment:
+  - kafkaops.recovery.attributes
+  - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.printing
+options:
+  result:
+    description:
+      - What M(kafkaops.recovery.readiness_info) returned.
+    type: dict
+    required: true
+  fail_on:
+    description:
+      - Fail, after printing, when a check is red (V(failed)), or also when there is a warning (V(warning)).
+      - When it is not given, the task does not fail for what it prints.
+    type: str
+    choices: [failed, warning]
+"""
+
+EXAMPLES = r"""
+- name: Check whether a recovery would work
+  kafkaops.recovery.readiness_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+  register: readiness
+
+- name: Show it, and fail when it would not
+  kafkaops.recovery.readiness_tables:
+    result: "{{ readiness }}"
+    fail_on: failed
+"""
+
+RETURN = r"""
+"""

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of the readiness for a recovery. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .words import Result, counted, number, words
+
+_RED = ("failed", "unknown")
+_STYLES = {"failed": "bold red", "unknown": "bold red", "warning": "bold yellow"}
+_MOST_SUBJECTS = 8
+_COLUMNS = ("Broker", "No leader", "Unrecoverable", "Below min ISR")
+
+
+def blocks(result: Result) -> Iterator[Block]:
+    """All that is printed: what is red first, and what is fine in a line each."""
+    yield Paragraph(verdict(result), "bold")
+    for heading, statuses in (("Red", _RED), ("Warnings", ("warning",))):
+        found = [each for each in result["checks"] if each["status"] in statuses]
+        if found:
+            yield Heading(heading)
+            yield Entries(tuple(_entries(found)))
+    fine = [each for each in result["checks"] if each["status"] == "ok"]
+    if fine:
+        yield Heading("Fine")
+        yield Entries(tuple(_fine(fine)))
+    if result["broker_losses"]:
+        yield Heading("If one broker died now, this many partitions would have no leader")
+        yield Table(_COLUMNS, tuple(_loss(each) for each in result["broker_losses"]), prose_column="Which")
+
+
+def verdict(result: Result) -> str:
+    """Whether a recovery would work, and how much was found."""
+    red = sum(each["status"] in _RED for each in result["checks"])
+    warnings = sum(each["status"] == "warning" for each in result["checks"])
+    head = "GREEN: a recovery would work" if result["is_ready"] else f"RED: {counted(red, 'check')} failed"
+    return f"{head}; {counted(warnings, 'warning') if warnings else 'no warnings'}."
+
+
+def failure(result: Result, fail_on: str) -> str:
+    """Why a scheduled job should fail, in one sentence; empty when it should not."""
+    statuses = _RED if fail_on == "failed" else (*_RED, "warning")
+    names = dict.fromkeys(words(each["name"]) for each in result["checks"] if each["status"] in statuses)
+    return f"not ready for a recovery: {', '.join(names)}" if names else ""
+
+
+def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
+    """Join checks with the same finding and remedy: what one broker lacks, others often lack too."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for each in checks:
+        key = (each["name"], each["status"], each["found"], each["remedy"])
+        alike.setdefault(key, []).append(each["subject"])
+    for (name, status, found, remedy), subjects in alike.items():
+        about = _about(subjects)
+        state = "could not be found out: " if status == "unknown" else ""
+        lines = (f"{about}{': ' if about else ''}{state}{found}", *([f"do: {remedy}"] if remedy else []))
+        yield Entry(words(name), lines, _STYLES[status])
+
+
+def _fine(checks: Sequence[Result]) -> Iterator[Entry]:
+    names = dict.fromkeys(each["name"] for each in checks)
+    for name in names:
+        some = [each for each in checks if each["name"] == name]
+        first = _about([some[0]["subject"]])
+        text = f"{first}{': ' if first else ''}{some[0]['found']}"
+        yield Entry(words(name), (text + (f"; {len(some) - 1} more are fine" if len(some) > 1 else ""),))
+
+
+def _about(subjects: Sequence[str]) -> str:
+    named = [each for each in subjects if each]
+    more = f" and {len(named) - _MOST_SUBJECTS} more" if len(named) > _MOST_SUBJECTS else ""
+    return ", ".join(named[:_MOST_SUBJECTS]) + more
+
+
+def _loss(loss: Result) -> Row:
+    cells = (
+        str(loss["broker_id"]),
+        number(loss["offline_partitions"]),
+        number(loss["unrecoverable_partitions"]),
+        number(loss["below_min_isr_partitions"]),
+    )
+    return Row(cells, loss["offline"], "bold yellow" if loss["offline_partitions"] else "")

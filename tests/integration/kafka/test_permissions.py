@@ -1,0 +1,128 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The documented ACLs are what readiness asks for: some are taken away, and it names them.
+
+READ, WRITE, DELETE and ALTER imply DESCRIBE, and ALTER_CONFIGS implies DESCRIBE_CONFIGS: those that imply what is taken
+away go too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Check, CheckName, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
+    ReadinessOptions,
+    check_readiness,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import NEEDS, Resource
+from lab import Cluster
+
+TOPIC, GROUP = "lost", "billing"
+JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
+PLACES: Mapping[Resource, dict[str, str]] = {
+    Resource.CLUSTER: {},
+    Resource.TOPICS: {"topic": TOPIC},
+    Resource.JOURNAL: {"topic": JOURNAL},
+    Resource.MEMORY: {"topic": MEMORY},
+    Resource.MEMORY_TRANSACTION: {"transactional_id": f"kafkaops.recovery.{MEMORY}"},
+    Resource.GROUPS: {"group": GROUP},
+}
+IMPLIED_BY = {"DESCRIBE": ("READ", "WRITE", "DELETE", "ALTER"), "DESCRIBE_CONFIGS": ("ALTER_CONFIGS",)}
+Grant = tuple[str, Resource]
+
+
+def grants(playbook: str, *, optional: bool = True) -> list[Grant]:
+    """Return what a playbook needs, each operation by itself. ACLs at controllers are those on the cluster."""
+    return [
+        (operation, need.resource)
+        for need in NEEDS[playbook]
+        for operation in need.operations
+        if need.resource in PLACES and (need.is_required or optional)
+    ]
+
+
+@dataclass
+class Alice:
+    """A principal that has what we grant it, and nothing else."""
+
+    cluster: Cluster
+    granted: set[Grant]
+
+    def have(self, wanted: set[Grant]) -> None:
+        """Grant and revoke until she has exactly this."""
+        for operation, resource in sorted(self.granted - wanted):
+            self.cluster.client.revoke("alice", operation, **PLACES[resource])
+        for operation, resource in sorted(wanted - self.granted):
+            self.cluster.client.allow("alice", operation, **PLACES[resource])
+        self.granted = set(wanted)
+
+    @contextmanager
+    def lacking(self, grant: Grant) -> Iterator[None]:
+        """Take one operation away, and those that imply it."""
+        before, (operation, resource) = set(self.granted), grant
+        self.have(before - {grant} - {(other, resource) for other in IMPLIED_BY.get(operation, ())})
+        try:
+            yield
+        finally:
+            self.have(before)
+
+    @property
+    def variables(self) -> dict[str, object]:
+        """How she connects."""
+        return {
+            "kafka_bootstrap_servers": self.cluster.bootstrap("SASL_PLAINTEXT"),
+            "kafka_security_protocol": "SASL_PLAINTEXT",
+            "kafka_sasl_mechanism": "SCRAM-SHA-256",
+            "kafka_sasl_username": "alice",
+            "kafka_sasl_password": "alice-secret",
+            "kafka_request_timeout_ms": 5000,
+            "kafka_journal": "topic",
+        }
+
+
+@pytest.fixture(scope="module")
+def alice(kafka_version: str) -> Iterator[Alice]:
+    with Cluster(kafka_version, brokers=3, listeners=("SASL_PLAINTEXT",), super_users=[]) as cluster:
+        yield Alice(cluster, set())
+
+
+def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
+    """Return what readiness says of each playbook."""
+    given = {name.removeprefix("kafka_"): value for name, value in alice.variables.items() if name != "kafka_journal"}
+    options = ReadinessOptions(
+        journal=JournalOptions(directory=str(directory)), memory_topic=MEMORY, uses_local_spark=False
+    )
+    with Wire(settings_from(given)) as wire:
+        found = check_readiness(Kafka(wire), options)
+    return {each.subject: each for each in found.checks if each.name is CheckName.PERMISSIONS}
+
+
+@pytest.mark.on_one_version_to_save_time
+def test_readiness_names_what_is_missing(alice: Alice, tmp_path: Path) -> None:
+    alice.cluster.client.create_topic("seen", {0: [1, 2, 3]})
+    alice.cluster.client.create_topic(TOPIC, {0: [1, 2, 3]})
+    everything = {grant for playbook in NEEDS for grant in grants(playbook)}
+    alice.have(everything)
+    hidden = permissions(alice, tmp_path)
+    assert {each.status for each in hidden.values()} >= {Status.FAILED}
+    assert "DESCRIBE on topic seen is missing" in hidden["playbook salvage_logs"].found
+    alice.cluster.client.allow("alice", "ALL", topic="seen")
+    assert {subject: each.found for subject, each in permissions(alice, tmp_path).items() if each.remedy} == {}
+    for operation, resource in (("ALTER", Resource.CLUSTER), ("DELETE", Resource.JOURNAL), ("READ", Resource.TOPICS)):
+        with alice.lacking((operation, resource)):
+            found = permissions(alice, tmp_path)["playbook recover_offline_partitions"]
+            assert found.status is Status.FAILED
+            assert f"{operation} on " in found.found
+    alice.cluster.client.revoke("alice", "ALL", topic="seen")

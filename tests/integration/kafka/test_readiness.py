@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The readiness of a real cluster: green when it is well, red with the broker's name when it is not, and no writes."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
+    RED,
+    Check,
+    CheckName,
+    Readiness,
+    Status,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
+    ReadinessOptions,
+    check_readiness,
+)
+from lab import Cluster
+from lab.changes import Run
+from lab.playbook import run_playbook
+from lab.pool import STANDARD, ClusterPool
+
+PLAYBOOK = "kafkaops.recovery.check_readiness"
+SAFE = {"min.insync.replicas": 2}
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(STANDARD, kafka_version) as leased:
+        leased.client.create_topic("orders", {0: [1, 2, 3], 1: [2, 3, 1]}, SAFE)
+        yield leased
+
+
+def settings_of(cluster: Cluster) -> ConnectionSettings:
+    return settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 3000})
+
+
+def look(cluster: Cluster, directory: Path) -> Readiness:
+    """Check the cluster from this process."""
+    controllers = tuple(Address(each.host, each.ports["CONTROLLER"]) for each in cluster.controllers.values())
+    options = ReadinessOptions(
+        journal=JournalOptions(directory=str(directory / "journal")),
+        memory_topic="_kafkaops_leadership",
+        controllers=controllers,
+        evidence_dir=str(directory),
+        salvage_dir=str(directory),
+    )
+    with Wire(settings_of(cluster)) as wire:
+        return check_readiness(Kafka(wire), options)
+
+
+def of(found: Readiness, name: CheckName) -> list[Check]:
+    return [each for each in found.checks if each.name is name]
+
+
+def test_a_healthy_cluster_is_green_and_nothing_is_written(cluster: Cluster, tmp_path: Path) -> None:
+    found = look(cluster, tmp_path)
+    assert [each for each in found.checks if each.status in RED] == []
+    assert found.is_ready
+    assert {each.name for each in found.checks} == {*CheckName}
+    assert [each.offline_partitions for each in found.broker_losses] == [0, 0, 0]
+    writes = cluster.proxy.write_requests()
+    assert {each.api_key for each in writes} == {ApiKey.CreateTopics}
+    assert all(each.payload.endswith(b"\x01\x00") for each in writes), "validate_only"
+    assert look(cluster, tmp_path).is_ready, "nothing was created"
+
+
+def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.client.create_topic("fragile", {0: [2]})
+    cluster.brokers[3].kill()
+    found = look(cluster, tmp_path)
+    assert not found.is_ready
+    assert [(each.subject, each.status) for each in of(found, CheckName.BROKERS) if each.status in RED] == [
+        ("broker 3", Status.FAILED)
+    ]
+    losses = {each.broker_id: each for each in found.broker_losses}
+    assert losses.keys() == {1, 2}
+    assert (losses[2].unrecoverable_partitions, losses[2].unrecoverable) == (1, "fragile 0")
+
+
+def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.client.create_topic("loose", {0: [1, 2, 3]}, {"unclean.leader.election.enable": "true"})
+    run = Run.start(cluster)
+    assert run.do("begin") == "done"
+    run.signal(signal.SIGKILL)
+    run.end()
+    found = look(cluster, tmp_path)
+    (left, *_notes) = of(found, CheckName.LEFTOVERS)
+    assert left.status is Status.FAILED
+    (unclean,) = of(found, CheckName.UNCLEAN_ELECTION)
+    assert (unclean.status, "loose" in unclean.found) == (Status.WARNING, True)
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    settings = settings_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout_ms": 500})
+    with Wire(settings) as wire:
+        found = check_readiness(Kafka(wire), ReadinessOptions(journal=JournalOptions(), memory_topic="m"))
+    assert (found.cluster_id, found.is_ready) == (None, False)
+    assert {each.name for each in found.checks} == {*CheckName}
+
+
+@pytest.mark.on_one_version_to_save_time
+def test_the_playbook_tells_by_its_exit_status(cluster: Cluster, tmp_path: Path) -> None:
+    variables = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "kafka_request_timeout_ms": 3000,
+        "readiness_report_file": str(tmp_path / "green.json"),
+    }
+    green = run_playbook(PLAYBOOK, variables)
+    assert green.returncode == 0, green.output
+    assert "GREEN: a recovery would work" in green.words
+    assert green.counts["changed"] == 0
+    assert json.loads((tmp_path / "green.json").read_text(encoding="utf-8"))["isReady"]
+    cluster.brokers[3].kill()
+    red = run_playbook(PLAYBOOK, variables | {"readiness_report_file": str(tmp_path / "red.json")})
+    assert red.returncode != 0
+    assert "RED:" in red.words
+    assert "not ready for a recovery: brokers" in red.words

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of the readiness, and when the task fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import readiness_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+
+LOSS = {
+    "broker_id": 3,
+    "offline_partitions": 2,
+    "offline": "orders 0-1",
+    "unrecoverable_partitions": 0,
+    "unrecoverable": "",
+    "below_min_isr_partitions": None,
+}
+
+
+def check(name: str, status: str, subject: str = "", found: str = "found", remedy: str = "") -> dict[str, str]:
+    return {"name": name, "status": status, "subject": subject, "found": found, "remedy": remedy}
+
+
+def result(*checks: dict[str, str]) -> dict[str, Any]:
+    red = any(each["status"] in ("failed", "unknown") for each in checks)
+    return {"cluster_id": "c", "is_ready": not red, "checks": [*checks], "broker_losses": [LOSS]}
+
+
+def test_red_comes_first_with_its_remedy_and_alike_checks_are_one() -> None:
+    lacking = [check("permissions", "failed", f"playbook {name}", "ALTER is missing", "grant it") for name in "ab"]
+    text = rendered(
+        readiness_page.blocks(result(*lacking, check("java", "unknown", found="?"), check("clocks", "ok"))),
+        100,
+        color=False,
+    )
+    assert text.splitlines()[0] == "RED: 3 checks failed; no warnings."
+    assert "playbook a, playbook b: ALTER is missing" in text
+    assert text.count("do: grant it") == 1
+    assert "could not be found out: ?" in text
+    assert text.index("Red") < text.index("Fine") < text.index("orders 0-1")
+
+
+def test_green_with_a_warning_fails_only_where_that_is_wanted() -> None:
+    found = result(check("clocks", "ok"), check("class_archive", "warning"))
+    assert readiness_page.verdict(found) == "GREEN: a recovery would work; 1 warning."
+    assert not readiness_page.failure(found, "failed")
+    assert readiness_page.failure(found, "warning") == "not ready for a recovery: class archive"
+
+
+def test_what_is_unknown_fails() -> None:
+    assert readiness_page.failure(result(check("journal", "unknown")), "failed") == "not ready for a recovery: journal"

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What settings mean for the next outage, and what each broker's death would do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckName, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import (
+    TopicSettings,
+    broker_losses,
+    judge_losses,
+    judge_partitions,
+)
+
+ALL = (1, 2, 3)
+USUAL = TopicSettings({"orders": 2}, {"orders": False})
+STATE = PartitionState("orders", 0, "A" * 22, 1, 5, ALL, ALL, (), (), ())
+
+
+def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> Status:
+    """Return how one check of one partition ends."""
+    return next(each.status for each in judge_partitions([state], settings) if each.name is name)
+
+
+def test_a_healthy_partition_is_fine() -> None:
+    assert {each.status for each in judge_partitions([STATE], USUAL)} == {Status.OK}
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "settings", "wanted"),
+    [
+        (CheckName.PARTITIONS, replace(STATE, leader_id=-1), USUAL, Status.FAILED),
+        (CheckName.PARTITIONS, replace(STATE, isr=(1, 2)), USUAL, Status.WARNING),
+        (CheckName.REPLICATION_FACTOR, replace(STATE, replicas=(1,), isr=(1,)), USUAL, Status.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), Status.FAILED),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 1}, {}), Status.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 3}, {}), Status.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({}, {}), Status.UNKNOWN),
+        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {"orders": True}), Status.WARNING),
+        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {}), Status.UNKNOWN),
+    ],
+)
+def test_what_is_wrong_is_found(
+    name: CheckName, state: PartitionState, settings: TopicSettings, wanted: Status
+) -> None:
+    assert status(name, state, settings) is wanted
+
+
+def test_a_replica_that_is_not_in_sync_gives_no_leader() -> None:
+    (loss,) = [each for each in broker_losses([replace(STATE, isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions]
+    assert (loss.broker_id, loss.offline, loss.unrecoverable_partitions) == (1, "orders 0", 0)
+
+
+def test_the_last_living_replica_is_unrecoverable() -> None:
+    state = replace(STATE, isr=(1,), offline_replicas=(2, 3))
+    (loss,) = broker_losses([state], ALL, [1], USUAL)
+    assert (loss.offline_partitions, loss.unrecoverable_partitions, loss.unrecoverable) == (1, 1, "orders 0")
+    assert [each.status for each in judge_losses([loss])] == [Status.WARNING]
+
+
+def test_an_eligible_leader_replica_is_elected() -> None:
+    state = replace(STATE, isr=(1,), elr=(2,))
+    assert all(not each.offline_partitions for each in broker_losses([state], ALL, ALL, USUAL))
+
+
+def test_too_few_replicas_in_sync_are_counted_apart() -> None:
+    state = replace(STATE, isr=(1, 2))
+    below = {each.broker_id: each.below_min_isr_partitions for each in broker_losses([state], ALL, ALL, USUAL)}
+    assert below == {1: 1, 2: 1, 3: 0}
+    unknown = broker_losses([state], ALL, ALL, TopicSettings({}, {}))
+    assert {each.below_min_isr_partitions for each in unknown} == {None}
+
+
+def test_a_partition_that_is_offline_already_is_left_out() -> None:
+    losses = broker_losses([replace(STATE, leader_id=-1, isr=())], ALL, ALL, USUAL)
+    assert not any(each.offline_partitions for each in losses)
+    assert [each.status for each in judge_losses(losses)] == [Status.OK]

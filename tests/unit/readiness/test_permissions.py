@@ -1,0 +1,100 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which ACLs are missing, and that the documented commands are those of the code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import (
+    NEEDS,
+    Access,
+    Need,
+    Resource,
+    acl_options,
+    judge,
+)
+
+PROJECT = Path(__file__).parents[3]
+JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
+EVERYTHING = frozenset(
+    {"READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
+)
+FULL = Access(EVERYTHING, {"orders": EVERYTHING}, [], EVERYTHING, EVERYTHING, [])
+CASES = [
+    (playbook, need, operation)
+    for playbook, needs in NEEDS.items()
+    for need in needs
+    for operation in need.operations
+    if need.resource not in (Resource.MEMORY_TRANSACTION, Resource.CONTROLLERS)
+]
+
+
+def without(access: Access, resource: Resource, operation: str) -> Access:
+    """Return the access less one operation on one kind of resource."""
+    if resource is Resource.TOPICS:
+        return replace(access, topics={"orders": EVERYTHING - {operation}})
+    if resource is Resource.GROUPS:
+        return replace(access, hidden_groups=["billing"])
+    less = EVERYTHING - {operation}
+    if resource is Resource.CLUSTER:
+        return replace(access, cluster=less)
+    # CREATE on the cluster allows every topic.
+    cluster = less if operation == "CREATE" else EVERYTHING
+    if resource is Resource.JOURNAL:
+        return replace(access, cluster=cluster, journal=less)
+    return replace(access, cluster=cluster, memory=less)
+
+
+def test_nothing_is_missing_with_everything() -> None:
+    assert {each.status for each in judge(FULL, JOURNAL, MEMORY)} == {Status.OK}
+
+
+@pytest.mark.parametrize(("playbook", "need", "operation"), CASES)
+def test_what_is_missing_is_named_with_the_command(playbook: str, need: Need, operation: str) -> None:
+    assert need in NEEDS[playbook]
+    found = {each.subject: each for each in judge(without(FULL, need.resource, operation), JOURNAL, MEMORY)}
+    check = found[f"playbook {playbook}"]
+    assert check.status is not Status.OK
+    assert f"{operation} on " in check.found
+    assert acl_options(need, JOURNAL, MEMORY) in check.remedy
+
+
+def test_an_optional_acl_is_a_warning() -> None:
+    found = {each.subject: each.status for each in judge(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY)}
+    assert found["playbook recover_offline_partitions"] is Status.WARNING
+    assert found["playbook salvage_logs"] is Status.OK
+
+
+def test_a_hidden_topic_is_named() -> None:
+    checks = [*judge(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY)]
+    assert all("secret" in each.found for each in checks if each.subject == "playbook salvage_logs")
+
+
+def test_create_on_the_cluster_allows_to_create_the_journal() -> None:
+    access = replace(FULL, journal=EVERYTHING - {"CREATE"})
+    assert {each.status for each in judge(access, JOURNAL, MEMORY)} == {Status.OK}
+
+
+def test_the_documented_commands_are_those_of_the_code() -> None:
+    text = (PROJECT / "docs" / "permissions.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL))
+    for playbook, needs in NEEDS.items():
+        documented = re.findall(r"^\| `([^`]+)` \|.*\| (optional)? *\|$", sections[playbook], re.MULTILINE)
+        wanted = [(acl_options(each, JOURNAL, MEMORY), "" if each.is_required else "optional") for each in needs]
+        assert documented == wanted, playbook
+
+
+def test_every_playbook_that_connects_is_there() -> None:
+    offline = {"incident_report", "renew_plan_digest"}
+    playbooks = {each.stem for each in (PROJECT / "playbooks").glob("*.yml")} - offline
+    assert playbooks == NEEDS.keys()
+    assert all(yaml.safe_load((PROJECT / "playbooks" / f"{each}.yml").read_text("utf-8")) for each in offline)
