@@ -22,6 +22,7 @@ class ActionModule(PrintingAction):
         "tables": {"type": "list", "elements": "str", "choices": ["replicas", "outcomes"], "default": ["outcomes"]},
         "accepted": {"type": "list", "elements": "str"},
         "start_order": {"type": "list", "elements": "dict", "default": []},
+        "awaited": {"type": "list", "elements": "dict", "default": []},
         "commands": {"type": "dict", "default": {}},
     }
 
@@ -34,6 +35,7 @@ class ActionModule(PrintingAction):
                 result,
                 commands=arguments["commands"],
                 start_order=arguments["start_order"],
+                awaited=arguments["awaited"],
                 rows=self.is_verbose,
             )
 

@@ -43,6 +43,31 @@ options:
       - The plan contains what the replicas answered then. When it is carried out, partitions that changed since then
         are left alone.
     type: path
+  await_brokers:
+    description:
+      - Whether to wait for brokers that are away and whose answer may decide an election, up to
+        O(recovery_duration_ms). Each is connected to every second, and so are brokers that have registered meanwhile.
+      - Asking those that are there takes at most a third of that time more.
+      - Otherwise, and in check mode, RV(awaited) says for whom it would wait. Not with O(evidence).
+    type: bool
+    default: false
+  recovery_wait_ms:
+    description:
+      - How many milliseconds to wait for replicas without which O(recovery_strategy) does not recover a partition,
+        where that is longer than O(recovery_duration_ms). This is KIP-966's C(unclean.recovery.timeout.ms).
+      - The controller elects most of them by itself when they return. What is left is judged then.
+      - Only with O(await_brokers). Not with O(evidence).
+    type: int
+    default: 0
+  lost_brokers:
+    description:
+      - Ids of brokers that are gone for good. They are not awaited, and V(balanced) compares the replicas that are
+        left.
+      - One that answers is not gone. It is treated as all others are.
+      - Not with O(evidence).
+    type: list
+    elements: int
+    default: []
   plan_file:
     description:
       - Where to write the plan, a JSON file for M(kafkaops.recovery.designated_election).
@@ -92,6 +117,48 @@ brokers:
       is_fenced: false
       state: online
       cause: ''
+awaited:
+  description:
+    - Brokers that were waited for, or that would be with O(await_brokers), the one to start first before the others.
+    - Brokers whose answer decides no election are not among them.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 1
+      state: fenced
+      cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+      partitions: 12
+      holds_back: 8
+      limit_ms: 30000
+      waited_ms: null
+      has_returned: false
+  contains:
+    broker_id:
+      description: The broker's id.
+      type: int
+    state:
+      description: Its state when it was looked at last.
+      type: str
+      choices: [online, fenced, unreachable, hung, not_authorised, given_up]
+    cause:
+      description: Why it was in this state. Empty when it was online.
+      type: str
+    partitions:
+      description: For how many partitions its answer may decide who is elected.
+      type: int
+    holds_back:
+      description: How many of these are not recovered without it.
+      type: int
+    limit_ms:
+      description: How long a run waits for it, in milliseconds.
+      type: int
+    waited_ms:
+      description: How long this run waited for it, in milliseconds, null where it only looked.
+      type: int
+    has_returned:
+      description: Whether it was there in the end.
+      type: bool
 partitions:
   description:
     - Each partition with what is planned for it, in order of topic, then partition.
@@ -373,6 +440,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     MAX_ROWS,
     POLICY,
     REPORT,
+    WAITING,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     DONE_OR_FORESEEN,
@@ -385,6 +453,7 @@ ARGUMENTS = (
     + SELECTION
     + GATHERING
     + POLICY
+    + WAITING
     + MAX_ROWS
     + REPORT
     + PROGRESS
@@ -403,13 +472,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
 
-    planned = make_plan(module.params)
+    planned = make_plan(module.params, check_mode=module.check_mode)
     outcomes = outcomes_of_plan(planned.plan)
     shown = most_important(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": planned.plan.cluster_id,
         "brokers": plain(planned.brokers),
+        "awaited": plain(planned.awaited),
         "partitions": plain(shown),
         "truncated": len(shown) < len(outcomes),
         "groups": plain([each.group for each in grouped(outcomes)]),

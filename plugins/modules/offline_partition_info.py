@@ -101,8 +101,10 @@ brokers:
         - V(online), or what is wrong with it.
         - V(unreachable) means from here. The controller may still receive its heartbeats.
         - V(hung) accepts connections and answers nothing within the limit.
+        - V(given_up) is away, and was named as gone for good, with
+          O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
       type: str
-      choices: [online, fenced, unreachable, hung, not_authorised]
+      choices: [online, fenced, unreachable, hung, not_authorised, given_up]
     cause:
       description: Why it is in this state. Empty when it is online.
       type: str

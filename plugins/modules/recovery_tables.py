@@ -49,6 +49,13 @@ options:
     type: list
     elements: dict
     default: []
+  awaited:
+    description:
+      - What M(kafkaops.recovery.leader_candidate_info) returned as
+        RV(kafkaops.recovery.leader_candidate_info#module:awaited). Printed with the brokers.
+    type: list
+    elements: dict
+    default: []
   commands:
     description:
       - Commands that the next steps name, each a list of words. They must hold no secret.

@@ -152,6 +152,7 @@ rows:
         - missing
         - error
         - deadline
+        - given_up
     error:
       description: What was found, for a person. Empty when nothing went wrong.
       type: str

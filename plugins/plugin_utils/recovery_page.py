@@ -21,6 +21,7 @@ from .words import (
     Result,
     broker_ids,
     change,
+    counted,
     leader,
     listed,
     number,
@@ -44,10 +45,18 @@ _STYLES = {
 _VERBS = {"recovered": "elected", "would_recover": "would elect"}
 
 
-def blocks(result: Result, *, commands: Result, start_order: Sequence[Result], rows: bool) -> Iterator[Block]:
+def blocks(
+    result: Result,
+    *,
+    commands: Result,
+    start_order: Sequence[Result],
+    rows: bool,
+    awaited: Sequence[Result] = (),
+) -> Iterator[Block]:
     """All that is printed of outcomes. ``rows`` adds a row for each partition."""
     yield Paragraph(verdict(result, start_order), "bold")
     yield from _brokers(result.get("brokers", []))
+    yield from _awaited(awaited)
     yield from recovery_steps(result, commands, start_order)
     groups = result.get("groups", [])
     if groups:
@@ -176,6 +185,24 @@ def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
         named.append(Entry("and", (f"{len(rest)} more: {listed(rest, 30)}",)))
     if named:
         yield Entries(tuple(named))
+
+
+def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
+    """For whom the run waited, or would wait: once for each broker, however many partitions wait for it."""
+    for each in brokers[:_MOST_LINES]:
+        name, seconds = f"broker {each['broker_id']}", (each["waited_ms"] or 0) / 1000
+        needed = f"{counted(each['holds_back'], 'partition')} wait for it" if each["holds_back"] else ""
+        decided = f"its answer may decide {counted(each['partitions'], 'partition')}"
+        if each["has_returned"]:
+            text = f"{name} returned after {seconds:.0f} s"
+        elif each["waited_ms"] is not None:
+            text = f"waited {seconds:.0f} s for {name}, which did not return: {needed or decided}"
+        else:
+            text = (
+                f"a run that elects would wait up to {each['limit_ms'] / 1000:.0f} s for {name}: {needed or decided}. "
+                f"If it is gone for good, set unclean_recovery_lost_brokers: [{each['broker_id']}]"
+            )
+        yield Paragraph(text, indent=2)
 
 
 def _rack(broker: Result) -> str:

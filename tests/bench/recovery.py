@@ -94,6 +94,7 @@ def _by_playbook(cluster: Cluster, offline: Offline, cache: OwnCache) -> Run:
             "unclean_recovery_all_offline_partitions": True,
             "unclean_recovery_automated_recovery": True,
             "unclean_recovery_strategy": "aggressive",
+            "unclean_recovery_lost_brokers": [offline.replicas[0]],
             "unclean_recovery_report_file": str(Path(scratch, "report.json")),
         }
         run = timed_playbook(RECOVER, variables, cache.environment)

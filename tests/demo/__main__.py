@@ -40,7 +40,7 @@ def main() -> int:
         chapter("The playbook recovers them")
         # The page outlives the demo: a person opens it afterwards.
         page = Path(tempfile.mkdtemp(prefix="kafkaops-demo-report-")) / "report.html"
-        status = recover(cluster, Path(name), page)
+        status = recover(cluster, offline.replicas[0], Path(name), page)
         chapter("What another client reads now")
         status = status or verdict(cluster, offline)
         console.print(f"Report: {page}", soft_wrap=True)
@@ -65,7 +65,7 @@ def what_happened(offline: Offline) -> str:
     )
 
 
-def recover(cluster: Cluster, scratch: Path, page: Path) -> int:
+def recover(cluster: Cluster, dead: int, scratch: Path, page: Path) -> int:
     """Run the playbook as a person would, and return its exit status."""
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
@@ -73,6 +73,7 @@ def recover(cluster: Cluster, scratch: Path, page: Path) -> int:
         "unclean_recovery_show_replica_info": "true",
         "unclean_recovery_automated_recovery": "true",
         "unclean_recovery_strategy": "aggressive",
+        "unclean_recovery_lost_brokers": str(dead),
         "unclean_recovery_report_file": str(page.with_suffix(".json")),
         "unclean_recovery_report_html": str(page),
     }

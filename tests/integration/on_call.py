@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan
@@ -27,7 +27,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyOptions, read_policies
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import (
+    Survey,
+    given_up,
+    survey,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import (
+    Waited,
+    WaitLimits,
+    wait_for_brokers,
+)
 from lab import Cluster
 from lab.module_process import start_module
 
@@ -60,6 +69,19 @@ class OnCall:
 
     def states(self, *topics: str) -> dict[TopicPartition, PartitionState]:
         return {each.topic_partition: each for each in self.look(*topics).without_leader}
+
+    def wait(self, strategy: Strategy, limits: WaitLimits, progress: Progress, *topics: str) -> Waited:
+        """Wait for the brokers that may decide the elections of these topics."""
+        found = self.look(*topics)
+        found = replace(found, brokers=tuple(given_up(each, limits.lost) for each in found.brokers))
+        with Wire(self.settings) as wire:
+            return wait_for_brokers(Kafka(wire), found, dict.fromkeys(topics, Policy(strategy)), limits, progress)
+
+    def plan_of(self, found: Survey, strategy: Strategy) -> Plan:
+        """Plan for what a survey found, without looking again."""
+        evidence = gather_evidence(self.spark, self.settings, found, self.duration_ms)
+        policies = {each.topic: Policy(strategy) for each in found.offline}
+        return plan_recovery(self.spark, evidence, policies)
 
     def plan(self, strategy: Strategy, *topics: str, max_lost_records: int | None = None) -> Plan:
         policies = dict.fromkeys(topics, Policy(strategy, max_lost_records))

@@ -41,6 +41,8 @@ class Recovery:
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
             "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
+            # Nobody starts the dead ones meanwhile.
+            "unclean_recovery_lost_brokers": [each for each, node in self.cluster.brokers.items() if not node.running],
             "unclean_recovery_report_file": str(self.report_path),
             **more,
         }

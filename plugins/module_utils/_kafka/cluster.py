@@ -81,10 +81,8 @@ def look_at_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = fr
     unregistered.
     """
     registered = {each.broker_id: each for each in cluster.registrations}
-    answers = wire.in_parallel(
-        lambda broker_id: wire.call(registered[broker_id].address, _describe_cluster_request()), registered
-    )
-    found = [_broker(each, answers[each.broker_id]) for each in cluster.registrations]
+    answers = wire.in_parallel(lambda broker_id: look_at_broker(wire, registered[broker_id]), registered)
+    found = [each for each in answers.values() if isinstance(each, Broker)]
     found += [
         Broker(
             broker_id,
@@ -98,6 +96,16 @@ def look_at_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = fr
         for broker_id in mentioned - registered.keys()
     ]
     return tuple(sorted(found, key=lambda broker: broker.broker_id))
+
+
+def look_at_broker(wire: Wire, registration: Registration) -> Broker:
+    """Connect to one registered broker and return its state; takes at most one request_timeout_ms."""
+    answer: object
+    try:
+        answer = wire.call(registration.address, _describe_cluster_request())
+    except BrokerCallError as error:
+        answer = error
+    return _broker(registration, answer)
 
 
 def _describe_cluster_request() -> DescribeClusterRequest:

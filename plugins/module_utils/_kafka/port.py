@@ -35,7 +35,7 @@ from . import (
     topics,
 )
 from .addresses import Address
-from .cluster import Cluster, describe_cluster, look_at_brokers
+from .cluster import Cluster, Registration, describe_cluster, look_at_broker, look_at_brokers
 from .errors import BrokerCallError
 from .partitions import Description, Sight, describe_partitions, sight_of
 from .replica_logs import NativeQuestion, probe_replicas
@@ -72,6 +72,10 @@ class Kafka:
     def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
         """Connect to every registered broker at once and return each one's state."""
         return look_at_brokers(self.wire, cluster, mentioned)
+
+    def look_at_broker(self, registration: Registration) -> Broker:
+        """Connect to one registered broker and return its state."""
+        return look_at_broker(self.wire, registration)
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None

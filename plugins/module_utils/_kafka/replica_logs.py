@@ -44,6 +44,7 @@ _STATE_CAUSES = {
     BrokerState.UNREACHABLE: Cause.UNREACHABLE,
     BrokerState.HUNG: Cause.HUNG,
     BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
+    BrokerState.GIVEN_UP: Cause.GIVEN_UP,
 }
 # A second look helps with these only for a moment: a broker that has just come up may not know its replicas yet.
 _PASSING = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})

@@ -74,6 +74,8 @@ class BrokerState(StrEnum):
     """It accepts connections and answers nothing within the limit."""
     NOT_AUTHORISED = "not_authorised"
     """It refuses our credentials, or our principal lacks the ACL."""
+    GIVEN_UP = "given_up"
+    """It is away, and the operator named it as gone for good."""
 
 
 @dataclass(frozen=True, slots=True)

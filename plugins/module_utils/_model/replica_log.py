@@ -34,6 +34,8 @@ class Cause(StrEnum):
     """A Kafka error code; its number and name are in the error field."""
     DEADLINE = "deadline"
     """The gather's deadline passed before this replica was asked."""
+    GIVEN_UP = "given_up"
+    """The operator named its broker as gone for good, and it does not answer."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

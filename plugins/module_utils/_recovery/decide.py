@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState
+from .._model.replica_log import Cause
 from .candidate import Candidate, SilentReplica
 from .expected_loss import expected_losses, in_words
 from .forecast import Forecast, forecast, refusal_above
@@ -56,7 +57,8 @@ def decide(
     """
     forecasts = forecast(state, candidates, [each.broker_id for each in silent])
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state), policy)
-    ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates])
+    given_up = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
+    ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], given_up)
     if ruling.step is Step.UNCLEAN_RECOVERY:
         return case.unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:

@@ -22,7 +22,7 @@ from .._model.partition import Broker, BrokerState, PartitionState, TopicPartiti
 from .._model.replica_log import ReplicaLog
 from .._model.run import KafkaOpsError
 
-_NOT_ASKED = frozenset({BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORISED})
+_NOT_ASKED = frozenset({BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORISED, BrokerState.GIVEN_UP})
 """A fenced broker may answer, and a hung one wake up; nothing is to be had where we cannot connect, or are refused."""
 
 

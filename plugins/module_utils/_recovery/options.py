@@ -28,6 +28,7 @@ from .._spark.options import SparkOptions, SparkOptionsError
 from .plan import Plan
 from .policies import PolicyError, PolicyOptions
 from .strategy import Strategy
+from .waiting import WaitLimits
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
@@ -114,6 +115,36 @@ def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     if params["evidence"] is not None:
         options.same_for_all(())
     return options
+
+
+WAITING = Arguments(
+    argument_spec={
+        "await_brokers": {"type": "bool", "default": False},
+        "recovery_wait_ms": {"type": "int", "default": 0},
+        "lost_brokers": {"type": "list", "elements": "int", "default": []},
+    }
+)
+
+
+def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
+    """Read how long brokers are awaited. Opens no connection.
+
+    Raises PolicyError.
+    """
+    wait_ms, lost = params["recovery_wait_ms"], params["lost_brokers"]
+    if wait_ms < 0:
+        raise PolicyError(f"recovery_wait_ms is {wait_ms}, and nothing is awaited for less than 0 ms")
+    unknown = [each for each in lost if not 0 <= each <= _INT32_MAX]
+    if unknown:
+        raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")
+    if params["evidence"] is not None and (lost or wait_ms or params["await_brokers"]):
+        raise PolicyError(
+            "await_brokers, recovery_wait_ms and lost_brokers are about brokers that are asked, and evidence was "
+            "gathered earlier: leave them out, or leave out evidence"
+        )
+    return WaitLimits(
+        params["recovery_duration_ms"], wait_ms, params["await_brokers"] and not check_mode, frozenset(lost)
+    )
 
 
 _PUBLIC, _NATIVE = "public", "native"

@@ -18,11 +18,12 @@ from .._model.run import Progress, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to, wanted_partitions
-from .options import Gathering, gathering, policy_options, refuse_existing_output
+from .options import Gathering, gathering, policy_options, refuse_existing_output, wait_limits
 from .plan import Plan, outcomes_of_plan
 from .policies import PolicyOptions, read_policies
 from .report_file import ReportFile
 from .survey import flagged, survey
+from .waiting import Awaited, WaitLimits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
@@ -34,19 +35,22 @@ class Planned:
 
     plan: Plan
     brokers: tuple[Broker, ...]
+    awaited: tuple[Awaited, ...] = ()
+    """Brokers that were waited for, or would be, the one to start first before the others."""
 
 
-def make_plan(params: Mapping[str, Any]) -> Planned:
+def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
     """Plans from evidence or from the cluster, and writes the files that were asked for.
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, wanted, options, how, *_checked = all_of(
+    report, settings, wanted, options, how, limits, *_checked = all_of(
         lambda: ReportFile(params["report_file"], RunMode.CHECK),
         lambda: None if params["evidence"] else connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: policy_options(params),
         lambda: gathering(params),
+        lambda: wait_limits(params, check_mode=check_mode),
         lambda: refuse_existing_output(params["plan_file"]),
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
@@ -54,7 +58,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     if settings is None:
         planned = _from_evidence(params["evidence"], options, how, progress)
     else:
-        planned = _from_cluster(settings, wanted, options, params, how, progress)
+        planned = _from_cluster(settings, wanted, options, params, how, limits, progress)
     if params["plan_file"] is not None:
         from .plan_file import write_plan
 
@@ -78,19 +82,22 @@ def _from_cluster(  # noqa: PLR0917
     options: PolicyOptions,
     params: Mapping[str, Any],
     how: Gathering,
+    limits: WaitLimits,
     progress: Progress,
 ) -> Planned:
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        found = survey(kafka, wanted, include_internal=params["include_internal_topics"], lost=limits.lost)
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
+        waited = wait_for_brokers(kafka, found, policies, limits, progress)
+        found = waited.survey
     if not found.offline:
-        return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers)
+        return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers, waited.awaited)
     from .spark_runs import plan_of_survey
 
     plan = plan_of_survey(settings, found, policies, params, how, progress)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         plan = flagged(Kafka(wire), plan, {each.topic_partition for each in found.offline if each.is_internal})
-    return Planned(plan, found.brokers)
+    return Planned(plan, found.brokers, waited.awaited)

@@ -78,12 +78,17 @@ class Ruling:
 
 
 def rule_on(
-    strategy: Strategy, state: PartitionState, acceptable: Collection[int], answered: Collection[int]
+    strategy: Strategy,
+    state: PartitionState,
+    acceptable: Collection[int],
+    answered: Collection[int],
+    given_up: Collection[int] = (),
 ) -> Ruling:
     """Read KIP-966's list, from the top, for a partition that has no leader.
 
     ``acceptable`` are the replicas that the controller would take: unfenced, with their log dir online. All others
-    count as fenced. ``answered`` are those that said what they hold.
+    count as fenced. ``answered`` are those that said what they hold. ``given_up`` are those that the operator named as
+    gone for good: nothing waits for them.
 
     Where ELR is off or unknown, the controller never empties the ISR: the last member stays in it, dead or not. This
     last ISR stands in for the ELR: it holds all committed records, and is elected as soon as it is back. With ELR on,
@@ -101,9 +106,10 @@ def rule_on(
     if in_elr:
         reason = f"{named(in_elr)} of the ELR can lead: an ordinary election loses no committed record"
         return Ruling(Step.ORDINARY_ELECTION, KipRule.UNFENCED_ELR, reason)
-    if eligible:
-        return _fenced_elr(strategy, eligible, "last ISR" if state.isr else "ELR")
-    return _no_elr(strategy, state, acceptable, answered)
+    awaited = tuple(each for each in eligible if each not in given_up)
+    if eligible and (awaited or strategy is Strategy.AGGRESSIVE):
+        return _fenced_elr(strategy, awaited or eligible, "last ISR" if state.isr else "ELR")
+    return _no_elr(strategy, state, acceptable, answered, given_up)
 
 
 def _fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Ruling:
@@ -116,17 +122,22 @@ def _fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Rul
 
 
 def _no_elr(
-    strategy: Strategy, state: PartitionState, acceptable: Collection[int], answered: Collection[int]
+    strategy: Strategy,
+    state: PartitionState,
+    acceptable: Collection[int],
+    answered: Collection[int],
+    given_up: Collection[int],
 ) -> Ruling:
-    unknown = "no replica is known to hold all committed records"
+    gone = [each for each in state.replicas if each in given_up]
+    left = f"no replica that is left (given up: {named(gone)})" if gone else "no replica"
+    unknown = f"{left} is known to hold all committed records"
     if strategy is Strategy.AGGRESSIVE:
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, f"{unknown}: aggressive recovers")
     if strategy is Strategy.NONE:
         return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, f"{unknown}, and strategy none never risks a loss")
-    if state.last_known_elr:
-        wanted, name = state.last_known_elr, "the last known ELR"
-    else:
-        wanted, name = state.replicas, "all replicas, since the last known ELR is not known"
+    wanted, name = _to_compare(state, given_up)
+    if not wanted:
+        return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and all replicas are given up")
     fenced = tuple(each for each in wanted if each not in acceptable)
     silent = tuple(each for each in wanted if each in acceptable and each not in answered)
     if not fenced and not silent:
@@ -139,6 +150,17 @@ def _no_elr(
         missing.append(f"{named(silent)} can lead but did not answer")
     reason = f"{unknown}, and balanced first compares {name}: {'; '.join(missing)}"
     return Ruling(Step.WAIT, KipRule.NO_ELR_BALANCED, reason, (*fenced, *silent))
+
+
+def _to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple[int, ...], str]:
+    """Return whom ``balanced`` compares, and what they are."""
+    last_known = tuple(each for each in state.last_known_elr or () if each not in given_up)
+    if last_known:
+        return last_known, "the last known ELR"
+    others = tuple(each for each in state.replicas if each not in given_up)
+    if len(others) < len(state.replicas):
+        return others, "all replicas that are not given up"
+    return others, "all replicas, since the last known ELR is not known"
 
 
 def named(broker_ids: Sequence[int]) -> str:

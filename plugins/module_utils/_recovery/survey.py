@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from .._kafka.groups import OpenTransaction
 from .._kafka.partitions import Description
 from .._kafka.port import Kafka
-from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
 from .plan import LeftAlone, Plan, Status, leave
 
@@ -34,10 +34,17 @@ class Survey:
     """All without a leader that were asked for, internal topics always included: a dead broker brings these back."""
 
 
-def survey(kafka: Kafka, wanted: Collection[TopicPartition] | None = None, *, include_internal: bool = False) -> Survey:
+def survey(
+    kafka: Kafka,
+    wanted: Collection[TopicPartition] | None = None,
+    *,
+    include_internal: bool = False,
+    lost: Collection[int] = (),
+) -> Survey:
     """Look at the wanted partitions, or at all that our principal may see.
 
-    Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state.
+    Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state. ``lost``
+    are broker ids that the operator named as gone for good.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -46,7 +53,7 @@ def survey(kafka: Kafka, wanted: Collection[TopicPartition] | None = None, *, in
     with collector_paused():
         description = kafka.describe_partitions(topics)
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
-    brokers = kafka.look_at_brokers(cluster, mentioned)
+    brokers = tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
     chosen, left_alone = _choose(description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
@@ -56,6 +63,43 @@ def survey(kafka: Kafka, wanted: Collection[TopicPartition] | None = None, *, in
         tuple(offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
+    )
+
+
+def given_up(broker: Broker, lost: Collection[int]) -> Broker:
+    """Return the broker as given up where it is away and the operator named it. One that answers is not gone."""
+    if broker.broker_id not in lost or broker.state is BrokerState.ONLINE:
+        return broker
+    return replace(broker, state=BrokerState.GIVEN_UP, cause=f"given up (lost_brokers), so not awaited: {broker.cause}")
+
+
+def look_again(kafka: Kafka, found: Survey, lost: Collection[int] = ()) -> Survey:
+    """Look again at what was found without a leader: Kafka has elected leaders for some of it by itself meanwhile.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    cluster = kafka.describe_cluster()
+    sight = kafka.see([each.topic_partition for each in found.without_leader])
+    # What is hidden now is kept as it was: it is not known to have a leader.
+    states = [
+        sight.states.get(each.topic_partition) or each
+        for each in found.without_leader
+        if each.topic_partition in sight.states or each.topic in sight.hidden
+    ]
+    mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
+    wanted = {each.topic_partition for each in found.offline}
+    deleted = wanted - {each.topic_partition for each in states}
+    left_alone = [
+        *found.left_alone,
+        *(_already_online(each) for each in states if each.topic_partition in wanted and not each.is_offline),
+        *(LeftAlone(each.topic, each.partition, Status.UNKNOWN, "it was deleted meanwhile") for each in deleted),
+    ]
+    return Survey(
+        cluster.cluster_id,
+        tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned)),
+        tuple(each for each in states if each.topic_partition in wanted and each.is_offline),
+        tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
+        tuple(each for each in states if each.is_offline),
     )
 
 

@@ -65,6 +65,30 @@ TABLE = [
 ]
 
 
+GIVEN_UP = [
+    Row("ELR given up", [BALANCED], WITH_ELR, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("last ISR given up", [BALANCED], WITHOUT_ELR, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("last ISR given up, another away", [BALANCED], WITHOUT_ELR, {2}, {2}, Step.WAIT, "4.2", (3,)),
+    Row("half of the ELR given up", [BALANCED], {"elr": (1, 2)}, {3}, {3}, Step.WAIT, "3.2", (2,)),
+    Row("last known ELR given up", [BALANCED], ELR_LEFT, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("never, given up or not", [NONE], WITH_ELR, {2, 3}, {2, 3}, Step.NEVER, "4.3"),
+    Row("aggressive as ever", [AGGRESSIVE], WITH_ELR, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "3.1"),
+]
+
+
+@pytest.mark.parametrize("row", GIVEN_UP, ids=lambda row: row.name)
+def test_nobody_waits_for_a_broker_that_was_given_up(row: Row) -> None:
+    for strategy in row.strategies:
+        ruling = rule_on(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered, {1})
+        assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
+
+
+def test_where_all_are_given_up_balanced_recovers_nothing() -> None:
+    ruling = rule_on(BALANCED, an_offline_partition(**WITH_ELR), (), (), {1, 2, 3})
+    assert ruling.step is Step.NEVER
+    assert "given up: brokers 1, 2, 3" in ruling.reason
+
+
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_the_table(row: Row) -> None:
     for strategy in row.strategies:

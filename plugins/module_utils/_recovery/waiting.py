@@ -1,0 +1,187 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waits for brokers that are away before their replicas are compared with the others. Only reads.
+
+Each broker that may still decide an election is connected to every second, and so are brokers that have registered
+meanwhile: Kafka 3.9 does not list fenced ones. A hung broker does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from .._kafka.cluster import Registration
+from .._kafka.port import Kafka
+from .._model.partition import Broker, BrokerState
+from .._model.run import KafkaOpsError, Progress
+from .awaited import AwaitedBroker, Expected, expected, in_words
+from .strategy import Policy
+from .survey import Survey, look_again
+
+_PAUSE_S = 1.0
+_MOST_THREADS = 64
+_SETTLE_S = 5.0
+"""How long a broker's view of the metadata may lag behind an election that the controller makes by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitLimits:
+    """How long a run waits for brokers. A run that only looks does not wait, and says what another one would do."""
+
+    answer_ms: int
+    """For any broker whose answer may decide an election."""
+    needed_ms: int
+    """For those without which the strategy does not recover (KIP-966's unclean.recovery.timeout.ms)."""
+    waits: bool
+    lost: frozenset[int] = frozenset()
+    """Broker ids that the operator named as gone for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """One broker that a run waits for, or would wait for."""
+
+    broker_id: int
+    state: BrokerState
+    """As it was found last."""
+    cause: str
+    partitions: int
+    holds_back: int
+    limit_ms: int
+    """How long a run waits for it."""
+    waited_ms: int | None
+    """How long this run waited for it; None where it only looked."""
+    has_returned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The cluster after the wait, and who was awaited, the broker to start first before the others."""
+
+    survey: Survey
+    awaited: tuple[Awaited, ...]
+
+
+def wait_for_brokers(
+    kafka: Kafka, found: Survey, policies: Mapping[str, Policy], limits: WaitLimits, progress: Progress
+) -> Waited:
+    """Wait until every broker that may decide an election is there and unfenced, or its time is up.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, where the cluster cannot be looked at again
+    after a broker returned.
+    """
+    first = expected(found.offline, policies, found.brokers)
+    wait = _Wait(kafka, found, policies, limits, progress, first)
+    if limits.waits and first.brokers:
+        with ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="awaited") as executor:
+            wait.until_all_are_there(executor)
+    return Waited(wait.found, tuple(wait.result()))
+
+
+@dataclass
+class _Wait:
+    kafka: Kafka
+    found: Survey
+    policies: Mapping[str, Policy]
+    limits: WaitLimits
+    progress: Progress
+    now_expected: Expected
+    seen: dict[int, AwaitedBroker] = field(default_factory=dict)
+    """Every broker that was awaited at some time, as it was found last."""
+    returned_after: dict[int, float] = field(default_factory=dict)
+    """Seconds from the begin of the wait."""
+    waited_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.seen = {each.broker_id: each for each in self.now_expected.brokers}
+
+    def until_all_are_there(self, executor: ThreadPoolExecutor) -> None:
+        clock = self.kafka.clock
+        began = clock.monotonic()
+        settle_until = 0.0
+        looks: dict[int, Future[Broker]] = {}
+        while True:
+            self.waited_s = clock.monotonic() - began
+            awaited = [each for each in self.now_expected.brokers if self.waited_s < self._limit_s(each)]
+            is_settling = self.now_expected.coming and clock.monotonic() < settle_until
+            if not awaited and not is_settling:
+                return
+            self._report(awaited)
+            clock.sleep(_PAUSE_S)
+            returned = self._returned(executor, looks, {each.broker_id for each in awaited})
+            if returned or is_settling:
+                for each in returned:
+                    self.returned_after.setdefault(each, clock.monotonic() - began)
+                self.found = look_again(self.kafka, self.found, self.limits.lost)
+                self.now_expected = expected(self.found.offline, self.policies, self.found.brokers)
+                self.seen |= {each.broker_id: each for each in self.now_expected.brokers}
+            if returned:
+                settle_until = clock.monotonic() + _SETTLE_S
+
+    def _returned(
+        self, executor: ThreadPoolExecutor, looks: dict[int, Future[Broker]], awaited: Collection[int]
+    ) -> list[int]:
+        """Return the awaited brokers that answer and are unfenced now. Those that are silent are asked again."""
+        registered = self._registrations()
+        returned = []
+        for broker_id in awaited:
+            look = looks.get(broker_id)
+            if look is not None and look.done():
+                del looks[broker_id]
+                broker = look.result()
+                now = registered.get(broker_id)
+                if broker.state in (BrokerState.ONLINE, BrokerState.FENCED) and now is not None and not now.is_fenced:
+                    returned.append(broker_id)
+            if broker_id in registered and broker_id not in looks:
+                looks[broker_id] = executor.submit(self.kafka.look_at_broker, registered[broker_id])
+        return returned
+
+    def _registrations(self) -> Mapping[int, Registration]:
+        try:
+            return {each.broker_id: each for each in self.kafka.describe_cluster().registrations}
+        except KafkaOpsError:
+            # Whoever answered before may answer again: the wait is what an outage is given time for.
+            return {}
+
+    def _limit_s(self, broker: AwaitedBroker) -> float:
+        return self._limit_ms(broker) / 1000
+
+    def _limit_ms(self, broker: AwaitedBroker) -> int:
+        return max(self.limits.answer_ms, self.limits.needed_ms) if broker.holds_back else self.limits.answer_ms
+
+    def _report(self, awaited: Collection[AwaitedBroker]) -> None:
+        if not awaited:
+            self.progress.step("waiting for the controller to elect the replicas that have returned")
+            return
+        left = max(self._limit_s(each) for each in awaited) - self.waited_s
+        held_back = max(each.holds_back for each in awaited)
+        needed = f", which {held_back} partitions need" if held_back else ""
+        self.progress.step(
+            f"waiting for {in_words(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
+        )
+
+    def result(self) -> list[Awaited]:
+        still = {each.broker_id for each in self.now_expected.brokers}
+        states = {each.broker_id: each for each in self.found.brokers}
+        results = []
+        for each in self.seen.values():
+            has_returned = each.broker_id not in still and each.broker_id in self.returned_after
+            waited_s = self.returned_after[each.broker_id] if has_returned else self.waited_s
+            broker = states.get(each.broker_id)
+            results.append(
+                Awaited(
+                    each.broker_id,
+                    broker.state if broker else each.state,
+                    broker.cause if broker else each.cause,
+                    each.partitions,
+                    each.holds_back,
+                    self._limit_ms(each),
+                    round(min(waited_s * 1000, self._limit_ms(each))) if self.limits.waits else None,
+                    has_returned,
+                )
+            )
+        return results

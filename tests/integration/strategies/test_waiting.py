@@ -1,0 +1,83 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brokers that return while a run is under way are asked, and those that are gone for good are not waited for."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
+from integration.on_call import OnCall
+from lab import Cluster, scenarios, wait_until
+
+_COMMON, _LONGER, _LOST = 10, 5, 1
+
+
+@dataclass
+class Steps:
+    """What a run says it is doing."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.texts.append(text)
+
+
+def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_up(
+    cluster: Cluster, on_call: OnCall
+) -> None:
+    offline = scenarios.diverged(cluster, "late", records=(_COMMON, _LONGER, _LOST))
+    dead, shorter, longer = offline.replicas
+    cluster.brokers[longer].freeze()
+    wait_until(
+        lambda: longer in cluster.client.describe("late", broker=shorter)[0].offline_replicas,
+        60,
+        what=f"broker {longer} is fenced",
+    )
+    # Looking does not wait, and says for whom a run would.
+    only_looks = WaitLimits(60_000, 0, waits=False)
+    looked = on_call.wait(Strategy.AGGRESSIVE, only_looks, Steps(), "late")
+    assert {each.broker_id for each in looked.awaited} == {dead, longer}
+    assert {(each.limit_ms, each.waited_ms) for each in looked.awaited} == {(60_000, None)}
+    (election,) = on_call.plan_of(looked.survey, Strategy.AGGRESSIVE).elections
+    assert election.designated_leader == shorter, "nobody else can be elected now"
+
+    steps = Steps()
+    limits = WaitLimits(60_000, 0, waits=True, lost=frozenset({dead}))
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(on_call.wait, Strategy.BALANCED, limits, steps, "late")
+        wait_until(lambda: any(f"waiting for broker {longer} " in each for each in steps.texts), 30, what="it waits")
+        cluster.brokers[longer].thaw()
+        waited = run.result(timeout=60)
+    (awaited,) = waited.awaited
+    assert (awaited.broker_id, awaited.has_returned) == (longer, True)
+    assert not any(f"broker {dead} " in each for each in steps.texts), "it was given up"
+    plan = on_call.plan_of(waited.survey, Strategy.BALANCED)
+    (election,) = plan.elections
+    assert election.designated_leader == longer
+    assert [(each.broker_id, each.cause) for each in election.silent] == [(dead, Cause.GIVEN_UP)]
+    assert {each.status for each in on_call.carry_out(plan)} == {Status.RECOVERED}
+    assert len(cluster.client.consume_all("late", 0)) == _COMMON + _LONGER
+
+
+def test_balanced_waits_until_the_controller_has_elected_the_last_leader(cluster: Cluster, on_call: OnCall) -> None:
+    """KIP-966's unclean.recovery.timeout.ms: the time for other brokers is up long before."""
+    offline = scenarios.diverged(cluster, "back", records=(_COMMON, _LONGER, _LOST))
+    dead = offline.replicas[0]
+    steps = Steps()
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(on_call.wait, Strategy.BALANCED, WaitLimits(1, 90_000, waits=True), steps, "back")
+        wait_until(lambda: any(f"waiting for broker {dead} " in each for each in steps.texts), 30, what="it waits")
+        cluster.brokers[dead].start()
+        waited = run.result(timeout=90)
+    assert waited.survey.offline == ()
+    (online,) = waited.survey.left_alone
+    assert (online.status, online.leader_id) == (Status.ALREADY_ONLINE, dead)
+    assert [(each.broker_id, each.holds_back, each.has_returned) for each in waited.awaited] == [(dead, 1, True)]
+    assert len(cluster.client.consume_all("back", 0)) == _COMMON + _LONGER + _LOST
