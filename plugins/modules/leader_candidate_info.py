@@ -473,6 +473,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
 
     planned = make_plan(module.params, check_mode=module.check_mode)
+    for note in planned.notes:
+        module.warn(note)
     outcomes = outcomes_of_plan(planned.plan)
     shown = most_important(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
     return {

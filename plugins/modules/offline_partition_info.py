@@ -340,6 +340,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     with Wire(settings) as wire:
         kafka = Kafka(wire)
         found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        for text in kafka.stale_views():
+            module.warn(text)
         pending = JournalHome(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
     outcomes = [left_alone(each) for each in found.left_alone]

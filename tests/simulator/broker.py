@@ -65,6 +65,7 @@ class Broker:
         return message(
             error_code=_NONE,
             throttle_time_ms=0,
+            finalized_features_epoch=0,
             api_keys=[
                 message.ApiVersion(api_key=key, min_version=api.min_version, max_version=api.max_version)
                 for key, api in sorted(self._apis.items())

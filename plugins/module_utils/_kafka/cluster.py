@@ -58,7 +58,7 @@ def describe_cluster(wire: Wire) -> Cluster:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    answer, _asked = wire.call_any(_describe_cluster_request, "DescribeCluster")
+    answer, _asked = wire.call_current(_describe_cluster_request, "DescribeCluster")
     if answer.error_code:
         raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
     registrations = tuple(

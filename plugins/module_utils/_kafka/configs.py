@@ -60,7 +60,7 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response, _asked = wire.call_any(partial(_describe, _TOPIC, some, name), "DescribeConfigs")
+        response, _asked = wire.call_current(partial(_describe, _TOPIC, some, name), "DescribeConfigs")
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
@@ -73,7 +73,7 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    response, _asked = wire.call_any(lambda: _describe(_BROKER, [_CLUSTER_DEFAULT], name), "DescribeConfigs")
+    response, _asked = wire.call_current(lambda: _describe(_BROKER, [_CLUSTER_DEFAULT], name), "DescribeConfigs")
     return _entry(response, name)
 
 

@@ -38,7 +38,7 @@ def read_own(wire: Wire, address: Address | None, kind: int, resource: str, name
     Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
     if address is None:
-        response, _asked = wire.call_any(lambda: _describe(kind, resource, names), "DescribeConfigs")
+        response, _asked = wire.call_current(lambda: _describe(kind, resource, names), "DescribeConfigs")
     else:
         response = wire.call(address, _describe(kind, resource, names))
     found = {}

@@ -77,7 +77,7 @@ def describe_partitions(
         return Description((), ())
     start = (span[0].topic, span[0].partition) if span and span[0].partition else None
     end = (span[1].topic, span[1].partition) if span else None
-    pages, asked = wire.call_any(lambda: _request(names, start), "DescribeTopicPartitions")
+    pages, asked = wire.call_current(lambda: _request(names, start), "DescribeTopicPartitions")
     partitions: dict[tuple[str, int], PartitionState] = {}
     refused: dict[str, TopicError] = {}
     page = pages

@@ -65,6 +65,14 @@ class Kafka:
 
     # The cluster and its metadata.
 
+    def stale_views(self) -> tuple[str, ...]:
+        """Return a text for each broker whose metadata was found to be old, so that it was not used."""
+        return tuple(self.wire.views.stale.values())
+
+    def unconfirmed_view(self) -> str:
+        """Return why it is not known whether the metadata that was read last is current; empty where it is."""
+        return self.wire.views.unconfirmed
+
     def describe_cluster(self) -> Cluster:
         """Return the cluster id, the controller and the brokers (DescribeCluster)."""
         return describe_cluster(self.wire)

@@ -15,7 +15,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from types import TracebackType
@@ -28,6 +28,7 @@ from .credentials import credentials_for
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
 from .failures import Stage, broker_call_error
 from .settings import ConnectionSettings
+from .views import Views
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import kafka.errors as kafka_errors
@@ -158,6 +159,8 @@ class Wire:
         self._executor = ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="kafkaops-wire")
         self._lock = threading.Lock()
         self._is_closed = False
+        self.views = Views()
+        """Whose view of the metadata counts."""
 
     def __enter__(self) -> Self:
         return self
@@ -181,6 +184,7 @@ class Wire:
     def learn(self, brokers: Mapping[int, Address]) -> None:
         """Remember the addresses of brokers, so that they can be asked by id."""
         self._brokers.update(brokers)
+        self.views.learn(brokers)
 
     def connection(self, address: Address) -> Connection:
         """Return the open connection to an address; a new one where the last one failed."""
@@ -218,20 +222,34 @@ class Wire:
             connection.close()
             raise
 
+    def call_current(self, make_request: Callable[[], Any], name: str) -> tuple[Any, Address]:
+        """Send a request as ``call_any`` does, to brokers whose view of the metadata counts.
+
+        Raises NoBrokerAnswersError with every failure.
+        """
+        return self.views.ask(self, make_request, name)
+
     def call_any(
-        self, make_request: Callable[[], Any], name: str, *, timeout_ms: int | None = None
+        self,
+        make_request: Callable[[], Any],
+        name: str,
+        *,
+        timeout_ms: int | None = None,
+        avoid: Collection[Address] = (),
     ) -> tuple[Any, Address]:
         """Send a request until one broker answers it; only for requests that may be sent twice.
 
         The next broker is asked when one fails, and also when one stays silent for a moment, because a frozen broker
-        accepts connections too. ``make_request`` makes a new request for each attempt, since sending
+        accepts connections too. Those to ``avoid`` are not asked.
+
+        ``make_request`` makes a new request for each attempt, since sending
         one writes its version into it. Returns the answer and who gave it.
 
         Raises NoBrokerAnswersError with every failure.
         """
         failures: list[BrokerCallError] = []
         pending: set[Future[tuple[Any, Address]]] = set()
-        waiting = [*self._known_addresses()]
+        waiting = [each for each in self.known_addresses() if each not in avoid]
         while waiting or pending:
             if waiting:
                 pending.add(self._executor.submit(self._attempt, waiting.pop(0), make_request, timeout_ms))
@@ -261,7 +279,8 @@ class Wire:
     ) -> tuple[Any, Address]:
         return self.call(address, make_request(), timeout_ms=timeout_ms), address
 
-    def _known_addresses(self) -> Sequence[Address]:
+    def known_addresses(self) -> Sequence[Address]:
+        """Return the addresses of all brokers, in the order in which they are asked."""
         bootstrap = self.settings.bootstrap_servers
         # The brokers that the cluster names come last: the operator chose the bootstrap servers.
         return [*bootstrap, *(address for address in self._brokers.values() if address not in bootstrap)]

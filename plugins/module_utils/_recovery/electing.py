@@ -122,6 +122,7 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     if not terms.acknowledges_unclean_leader_election:
         refuse_a_race(kafka, [each.topic_partition for each in plan.elections], brokers)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
+    report = replace(report, notes=(*report.notes, *kafka.stale_views()))
     aftermath = look_at_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 

@@ -37,6 +37,8 @@ class Planned:
     brokers: tuple[Broker, ...]
     awaited: tuple[Awaited, ...] = ()
     """Brokers that were waited for, or would be, the one to start first before the others."""
+    notes: tuple[str, ...] = ()
+    """What a person must know besides: brokers whose metadata was old."""
 
 
 def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
@@ -91,13 +93,14 @@ def _from_cluster(  # noqa: PLR0917
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, limits, progress)
-        found = waited.survey
+        found, notes = waited.survey, kafka.stale_views()
     if not found.offline:
-        return Planned(Plan(found.cluster_id, utc_now(), (), found.left_alone), found.brokers, waited.awaited)
+        plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
+        return Planned(plan, found.brokers, waited.awaited, notes)
     from .spark_runs import plan_of_survey
 
     plan = plan_of_survey(settings, found, policies, params, how, progress)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         plan = flagged(Kafka(wire), plan, {each.topic_partition for each in found.offline if each.is_internal})
-    return Planned(plan, found.brokers, waited.awaited)
+    return Planned(plan, found.brokers, waited.awaited, notes)

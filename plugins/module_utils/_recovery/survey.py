@@ -20,6 +20,10 @@ from .._model.run import KafkaOpsError, collector_paused
 from .plan import LeftAlone, Plan, Status, leave
 
 
+class UnconfirmedViewError(KafkaOpsError):
+    """Nothing seems to be offline, but nobody confirms that this is so now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Survey:
     """The cluster as it was found. Partitions are in order of topic, then number."""
@@ -55,6 +59,12 @@ def survey(
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
     chosen, left_alone = _choose(description, wanted)
+    if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
+        raise UnconfirmedViewError(
+            "every partition has a leader in the only metadata that could be read, but it may be old: "
+            f"{kafka.unconfirmed_view()}. Check the controllers (playbook kafkaops.recovery.check_quorum), or name "
+            "more brokers in bootstrap_servers"
+        )
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
     return Survey(

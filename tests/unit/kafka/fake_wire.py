@@ -37,3 +37,5 @@ class FakeWire:
 
     def call_any(self, make_request: Callable[[], Any], _name: str) -> tuple[Any, Address]:
         return self._connection.call(make_request()), ADDRESS
+
+    call_current = call_any

@@ -120,6 +120,8 @@ class FakeCluster(Kafka):
     """Topics whose configs were read."""
     fenced_but_alive: set[int] = field(default_factory=set)
     """Brokers that answer although the controller fences them."""
+    doubt: str = ""
+    """Why nobody confirms that the metadata is current."""
     shutting_down: set[int] = field(default_factory=set)
     """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
     writes: list[Write] = field(default_factory=list)
@@ -175,6 +177,12 @@ class FakeCluster(Kafka):
             self._elect(partition, unclean=False)
 
     # The port.
+
+    def stale_views(self) -> tuple[str, ...]:
+        return ()
+
+    def unconfirmed_view(self) -> str:
+        return self.doubt
 
     def describe_cluster(self) -> Cluster:
         return Cluster(

@@ -146,6 +146,8 @@ class FakeWire:
     def call_any(self, _make_request: Callable[[], Any], name: str) -> NoReturn:
         raise NoBrokerAnswersError(name, [])
 
+    call_current = call_any
+
     def in_parallel(self, work: Callable[[int], Any], keys: Iterable[int]) -> dict[int, Any]:
         return {key: work(key) for key in keys}
 
