@@ -151,7 +151,10 @@ class LineageSearch:
         current_leader_epoch: int,
         *,
         is_leaderless: bool = False,
+        only_newest: bool = False,
     ) -> None:
+        """``only_newest`` ends the search at the newest epoch with records."""
+        self._only_newest = only_newest
         self._start = log_start_offset
         self._end = log_end_offset
         self._newest_first: list[EpochEnd] = []
@@ -204,7 +207,8 @@ class LineageSearch:
         self.question = None
         if epoch_end is not None:
             self._newest_first.append(epoch_end)
-            self._ask_for_older(epoch_end.epoch)
+            if not self._only_newest:
+                self._ask_for_older(epoch_end.epoch)
 
     def _take_older(self, epoch_end: EpochEnd | None) -> None:
         asked = int(self.question or 0)

@@ -159,9 +159,11 @@ class Kafka:
         partitions: Sequence[TopicPartition],
         deadline: float,
         native: NativeQuestion | None = None,
+        *,
+        only_newest: Collection[TopicPartition] = frozenset(),
     ) -> list[ReplicaLog]:
         """Ask one broker what its replicas of these partitions hold."""
-        return probe_replicas(self.settings, broker, partitions, deadline, native)
+        return probe_replicas(self.settings, broker, partitions, deadline, native, only_newest=only_newest)
 
     def log_end_offsets(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None

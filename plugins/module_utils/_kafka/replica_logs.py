@@ -11,7 +11,7 @@ log start nor lineage, so these come from the public RPCs either way, and rows a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -72,6 +72,7 @@ def probe_replicas(
     deadline: float,
     native: NativeQuestion | None = None,
     *,
+    only_newest: Collection[TopicPartition] = frozenset(),
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
@@ -83,6 +84,9 @@ def probe_replicas(
     restarted, so what it said before is void and everything is asked again. So it is when its broker epoch changes,
     which only an answer to the ``native`` question contains. What the deadline cuts short is not void: the batches
     that were complete by then are kept, as long as their connection stood.
+
+    Of ``only_newest`` the newest epoch with records is asked, and no older one, and neither directory nor size where
+    that is all that is asked: a deep lineage takes a request for each epoch.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -93,7 +97,7 @@ def probe_replicas(
     with open_wire(settings) as wire:
         while clock.monotonic() < deadline:
             connection = wire.fresh_connection(address)
-            probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native)
+            probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native, only_newest=only_newest)
             try:
                 rows = probe.rows(partitions)
                 looks += 1
@@ -133,6 +137,7 @@ class _Probe:
     clock: Clock
     native: NativeQuestion | None = None
     broker_epoch: int | None = None
+    only_newest: Collection[TopicPartition] = frozenset()
     complete: list[ReplicaLog] = field(default_factory=list)
     """The rows of the batches that the broker has answered completely."""
 
@@ -187,11 +192,16 @@ class _Probe:
             for each in usable:
                 answered[each].take_start(starts.get(each, ()))
             self._ask_lineages({each: answered[each] for each in usable if answered[each].error is None})
-        disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
+        if all(each in self.only_newest for each in partitions):
+            disk = LogDirs({}, {}, "")
+        else:
+            disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
         return [_row(each, self.broker_id, answer, disk) for each, answer in answered.items()]
 
     def _ask_lineages(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        searches = {each: answer.start_search() for each, answer in answered.items()}
+        searches = {
+            each: answer.start_search(only_newest=each in self.only_newest) for each, answer in answered.items()
+        }
         while True:
             questions = {each: search.question for each, search in searches.items() if search.question is not None}
             if not questions:
@@ -234,8 +244,10 @@ class _Answer:
         else:
             self.start = start
 
-    def start_search(self) -> LineageSearch:
-        self.search = LineageSearch(self.start or 0, self.end or 0, self.epoch or 0, is_leaderless=True)
+    def start_search(self, *, only_newest: bool) -> LineageSearch:
+        self.search = LineageSearch(
+            self.start or 0, self.end or 0, self.epoch or 0, is_leaderless=True, only_newest=only_newest
+        )
         return self.search
 
 

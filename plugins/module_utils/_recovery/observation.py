@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +18,7 @@ from .plan import PlannedElection
 from .preconditions import PartitionObservation
 
 _MOST_THREADS = 64
+_PARTITIONS_PER_LIMIT = 250
 
 
 def observe(
@@ -26,14 +26,15 @@ def observe(
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the metadata, the running reassignments and every registered replica's log, as they are now.
 
-    Brokers are asked at once and have one request_timeout_ms each.
+    Brokers are asked at once. Each has one request_timeout_ms, and as much again for every 250 partitions of the batch.
+    Of a replica whose lineage the plan has, only the newest epoch is asked: the judgement compares nothing else.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     partitions = [each.topic_partition for each in elections]
     states = read_states(kafka, partitions)
     reassigning = kafka.running_reassignments(partitions)
-    logs = _probe(kafka, cluster, {each.topic_partition: each.replicas for each in elections})
+    logs = _probe(kafka, cluster, elections)
     registered = {each.broker_id for each in cluster.registrations}
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
     unregistered = frozenset(mentioned - registered) if cluster.lists_fenced else frozenset()
@@ -46,12 +47,15 @@ def observe(
 
 
 def _probe(
-    kafka: Kafka, cluster: Cluster, replicas: dict[TopicPartition, tuple[int, ...]]
+    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
 ) -> dict[TopicPartition, dict[int, ReplicaLog]]:
     held: dict[int, list[TopicPartition]] = {}
-    for partition, broker_ids in replicas.items():
-        for broker_id in broker_ids:
-            held.setdefault(broker_id, []).append(partition)
+    known: dict[int, set[TopicPartition]] = {}
+    for election in elections:
+        for broker_id in election.replicas:
+            held.setdefault(broker_id, []).append(election.topic_partition)
+        for candidate in election.candidates:
+            known.setdefault(candidate.broker_id, set()).add(election.topic_partition)
     brokers = [
         Broker(
             each.broker_id,
@@ -64,13 +68,18 @@ def _probe(
         for each in cluster.registrations
         if each.broker_id in held
     ]
-    deadline = time.monotonic() + kafka.settings.request_timeout_ms / 1000
+    limit_s = kafka.settings.request_timeout_ms / 1000 * (1 + len(elections) / _PARTITIONS_PER_LIMIT)
+    deadline = kafka.clock.monotonic() + limit_s
     logs: dict[TopicPartition, dict[int, ReplicaLog]] = {}
     if not brokers:
         return logs
+
+    def ask(broker: Broker) -> list[ReplicaLog]:
+        only_newest = known.get(broker.broker_id, set())
+        return kafka.probe_replicas(broker, held[broker.broker_id], deadline, only_newest=only_newest)
+
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:
-        answers = executor.map(lambda broker: kafka.probe_replicas(broker, held[broker.broker_id], deadline), brokers)
-        for rows in answers:
+        for rows in executor.map(ask, brokers):
             for row in rows:
                 logs.setdefault(TopicPartition(row.topic, row.partition), {})[row.broker_id] = row
     return logs

@@ -144,6 +144,28 @@ def test_an_honest_broker_tells_everything(probe: Probe) -> None:
     assert len(wire.connections) == 1
 
 
+def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeClock) -> None:
+    deep = FakeBroker(
+        {FIRST: a_replica((1, 0), (2, 20), (5, 40), end=100), SECOND: a_replica((1, 0), (2, 20), (5, 40), end=100)}
+    )
+    found = {}
+    for known in (frozenset[TopicPartition](), frozenset({FIRST}), frozenset({FIRST, SECOND})):
+        wire: Any = FakeWire([deep.answer])
+        rows = probe_replicas(
+            SETTINGS, BROKER, [FIRST, SECOND], clock.now + 5, only_newest=known, open_wire=wire, clock=clock
+        )
+        assert {(row.cause, row.last_written_epoch, row.log_end_offset) for row in rows} == {(None, 5, 100)}
+        requests = [each.name for each in wire.requests]
+        found[len(known)] = (
+            requests.count("FetchRequest"),
+            requests.count("DescribeLogDirsRequest"),
+            [len(row.lineage) for row in rows],
+        )
+    assert found[2][1:] == (0, [1, 1])
+    assert found[1][1:] == (1, [1, 3]), "the other one is asked for all that it holds"
+    assert found[0][0] == found[1][0] > found[2][0]
+
+
 def test_no_request_poses_as_a_follower(probe: Probe) -> None:
     _rows, wire = probe(FakeBroker(TWO_REPLICAS).answer)
     replica_ids = {type(each): each.replica_id for each in wire.requests if hasattr(each, "replica_id")}

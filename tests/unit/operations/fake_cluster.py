@@ -264,6 +264,8 @@ class FakeCluster(Kafka):
         partitions: Sequence[TopicPartition],
         deadline: float,
         native: NativeQuestion | None = None,
+        *,
+        only_newest: Collection[TopicPartition] = frozenset(),
     ) -> list[ReplicaLog]:
         return [self._log(broker.broker_id, each) for each in partitions]
 
