@@ -37,7 +37,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Reads the copies, too.
+      - Reads copies in search of marked replicas only with O(search_in_check_mode).
   diff_mode:
     support: full
   idempotent:
@@ -56,7 +56,8 @@ options:
     default: false
   force:
     description:
-      - Repairs named replicas although nothing shows that they are marked, and accepts a copy as complete that was not
+      - Repairs named replicas although their log directory has no mark, or it is not known whether cleaner threads are
+        dead, and accepts a copy as complete that was not
         read to its end.
     type: bool
     default: false
@@ -75,9 +76,22 @@ options:
       - How much of a copy to read to find damage in it. A copy that is larger is not known to be whole.
     type: int
     default: 10737418240
+  max_total_read_bytes:
+    description:
+      - How much to read in search of marked replicas in all copies together. Marks whose replicas were not found by
+        then are named in RV(unidentified_marks).
+    type: int
+    default: 107374182400
+  search_in_check_mode:
+    description:
+      - Whether check mode reads copies in search of marked replicas. Otherwise RV(unidentified_marks) has the marks.
+    type: bool
+    default: false
   repair_timeout_ms:
     description:
       - Milliseconds for one replica, from when it is dropped until it is in sync again.
+      - It is given up earlier, and restored, when the cleaner has completed several passes without the replica and the
+        number of marks did not fall.
     type: int
     default: 3600000
   attempts:
@@ -224,6 +238,8 @@ ARGUMENTS = (
             "max_concurrent": {"type": "int", "default": 1},
             "throttle_bytes_per_second": {"type": "int", "default": 52428800},
             "max_read_bytes": {"type": "int", "default": 10737418240},
+            "max_total_read_bytes": {"type": "int", "default": 107374182400},
+            "search_in_check_mode": {"type": "bool", "default": False},
             "repair_timeout_ms": {"type": "int", "default": 3600000},
             "attempts": {"type": "int", "default": 3},
             "verify_timeout_ms": {"type": "int", "default": 30000},

@@ -84,9 +84,15 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
             return Diagnosis(
                 Case.UNCLEANABLE_PARTITIONS,
                 f"{_marked(metrics)}. The marks are in the broker's memory: a restart of the threads keeps them, "
-                "re-creating the replica or restarting the broker drops them",
+                f"re-creating the replica or restarting the broker drops them{_unknown_threads(metrics)}",
             )
     if since is not None and since > thresholds.stalled_after_ms:
+        if metrics.dead_threads is None:
+            return Diagnosis(
+                Case.UNKNOWN,
+                f"no thread has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): they are "
+                f"dead, or hang, or one is in the middle of a very large log{_unknown_threads(metrics)}",
+            )
         return Diagnosis(
             Case.STALLED,
             f"no thread is dead, and none has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): "
@@ -188,6 +194,15 @@ def _inferred(case: Case, reason: str, *, restart_helps: bool = False) -> Diagno
 def _threads(facts: CleanerFacts) -> str:
     setting = facts.settings.get(THREADS)
     return setting.value if setting is not None and setting.value is not None else "?"
+
+
+def _unknown_threads(metrics: CleanerMetrics) -> str:
+    if metrics.dead_threads is not None:
+        return ""
+    return (
+        "; whether its threads are alive is unknown, since the metrics source does not have DeadThreadCount: export "
+        "it, or set metrics_names"
+    )
 
 
 def _ago(since: int | None) -> str:

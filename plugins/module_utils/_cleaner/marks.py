@@ -37,19 +37,43 @@ class Target:
         return TopicPartition(self.topic, self.partition)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How many bytes of copies are read in search of marks."""
+
+    copy_bytes: int
+    total_bytes: int
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int
+
+
+def unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
+    """Name the marks where no copy is read to find the replicas behind them."""
+    return tuple(
+        f"broker {cleaner.broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}; check "
+        "mode does not read copies to find them: set search_in_check_mode, or name them in partitions"
+        for cleaner in cleaners
+        for log_dir in (cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ())
+        if log_dir.uncleanable_partitions
+    )
+
+
 def marked_replicas(  # noqa: PLR0917
     kafka: Kafka,
     cluster: Cluster,
     cleaners: Sequence[Cleaner],
-    max_read_bytes: int,
+    limits: ReadLimits,
     progress: Progress,
     stop: threading.Event,
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Find the replicas that are marked, and describe the marks without a replica.
 
     The copies in a directory are read, ``__consumer_offsets`` first and then by how much they exceed other copies,
-    until as many are damaged as there are marks. One that cannot be read keeps no other from it, and a broker that
-    fails at several in a row no other broker. Setting ``stop`` ends it.
+    until as many are damaged as there are marks, or the total limit is reached. One that cannot be read keeps no other
+    from it, and a broker that fails at several in a row no other broker. Setting ``stop`` ends it.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
     """
@@ -57,6 +81,7 @@ def marked_replicas(  # noqa: PLR0917
     addresses = {each.broker_id: each.address for each in cluster.registrations}
     targets: list[Target] = []
     unidentified_marks = []
+    budget = _Budget(limits.total_bytes)
     for cleaner in cleaners:
         for log_dir in cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ():
             if not log_dir.uncleanable_partitions:
@@ -65,12 +90,21 @@ def marked_replicas(  # noqa: PLR0917
 
             def check(partition: TopicPartition, broker_id: int = cleaner.broker_id) -> CopyCheck:
                 progress.step(f"reading the copy of {partition} on broker {broker_id}")
-                return kafka.check_copy(addresses[broker_id], partition, max_read_bytes, stop)
+                at_most = min(limits.copy_bytes, budget.left)
+                read = kafka.check_copy(addresses[broker_id], partition, at_most, stop)
+                budget.left -= read.read_bytes
+                return read
 
-            found, unread = _damaged(here, log_dir.uncleanable_partitions, check, stop)
+            found, unread = _damaged(
+                here, log_dir.uncleanable_partitions, check, lambda: stop.is_set() or budget.left <= 0
+            )
             targets += [Target(each.topic, each.partition, cleaner.broker_id) for each in found]
             if len(found) < log_dir.uncleanable_partitions:
                 stopped = ["the run was asked to stop before it had read all"] if stop.is_set() else []
+                if budget.left <= 0:
+                    stopped.append(
+                        f"the limit of {limits.total_bytes} bytes for all copies (max_total_read_bytes) was reached"
+                    )
                 unidentified_marks.append(
                     "; ".join([_unidentified(cleaner.broker_id, log_dir, len(found)), *unread, *stopped])
                 )
@@ -78,14 +112,17 @@ def marked_replicas(  # noqa: PLR0917
 
 
 def _damaged(
-    here: Sequence[CopySize], marks: int, check: Callable[[TopicPartition], CopyCheck], stop: threading.Event
+    here: Sequence[CopySize],
+    marks: int,
+    check: Callable[[TopicPartition], CopyCheck],
+    is_over: Callable[[], bool],
 ) -> tuple[list[TopicPartition], list[str]]:
     """As many damaged copies as there are marks, as far as they are found, and in words which could not be read."""
     found: list[TopicPartition] = []
     unread: list[str] = []
     failures = 0
     for copy in here:
-        if stop.is_set() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
+        if is_over() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
             break
         partition = TopicPartition(copy.topic, copy.partition)
         try:

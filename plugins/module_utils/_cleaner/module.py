@@ -178,6 +178,9 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
     with Wire(settings) as wire:
         kafka = Kafka(wire)
         run = _begun(kafka, params)
+        if not check_mode:
+            # What an earlier run left is taken back first, and that is a write, too.
+            require_quorum(wire, params)
         with run.locked(params, check_mode=check_mode) as (run, journal):
             leftovers = _leftovers(run, params, journal, stop)
             if params["state"] == "configured":
@@ -187,8 +190,6 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                     for each in facts.values()
                     if isinstance(each, CleanerFacts)
                 )
-                if not check_mode:
-                    require_quorum(wire, params)
                 outcomes = log_cleaner_restart.change_settings(cleaners, wanted, run.settings, check_mode=check_mode)
                 return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
             cleaners = shared.look(kafka, run.cluster, run.wanted, source, limits, params, run.progress)
@@ -198,8 +199,6 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                 verify_timeout_s=params["verify_timeout_ms"] / 1000,
                 thresholds=limits,
             )
-            if not check_mode and (params["force"] or any(each.diagnosis.restart_helps for each in cleaners)):
-                require_quorum(wire, params)
             outcomes = log_cleaner_restart.restart(cleaners, run.settings, journal, source, options, run.progress, stop)
     return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
 
@@ -207,15 +206,11 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
 def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
     """Re-create the marked or named replicas, after restoring what an earlier run left.
 
-    A run that finds nothing to do takes no lock and sends no write request.
+    A run that finds nothing to do takes no lock and sends no write request. Copies are read in search of marks before
+    the lock is taken: that may take long.
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    foreseen = _repair(params, check_mode=True, stop=stop)
-    return foreseen if check_mode or not _has_work(foreseen) else _repair(params, check_mode=False, stop=stop)
-
-
-def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
     settings, source, limits, named, _options = all_of(
         lambda: connection_settings(params),
         lambda: metrics_source(params),
@@ -224,44 +219,110 @@ def _repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         lambda: _check_repair(params),
     )
     with Wire(settings) as wire:
-        kafka = Kafka(wire)
-        run = _begun(kafka, params)
-        with run.locked(params, check_mode=check_mode) as (run, journal):
-            leftovers = _leftovers(run, params, journal, stop)
-            cleaners = _looked_at(run, source, limits)
-            targets, unidentified_marks = _targets(run, cleaners, named, params, stop)
-            by_broker = {each.broker_id: each for each in cleaners}
-            terms = log_cleaner_repair_plan.RepairTerms(
-                overrides=Overrides(
-                    allow_below_min_isr=params["allow_below_min_isr"], allow_single_copy=params["allow_single_copy"]
-                ),
-                force=params["force"],
-                max_read_bytes=params["max_read_bytes"],
+        work = _RepairWork(Kafka(wire), source, limits, named, params, stop)
+        foreseen = work.foresee(reads_copies=not check_mode or params["search_in_check_mode"])
+        if check_mode or not _has_work(foreseen):
+            return foreseen
+        require_quorum(wire, params)
+        leftovers: tuple[AnyLeftover, ...] = ()
+        if foreseen.leftovers:
+            leftovers = work.roll_back()
+            # A replica that was dropped then is there again.
+            foreseen = work.foresee(reads_copies=True)
+        done = work.carry_out(foreseen) if _has_work(foreseen) else foreseen
+        return replace(done, leftovers=(*leftovers, *done.leftovers))
+
+
+@dataclass(frozen=True, slots=True)
+class _RepairWork:
+    kafka: Kafka
+    source: MetricsSource | None
+    limits: Thresholds
+    named: Sequence[TopicPartition] | None
+    params: Mapping[str, Any]
+    stop: threading.Event
+
+    def foresee(self, *, reads_copies: bool) -> Repaired:
+        """Look for what is to be repaired, without the lock. Writes nothing."""
+        run = _begun(self.kafka, self.params)
+        leftovers = _leftovers(run, self.params, None, self.stop)
+        cleaners = _looked_at(run, self.source, self.limits)
+        if self.named is None and not reads_copies:
+            targets: Sequence[log_cleaner_marks.Target] = ()
+            unidentified = log_cleaner_marks.unread_marks(cleaners)
+        else:
+            targets, unidentified = _targets(run, cleaners, self.named, self.params, self.stop)
+        repairs, outcomes = self._planner(run, cleaners).plan(targets)
+        outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
+        return _repaired(run, outcomes, unidentified, leftovers, ())
+
+    def roll_back(self) -> tuple[AnyLeftover, ...]:
+        """Take back what an earlier run left, under the lock."""
+        run = _begun(self.kafka, self.params)
+        with run.locked(self.params, check_mode=False) as (run, journal):
+            return _leftovers(run, self.params, journal, self.stop)
+
+    def carry_out(self, foreseen: Repaired) -> Repaired:
+        """Repair what was foreseen, under the lock. What it was judged by is looked at again, but for the marks."""
+        params = self.params
+        run = _begun(self.kafka, params)
+        with run.locked(params, check_mode=False) as (run, journal):
+            assert journal is not None
+            leftovers = _leftovers(run, params, journal, self.stop)
+            cleaners = _looked_at(run, self.source, self.limits)
+            targets = [
+                log_cleaner_marks.Target(each.topic, each.partition, each.broker_id)
+                for each in foreseen.outcomes
+                if each.status is RepairStatus.WOULD_REPAIR
+            ]
+            outcomes = [each for each in foreseen.outcomes if each.status is not RepairStatus.WOULD_REPAIR]
+            planner = self._planner(run, cleaners, frozenset(targets))
+            repairs, refused = planner.plan(targets)
+            pace = log_cleaner_repair.RepairPace(
+                max_concurrent=params["max_concurrent"],
+                throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
+                verify_timeout_s=params["verify_timeout_ms"] / 1000,
             )
-            planner = log_cleaner_repair_plan.RepairPlanner(kafka, run.living, by_broker, terms, run.progress, stop)
-            repairs, outcomes = planner.plan(targets)
-            if repairs and not check_mode:
-                require_quorum(wire, params)
-            if journal is None:
-                outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
-            else:
-                pace = log_cleaner_repair.RepairPace(
-                    max_concurrent=params["max_concurrent"],
-                    throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
-                    verify_timeout_s=params["verify_timeout_ms"] / 1000,
-                )
-                safeguard = Safeguard(kafka, terms.overrides)
-                repairer = log_cleaner_repair.Repairer(by_broker, source, pace, safeguard)
-                maker = run.maker(journal, params["repair_timeout_ms"] / 1000, stop)
-                outcomes += repairer.carry_out(repairs, maker, run.settings, journal)
-    outcomes.sort(key=lambda each: (each.topic, each.partition, each.broker_id))
-    return Repaired(run.cluster.cluster_id, tuple(outcomes), unidentified_marks, leftovers, _notes(journal))
+            safeguard = Safeguard(self.kafka, planner.terms.overrides)
+            repairer = log_cleaner_repair.Repairer(dict(planner.cleaners), self.source, pace, safeguard)
+            maker = run.maker(journal, params["repair_timeout_ms"] / 1000, self.stop)
+            outcomes += [*refused, *repairer.carry_out(repairs, maker, run.settings, journal)]
+        return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, _notes(journal))
+
+    def _planner(
+        self,
+        run: _Run,
+        cleaners: Sequence[log_cleaner.Cleaner],
+        proven: frozenset[log_cleaner_marks.Target] = frozenset(),
+    ) -> log_cleaner_repair_plan.RepairPlanner:
+        terms = log_cleaner_repair_plan.RepairTerms(
+            overrides=Overrides(
+                allow_below_min_isr=self.params["allow_below_min_isr"],
+                allow_single_copy=self.params["allow_single_copy"],
+            ),
+            force=self.params["force"],
+            max_read_bytes=self.params["max_read_bytes"],
+            proven=proven,
+        )
+        by_broker = {each.broker_id: each for each in cleaners}
+        return log_cleaner_repair_plan.RepairPlanner(self.kafka, run.living, by_broker, terms, run.progress, self.stop)
+
+
+def _repaired(
+    run: _Run,
+    outcomes: Sequence[log_cleaner_repair_plan.RepairOutcome],
+    unidentified_marks: tuple[str, ...],
+    leftovers: tuple[AnyLeftover, ...],
+    notes: Sequence[str],
+) -> Repaired:
+    in_order = sorted(outcomes, key=lambda each: (each.topic, each.partition, each.broker_id))
+    return Repaired(run.cluster.cluster_id, tuple(in_order), unidentified_marks, leftovers, notes)
 
 
 def _check_repair(params: Mapping[str, Any]) -> None:
     faults = [
         f"{name} is {params[name]}, which is not above 0"
-        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "attempts")
+        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "max_total_read_bytes", "attempts")
         if params[name] < 1
     ]
     if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
@@ -315,7 +376,12 @@ def _targets(
 ) -> tuple[Sequence[log_cleaner_marks.Target], tuple[str, ...]]:
     if named is None:
         return log_cleaner_marks.marked_replicas(
-            run.kafka, run.cluster, cleaners, params["max_read_bytes"], run.progress, stop
+            run.kafka,
+            run.cluster,
+            cleaners,
+            log_cleaner_marks.ReadLimits(params["max_read_bytes"], params["max_total_read_bytes"]),
+            run.progress,
+            stop,
         )
     return [
         log_cleaner_marks.Target(each.topic, each.partition, broker_id)

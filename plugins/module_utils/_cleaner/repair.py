@@ -16,7 +16,7 @@ from .._changes.replica_sets import StepError
 from .._changes.setting_writer import SettingWriter, throttled_places
 from .._model.run import KafkaOpsError
 from .._model.setting import RepairStatus
-from .facts import BACKOFF_MS
+from .facts import BACKOFF_MS, CleanerMetrics
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 from .repair_plan import Repair, RepairOutcome
@@ -27,6 +27,10 @@ from .throttle import Throttle
 _DEFAULT_BACKOFF_MS = 15_000
 _PASS_MARGIN_S = 2.0
 _LOOK_EVERY_S = 0.3
+_PASSES = 3
+"""One may have begun before the drop was seen, and one is enough."""
+_SAME_RUN_S = 0.5
+"""Metrics are read after they were made: the same run seems to have begun a little earlier or later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +107,22 @@ class Repairer:
     def _forgetting(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
         """By metrics: the broker has fewer marks. Without: more than a pass of its cleaner has gone by."""
         two_passes_s = self._two_passes_s(broker_id)
+        runs = _Runs()
 
         def is_forgotten(seconds: float) -> bool:
-            if marked:
-                found = self._marked(broker_id)
-                return found is not None and found < marked
-            return seconds > two_passes_s
+            if not marked:
+                return seconds > two_passes_s
+            metrics = self._metrics(broker_id)
+            found = metrics.uncleanable_partitions if metrics is not None else None
+            if metrics is None or found is None:
+                return False
+            if found >= marked and runs.since(seconds, metrics) >= _PASSES and seconds > two_passes_s:
+                # The cleaner forgets a mark in its first pass without the partition.
+                raise StepError(
+                    f"the cleaner of broker {broker_id} ran {runs.count} times since the replica was dropped, and "
+                    f"still has {found} marks, as many as before: the mark is not this replica's"
+                )
+            return found < marked
 
         return is_forgotten
 
@@ -144,13 +158,33 @@ class Repairer:
         )
 
     def _marked(self, broker_id: int) -> int | None:
+        metrics = self._metrics(broker_id)
+        return metrics.uncleanable_partitions if metrics is not None else None
+
+    def _metrics(self, broker_id: int) -> CleanerMetrics | None:
         cleaner = self.cleaners.get(broker_id)
         if self.read_metrics is None or cleaner is None or cleaner.facts.host is None:
             return None
         try:
-            return self.read_metrics(broker_id, cleaner.facts.host).uncleanable_partitions
+            return self.read_metrics(broker_id, cleaner.facts.host)
         except MetricsError:
             return None
+
+
+@dataclass
+class _Runs:
+    """The runs of a cleaner that were seen since a replica was dropped."""
+
+    count: int = 0
+    _last_s: float = 0.0
+
+    def since(self, seconds: float, metrics: CleanerMetrics) -> int:
+        """Return how many were seen to begin, by ``time-since-last-run-ms``, ``seconds`` after the drop."""
+        if metrics.time_since_last_run_ms is not None:
+            began_s = seconds - metrics.time_since_last_run_ms / 1000
+            if began_s > self._last_s + _SAME_RUN_S:
+                self.count, self._last_s = self.count + 1, began_s
+        return self.count
 
 
 def _with_throttle_left(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:

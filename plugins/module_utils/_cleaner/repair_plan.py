@@ -35,6 +35,8 @@ class RepairTerms:
     force: bool
     max_read_bytes: int
     """How much of a copy is read to find damage in it."""
+    proven: frozenset[Target] = frozenset()
+    """Replicas that were found to need the repair before, so that they are not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,15 @@ class RepairPlanner:
                 f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would drop "
                 "the mark: restart them first (module kafkaops.recovery.log_cleaner)"
             )
+        if metrics is not None and metrics.dead_threads is None and not self.terms.force:
+            reasons.append(
+                f"whether cleaner threads of broker {target.broker_id} are dead is unknown, since the metrics source "
+                "does not have DeadThreadCount, and without them no pass would drop the mark: export it, set "
+                "metrics_names, or set force"
+            )
         if reasons:
             return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
-        if not self.terms.force:
+        if not self.terms.force and target not in self.terms.proven:
             unproven = self._unproven(target, state, metrics)
             if unproven is not None:
                 return unproven
@@ -156,12 +164,8 @@ class RepairPlanner:
 
     def _unproven(self, target: Target, state: PartitionState, metrics: CleanerMetrics | None) -> RepairOutcome | None:
         """Why nothing tells that it needs the repair; None when something does."""
-        marked = metrics.uncleanable_partitions if metrics is not None else None
-        if marked is not None:
-            if marked:
-                return None
-            unneeded = f"broker {target.broker_id} marks no partition as uncleanable"
-            return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
+        if metrics is not None and metrics.log_dirs:
+            return self._unmarked(target, state, metrics)
         self.progress.step(f"{target.topic_partition}: reading the copy on broker {target.broker_id}")
         check = self._check(target.broker_id, target.topic_partition)
         if check.damage:
@@ -181,6 +185,37 @@ class RepairPlanner:
             "metrics nothing tells a mark: name a metrics source, raise max_read_bytes, or set force",
             state,
         )
+
+    def _unmarked(self, target: Target, state: PartitionState, metrics: CleanerMetrics) -> RepairOutcome | None:
+        """Why the replica's own log directory has no mark that is known; None when it has one."""
+        marks = {each.log_dir: each.uncleanable_partitions for each in metrics.log_dirs}
+        log_dir, why = self._log_dir(target)
+        if log_dir is None or log_dir not in marks or marks[log_dir] is None:
+            unknown = why or f"the metrics source does not say how many partitions are marked in {log_dir}"
+            return _not_repaired(
+                target,
+                RepairStatus.REFUSED,
+                f"whether the log directory of broker {target.broker_id}'s copy has a mark is unknown: {unknown}; "
+                "set force to repair it all the same",
+                state,
+            )
+        if marks[log_dir]:
+            return None
+        others = ", ".join(sorted(each for each, count in marks.items() if count))
+        elsewhere = f", only in {others}" if others else ""
+        unneeded = (
+            f"broker {target.broker_id} marks no partition as uncleanable in {log_dir}, where its copy is{elsewhere}"
+        )
+        return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
+
+    def _log_dir(self, target: Target) -> tuple[str | None, str]:
+        """Return the log directory of a copy, or why it is unknown."""
+        try:
+            found = self.kafka.describe_log_dirs(self.living[target.broker_id], [target.topic_partition])
+        except BrokerCallError as error:
+            return None, str(error)
+        here = [each for each in found.replicas.get(target.topic_partition, ()) if not each.is_future]
+        return (here[0].log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
 
     def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
         """Who is to lead while the replica is made anew: an in-sync one whose copy was read. And why, or why nobody."""

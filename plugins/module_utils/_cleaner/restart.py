@@ -167,6 +167,17 @@ def _verified(
             found = str(fault)
         else:
             after = diagnose(_with(cleaner, metrics).facts, options.thresholds).case
+            if metrics.dead_threads is None:
+                return RestartOutcome(
+                    cleaner.broker_id,
+                    RestartStatus.RESTARTED,
+                    f"{_shown(edit)} for a moment; whether its threads are alive now is unknown, since the metrics "
+                    "source does not have DeadThreadCount: export it, or set metrics_names",
+                    (edit,),
+                    cleaner.diagnosis.case,
+                    after,
+                    "config",
+                )
             elapsed_ms = (clock.monotonic() - restarted_at) * 1000
             since = metrics.time_since_last_run_ms
             if metrics.dead_threads == 0 and since is not None and since <= elapsed_ms:

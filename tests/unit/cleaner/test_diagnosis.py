@@ -46,6 +46,18 @@ def facts(metrics: CleanerMetrics | None, **settings: str) -> CleanerFacts:
         (MARKED, Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
         (replace(MARKED, time_since_last_run_ms=10**9), Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
         (replace(HEALTHY, time_since_last_run_ms=900_001), Case.STALLED, False, "900001 ms"),
+        (
+            replace(HEALTHY, time_since_last_run_ms=900_001, dead_threads=None),
+            Case.UNKNOWN,
+            False,
+            "whether its threads are alive is unknown",
+        ),
+        (
+            replace(MARKED, dead_threads=None),
+            Case.UNCLEANABLE_PARTITIONS,
+            False,
+            "whether its threads are alive is unknown",
+        ),
         (replace(HEALTHY, time_since_last_run_ms=None), Case.UNKNOWN, False, "time-since-last-run-ms"),
         (replace(HEALTHY, dead_threads=None), Case.UNKNOWN, False, "DeadThreadCount"),
         (replace(HEALTHY, log_dirs=()), Case.UNKNOWN, False, "uncleanable-partitions-count"),

@@ -17,7 +17,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
     LogDirMetrics,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target, marked_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import (
+    ReadLimits,
+    Target,
+    marked_replicas,
+    unread_marks,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import change_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
@@ -88,8 +93,10 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
     return Cleaner(facts, Diagnosis(Case.UNKNOWN, ""))
 
 
-def _marked(kafka: FakeCopies, *cleaners: Cleaner) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    return marked_replicas(kafka, CLUSTER, cleaners, 100, NullProgress(), threading.Event())
+def _marked(
+    kafka: FakeCopies, *cleaners: Cleaner, total_bytes: int = 1000
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    return marked_replicas(kafka, CLUSTER, cleaners, ReadLimits(100, total_bytes), NullProgress(), threading.Event())
 
 
 def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found() -> None:
@@ -107,6 +114,20 @@ def test_a_broker_that_answers_nothing_is_left_for_the_next() -> None:
     assert [broker for broker, _topic in kafka.read] == [1, 1, 1, 2, 2, 2]
     assert targets == ()
     assert len(unidentified_marks) == 2
+
+
+def test_no_more_is_read_in_search_of_marks_than_all_copies_together_may_be() -> None:
+    kafka = FakeCopies(["a", "b", "c", "d"])
+    targets, unidentified_marks = _marked(kafka, cleaner(1, marks=1), cleaner(2, marks=1), total_bytes=25)
+    assert len(kafka.read) == 3, "10 bytes each"
+    assert targets == ()
+    assert [("max_total_read_bytes" in each) for each in unidentified_marks] == [True, True]
+
+
+def test_marks_whose_copies_are_not_read_are_named() -> None:
+    (named,) = unread_marks([cleaner(1), cleaner(2, marks=3)])
+    assert named.startswith("broker 2 marks 3 partitions in /d")
+    assert "search_in_check_mode" in named
 
 
 def test_a_run_that_is_asked_to_stop_reads_no_more() -> None:

@@ -37,11 +37,11 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-def _metrics(marks: int | None) -> CleanerMetrics:
-    return CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", marks, None),))
+def _metrics(marks: int | None, since_ms: int = 100) -> CleanerMetrics:
+    return CleanerMetrics(0, since_ms, 40, (LogDirMetrics("/d", marks, None),))
 
 
-def _outcome(journal: Journal, marks: Sequence[int | None]) -> tuple[RepairOutcome, float]:
+def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True) -> tuple[RepairOutcome, float]:
     """Return the outcome for these numbers of marks, one after the other, and its duration in seconds.
 
     The last one is told for ever, and None is no answer.
@@ -53,13 +53,28 @@ def _outcome(journal: Journal, marks: Sequence[int | None]) -> tuple[RepairOutco
         found = told.pop(0) if len(told) > 1 else told[0]
         if found is None:
             raise MetricsError("it cannot be reached")
-        return _metrics(found)
+        # It runs once a second, or has not since an hour ago.
+        return _metrics(found, int(replicas.clock.now * 1000) % 1000 if runs else 3_600_000)
 
     cleaner = Cleaner(CleanerFacts(3, "kafka3", _metrics(1), "", BACKOFF), Diagnosis(Case.UNCLEANABLE_PARTITIONS, ""))
     pace = RepairPace(max_concurrent=1, throttle_bytes_per_second=None, verify_timeout_s=30)
     repairer = Repairer({3: cleaner}, read_metrics, pace, replicas.safeguard())
     (outcome,) = repairer.carry_out([REPAIR], replicas.maker(journal), FakeSettings().writer(), journal)
     return outcome, replicas.clock.now
+
+
+def test_a_mark_that_outlives_the_passes_is_given_up_and_the_replica_restored(journal: Journal) -> None:
+    """The cleaner runs every second here, and the repair may take 60 s."""
+    outcome, seconds = _outcome(journal, [1])
+    assert outcome.status is RepairStatus.FAILED
+    assert "still has 1 marks, as many as before: the mark is not this replica's; restored" in outcome.reason
+    assert seconds < 15
+
+
+def test_a_cleaner_that_does_not_run_is_waited_for(journal: Journal) -> None:
+    outcome, seconds = _outcome(journal, [1], runs=False)
+    assert "still has the mark: do its threads run? at its deadline" in outcome.reason
+    assert seconds >= 60
 
 
 def test_a_mark_is_watched_for_two_passes(journal: Journal) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,13 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import StepError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
+    CleanerFacts,
+    CleanerMetrics,
+    LogDirMetrics,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safeguard import UnsafeError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
@@ -164,6 +172,45 @@ def test_without_metrics_only_damage_or_force_is_a_reason(
     assert [each.change for each in repairs] == ([] if status else [CHANGE])
     assert [each.status for each in outcomes] == ([status] if status else [])
     assert all("set force" in each.reason for each in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "force", "status", "said"),
+    [
+        (CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", 1, None),)), False, None, ""),
+        (
+            CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", 0, 0), LogDirMetrics("/other", 2, None))),
+            False,
+            RepairStatus.NOT_NEEDED,
+            "in /d, where its copy is, only in /other",
+        ),
+        (CleanerMetrics(0, 100, 40, (LogDirMetrics("/d", 0, 0), LogDirMetrics("/other", 2, None))), True, None, ""),
+        (
+            CleanerMetrics(0, 100, 40, (LogDirMetrics("/other", 2, None),)),
+            False,
+            RepairStatus.REFUSED,
+            "does not say how many partitions are marked in /d",
+        ),
+        (
+            CleanerMetrics(None, 100, 40, (LogDirMetrics("/d", 1, None),)),
+            False,
+            RepairStatus.REFUSED,
+            "DeadThreadCount",
+        ),
+        (CleanerMetrics(None, 100, 40, (LogDirMetrics("/d", 1, None),)), True, None, ""),
+        (CleanerMetrics(1, 100, 40, (LogDirMetrics("/d", 1, None),)), True, RepairStatus.REFUSED, "restart them first"),
+    ],
+)
+def test_a_named_replica_needs_a_mark_in_its_own_directory_or_force(
+    replicas: FakeReplicas, metrics: CleanerMetrics, force: bool, status: RepairStatus | None, said: str
+) -> None:
+    planner = replicas.planner(force=force)
+    facts = CleanerFacts(TARGET.broker_id, "kafka3", metrics, "")
+    cleaners = {TARGET.broker_id: Cleaner(facts, Diagnosis(Case.UNCLEANABLE_PARTITIONS, ""))}
+    repairs, outcomes = replace(planner, cleaners=cleaners).plan([TARGET])
+    assert len(repairs) == (status is None)
+    assert [each.status for each in outcomes] == ([status] if status else [])
+    assert all(said in each.reason for each in outcomes)
 
 
 def test_a_run_that_is_asked_to_stop_reads_no_more_and_plans_nothing(replicas: FakeReplicas) -> None:
