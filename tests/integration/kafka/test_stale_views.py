@@ -23,7 +23,9 @@ RULE no connection to a controller is ready
 CLASS org.apache.kafka.clients.NetworkClient
 METHOD ready
 AT ENTRY
-IF new java.io.File("{flag}").exists() AND ($0.clientId.equals("{broker}") OR $0.clientId.startsWith("raft-client"))
+BIND flag = new java.io.File("{flag}");
+     client = $0.clientId
+IF flag.exists() AND (client.equals("{broker}") OR client.startsWith("raft-client"))
 DO RETURN false
 ENDRULE
 """
