@@ -16,4 +16,10 @@ options:
       - Without it nothing is asked of a controller that could not commit it.
     type: bool
     default: false
+  quorum_window_ms:
+    description:
+      - For how many milliseconds to observe the quorum before something is written. V(0) is one look, which shows no
+        leader that comes and goes. In check mode it is one look.
+    type: int
+    default: 3000
 """

@@ -31,6 +31,8 @@ extends_documentation_fragment:
   - kafkaops.recovery.gathering.max_rows
   - kafkaops.recovery.policy
   - kafkaops.recovery.report
+  - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.controllers
   - kafkaops.recovery.progress
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
@@ -48,6 +50,8 @@ options:
       - Whether to wait for brokers that are away and whose answer may decide an election, up to
         O(recovery_duration_ms). Each is connected to every second, and so are brokers that have registered meanwhile.
       - Asking those that are there takes at most a third of that time more.
+      - The controller quorum is observed meanwhile, for O(quorum_window_ms). The module fails where elections are
+        planned and the quorum cannot bear them.
       - Otherwise, and in check mode, RV(awaited) says for whom it would wait. Not with O(evidence).
     type: bool
     default: false
@@ -433,6 +437,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
@@ -454,6 +459,7 @@ ARGUMENTS = (
     + GATHERING
     + POLICY
     + WAITING
+    + QUORUM_PREFLIGHT
     + MAX_ROWS
     + REPORT
     + PROGRESS

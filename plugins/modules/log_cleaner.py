@@ -28,6 +28,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.log_cleaner.sizes
   - kafkaops.recovery.journal
   - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.controllers
   - kafkaops.recovery.progress
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.log_cleaner_group

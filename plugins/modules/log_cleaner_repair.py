@@ -30,6 +30,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.log_cleaner.partitions
   - kafkaops.recovery.journal
   - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.controllers
   - kafkaops.recovery.progress
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.log_cleaner_group

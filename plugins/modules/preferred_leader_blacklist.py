@@ -33,6 +33,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.kafka
   - kafkaops.recovery.journal
   - kafkaops.recovery.quorum_preflight
+  - kafkaops.recovery.controllers
   - kafkaops.recovery.leadership_memory
   - kafkaops.recovery.progress
   - kafkaops.recovery.gathering.max_rows

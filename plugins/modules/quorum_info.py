@@ -200,6 +200,12 @@ controllers:
     auto_join:
       description: Its C(controller.quorum.auto.join.enable), null before Kafka 4.2.
       type: bool
+    election_backoff_ms:
+      description: Its C(controller.quorum.election.backoff.max.ms).
+      type: int
+    retry_backoff_ms:
+      description: Its C(controller.quorum.retry.backoff.ms).
+      type: int
     cause:
       description: Why it did not answer, for example V(hung) or V(unreachable). Null when it did.
       type: str
@@ -232,7 +238,7 @@ findings:
       type: str
       choices: [no_leader, two_leaders, majority_not_caught_up, voter_not_fetching, voter_lags,
         new_voter_not_caught_up, disk_replaced, epoch_churn, epoch_ahead, removed_voter_active, voter_joined,
-        controller_silent, timeouts_too_low, single_voter, even_voters, pre_vote_missing]
+        controller_silent, timeouts_too_low, timeouts_differ, single_voter, even_voters, pre_vote_missing]
     severity:
       description:
         - V(critical) when the quorum does not work or cannot be trusted, V(warning) when something is wrong, and

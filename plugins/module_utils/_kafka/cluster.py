@@ -53,12 +53,15 @@ class Cluster:
     """False before Kafka 4.0, where a broker that is not listed may be fenced, or not registered."""
 
 
-def describe_cluster(wire: Wire) -> Cluster:
+def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
     """Ask the first broker that answers, and pass the brokers' addresses to the wire.
+
+    ``any_view`` takes the answer of a broker without looking whether it is in touch with the controllers.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    answer, _asked = wire.call_current(_describe_cluster_request, "DescribeCluster")
+    ask = wire.call_any if any_view else wire.call_current
+    answer, _asked = ask(_describe_cluster_request, "DescribeCluster")
     if answer.error_code:
         raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
     registrations = tuple(

@@ -18,7 +18,7 @@ from typing import Any
 
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState
 from . import error_codes
-from .addresses import Address
+from .addresses import Address, parse_addresses
 from .messages import uuid_text
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -49,6 +49,10 @@ _BROKER_RESOURCE = 4
 _FETCH_TIMEOUT = "controller.quorum.fetch.timeout.ms"
 _ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
+_ELECTION_BACKOFF = "controller.quorum.election.backoff.max.ms"
+_RETRY_BACKOFF = "controller.quorum.retry.backoff.ms"
+_VOTERS = "controller.quorum.voters"
+_BOOTSTRAP = "controller.quorum.bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,12 @@ class QuorumConfigs:
     election_timeout_ms: int | None
     auto_join: bool | None
     """controller.quorum.auto.join.enable (Kafka 4.2): it makes itself a voter whenever it is none."""
+    election_backoff_ms: int | None = None
+    """controller.quorum.election.backoff.max.ms"""
+    retry_backoff_ms: int | None = None
+    """controller.quorum.retry.backoff.ms"""
+    controllers: tuple[Address, ...] = ()
+    """Where it finds controllers: controller.quorum.bootstrap.servers, or controller.quorum.voters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +236,15 @@ def configs_request(candidates: Collection[int]) -> Any:
             message.DescribeConfigsResource(
                 resource_type=_BROKER_RESOURCE,
                 resource_name=str(node_id),
-                configuration_keys=[_FETCH_TIMEOUT, _ELECTION_TIMEOUT, _AUTO_JOIN],
+                configuration_keys=[
+                    _FETCH_TIMEOUT,
+                    _ELECTION_TIMEOUT,
+                    _AUTO_JOIN,
+                    _ELECTION_BACKOFF,
+                    _RETRY_BACKOFF,
+                    _VOTERS,
+                    _BOOTSTRAP,
+                ],
             )
             for node_id in sorted(candidates)
         ]
@@ -244,6 +262,9 @@ def configs(response: Any) -> QuorumConfigs | None:
                 _number(values.get(_FETCH_TIMEOUT)),
                 _number(values.get(_ELECTION_TIMEOUT)),
                 auto_join == "true" if auto_join is not None else None,
+                _number(values.get(_ELECTION_BACKOFF)),
+                _number(values.get(_RETRY_BACKOFF)),
+                _addresses(values.get(_BOOTSTRAP) or values.get(_VOTERS) or ""),
             )
     return None
 
@@ -275,6 +296,19 @@ def _since(value: int, now: int) -> int | None:
 
 def _known(value: int) -> int | None:
     return value if value >= 0 else None
+
+
+def _addresses(text: str) -> tuple[Address, ...]:
+    """Read a list of ``host:port`` or ``id@host:port``; nothing where it cannot be read."""
+    try:
+        return tuple(
+            address
+            for each in text.split(",")
+            if each.strip()
+            for address in parse_addresses(each.strip().rpartition("@")[2])
+        )
+    except ValueError:
+        return ()
 
 
 def _number(value: str | None) -> int | None:

@@ -108,8 +108,6 @@ class Views:
                 raise NoBrokerAnswersError(name, [*error.failures, *stale]) from None
             if not self._is_stale(wire, asked):
                 return answer, asked
-            if all(each in self._avoided() for each in wire.known_addresses()):
-                self._learn_others(wire, asked)
 
     @staticmethod
     def _learn_others(wire: Asker, asked: Address) -> None:
@@ -127,8 +125,13 @@ class Views:
     def _is_stale(self, wire: Asker, asked: Address) -> bool:
         if self._valid_until.get(asked, 0.0) > self._clock.monotonic():
             return False
-        state, refuses = self._quorum(wire)
-        broker_id = self._broker_id(wire, asked, state) if state is not None else None
+        if len(wire.known_addresses()) == 1 or asked not in self._broker_ids:
+            # Whom else to ask. Who is in the cluster hardly changes, so an old view will do.
+            self._learn_others(wire, asked)
+        state, refuses, silence = self._quorum(wire)
+        broker_id = self._broker_ids.get(asked)
+        if broker_id is None and state is not None:
+            broker_id = self._asked_for_id(wire, asked, state)
         valid_s = _VALID_S
         reason = ""
         if refuses == asked:
@@ -142,7 +145,7 @@ class Views:
                 reason = _age(state, broker_id)
             self.unconfirmed = ""
         else:
-            reason, self.unconfirmed = self._compared(wire, asked)
+            reason, self.unconfirmed = self._compared(wire, asked, silence)
             valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
         now = self._clock.monotonic()
         with self._lock:
@@ -157,24 +160,28 @@ class Views:
                 self.stale.pop(asked, None)
         return bool(reason)
 
-    def _quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None]:
-        """Return the leader's answer, None where no broker brings one, and through whom our principal was refused."""
+    def _quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
+        """Return the leader's answer; else through whom our principal was refused, and why there is no answer."""
         limit_ms = min(wire.settings.request_timeout_ms, _LIMIT_MS)
-        asked = None
-        try:
-            answer, asked = wire.call_any(
-                quorum.describe_quorum_request, "DescribeQuorum", timeout_ms=limit_ms, avoid=self._avoided()
-            )
-            return quorum.quorum_state(answer), None
-        except RequestRefusedError as refusal:
-            return None, asked if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED else None
-        except KafkaOpsError:
-            return None, None
+        avoid = set(self._avoided())
+        while True:
+            try:
+                answer, asked = wire.call_any(
+                    quorum.describe_quorum_request, "DescribeQuorum", timeout_ms=limit_ms, avoid=avoid
+                )
+            except KafkaOpsError as error:
+                return None, None, str(error)
+            try:
+                return quorum.quorum_state(answer), None, ""
+            except RequestRefusedError as refusal:
+                if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+                    return None, asked, str(refusal)
+                # A broker that has no controller to forward to may say so.
+                avoid.add(asked)
 
-    def _broker_id(self, wire: Asker, asked: Address, state: QuorumState) -> int | None:
-        """Return which broker answers at an address; None where that is not listed, and it may not be asked."""
-        if asked in self._broker_ids:
-            return self._broker_ids[asked]
+    @staticmethod
+    def _asked_for_id(wire: Asker, asked: Address, state: QuorumState) -> int | None:
+        """Return which broker answers at an address that none of them lists; None where it may not be asked."""
         ids = [each.replica_id for each in (*state.voters, *state.observers)]
         try:
             own = quorum.configs(wire.call(asked, quorum.configs_request(ids)))
@@ -182,20 +189,24 @@ class Views:
             return None
         return own.node_id if own is not None else None
 
-    def _compared(self, wire: Asker, asked: Address) -> tuple[str, str]:
+    def _compared(self, wire: Asker, asked: Address, silence: str) -> tuple[str, str]:
         """Compare with other brokers. Return why the view is stale, and why nothing is known."""
         others = [each for each in wire.known_addresses() if each != asked][:_MOST_OTHERS]
         offsets = self._offsets(wire, [asked, *others])
         own = offsets.get(asked)
         found = [offset for address, offset in offsets.items() if address != asked]
         if own is None or not found:
-            return "", "DescribeQuorum brought no answer, and no other broker says how far its metadata is"
+            return (
+                "",
+                f"no other broker says how far its metadata is, and there is no answer to DescribeQuorum ({silence})",
+            )
         if own < max(found):
             # It may be on its way to there.
             self._clock.sleep(_SECOND_LOOK_S)
             again = self._offsets(wire, [asked]).get(asked)
             if again is None or again < max(found):
-                return f"its metadata ends at offset {own}, and another broker's at {max(found)}", ""
+                told = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
+                return f"{told}; there is no answer to DescribeQuorum ({silence})" if silence else told, ""
         return "", ""
 
     @staticmethod

@@ -76,7 +76,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
         check_mode=check_mode,
     )
     with Wire(settings) as wire:
-        require_quorum(wire, params)
+        require_quorum(wire, params, check_mode=check_mode)
         result = run_leadership(wire, wish, options, progress_to(params["progress_file"]), stop)
     if report_file:
         report = LeadershipReport(

@@ -50,7 +50,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
         check_mode=check_mode,
     )
     with Wire(settings) as wire:
-        require_quorum(wire, params)
+        require_quorum(wire, params, check_mode=check_mode)
         report = move_leaders(wire, options, progress_to(params["progress_file"]), stop)
     if report_file:
         add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())

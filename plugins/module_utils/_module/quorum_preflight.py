@@ -9,45 +9,97 @@ Asks whether the quorum can bear what a module is about to ask of the controller
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
+from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.run import KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
 from .arguments import Arguments
+from .controllers import CONTROLLERS, controller_addresses, controller_settings
 
-
-def elections_allowed(wire: Wire) -> Verdict:
-    """Judge whether elections may be requested, by one look through any broker (DESCRIBE on the cluster).
-
-    Takes up to two request_timeout_ms where the quorum has no leader: brokers wait for one.
-
-    Raises NoBrokerAnswersError when no broker answers at all, and RequestRefusedError when our principal may not ask.
-    """
-    return may_elect(observe_quorum(wire))
-
-
-QUORUM_PREFLIGHT = Arguments(argument_spec={"ignore_quorum": {"type": "bool", "default": False}})
+QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
+    argument_spec={
+        "ignore_quorum": {"type": "bool", "default": False},
+        "quorum_window_ms": {"type": "int", "default": 3000},
+    }
+)
 
 
 class NoQuorumError(KafkaOpsError):
     """The controller quorum cannot take a change now, or its state is unknown."""
 
 
-def require_quorum(wire: Wire, params: Mapping[str, Any], judge: Callable[[Wire], Verdict] = elections_allowed) -> None:
-    """Refuse with every reason where the quorum cannot bear elections. ``ignore_quorum`` skips the check.
+Observe = Callable[[ConnectionSettings, Mapping[str, Any], int], Verdict]
 
-    Raises NoQuorumError, NoBrokerAnswersError or RequestRefusedError.
+
+def elections_allowed(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
+    """Judge whether elections may be requested (DESCRIBE on the cluster), over connections of its own.
+
+    The quorum is observed for ``window_ms`` from the first look on. That one takes up to two request_timeout_ms where
+    the quorum has no leader: brokers wait for one.
+
+    Raises NoBrokerAnswersError when no broker answers at all, and RequestRefusedError when our principal may not ask.
     """
-    if params["ignore_quorum"]:
-        return
-    verdict = judge(wire)
-    if not verdict.allowed:
-        reasons = "; ".join(verdict.reasons)
-        raise NoQuorumError(
-            f"{reasons}. Nothing was asked of the controller: bring the quorum back first (playbook "
-            "kafkaops.recovery.check_quorum shows its state), or set ignore_quorum (of a role: its variable that ends "
-            "in _ignore_quorum)"
-        )
+    with Wire(settings, controller_settings(params)) as wire:
+        return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms))
+
+
+class QuorumCheck:
+    """Observes the quorum in the background from now on, so that other reading takes place meanwhile.
+
+    In check mode, where nothing is written, it is one look. ``ignore_quorum`` skips it.
+    """
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        params: Mapping[str, Any],
+        *,
+        check_mode: bool = False,
+        observe: Observe = elections_allowed,
+    ) -> None:
+        self._verdict: Future[Verdict] | None = None
+        if params["ignore_quorum"]:
+            return
+        self._verdict = Future()
+        window_ms = 0 if check_mode else max(0, params["quorum_window_ms"])
+        # A daemon: a run that ends without a write does not wait for it.
+        threading.Thread(
+            target=self._observe, args=(self._verdict, partial(observe, settings, params, window_ms)), daemon=True
+        ).start()
+
+    @staticmethod
+    def _observe(verdict: Future[Verdict], observe: Callable[[], Verdict]) -> None:
+        try:
+            verdict.set_result(observe())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where the verdict is waited for
+            verdict.set_exception(error)
+
+    def require(self) -> None:
+        """Wait for the end of the window, and refuse with every reason where the quorum cannot bear elections.
+
+        Raises NoQuorumError, NoBrokerAnswersError, RequestRefusedError or SettingsError.
+        """
+        if self._verdict is None:
+            return
+        verdict = self._verdict.result()
+        if not verdict.allowed:
+            reasons = "; ".join(verdict.reasons)
+            raise NoQuorumError(
+                f"{reasons}. Nothing was asked of the controller: bring the quorum back first (playbook "
+                "kafkaops.recovery.check_quorum shows its state), or set ignore_quorum (of a role: its variable that "
+                "ends in _ignore_quorum)"
+            )
+
+
+def require_quorum(
+    wire: Wire, params: Mapping[str, Any], *, check_mode: bool = False, observe: Observe = elections_allowed
+) -> None:
+    """Observe the quorum now, and raise as ``QuorumCheck.require`` does."""
+    QuorumCheck(wire.settings, params, check_mode=check_mode, observe=observe).require()

@@ -86,6 +86,8 @@ class ControllerWatch:
             self.configs.fetch_timeout_ms if self.configs is not None else None,
             self.configs.election_timeout_ms if self.configs is not None else None,
             self.configs.auto_join if self.configs is not None else None,
+            self.configs.election_backoff_ms if self.configs is not None else None,
+            self.configs.retry_backoff_ms if self.configs is not None else None,
             cause=self.error.cause if self.error is not None else None,
             error=str(self.error) if self.error is not None else "",
         )

@@ -42,6 +42,7 @@ class Kind(StrEnum):
     VOTER_JOINED = "voter_joined"
     CONTROLLER_SILENT = "controller_silent"
     TIMEOUTS_TOO_LOW = "timeouts_too_low"
+    TIMEOUTS_DIFFER = "timeouts_differ"
     SINGLE_VOTER = "single_voter"
     EVEN_VOTERS = "even_voters"
     PRE_VOTE_MISSING = "pre_vote_missing"

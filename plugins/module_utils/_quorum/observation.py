@@ -37,6 +37,9 @@ class Controller:
     fetch_timeout_ms: Milliseconds | None = None
     election_timeout_ms: Milliseconds | None = None
     auto_join: bool | None = None
+    election_backoff_ms: Milliseconds | None = None
+    """The longest random wait before another election (controller.quorum.election.backoff.max.ms)."""
+    retry_backoff_ms: Milliseconds | None = None
     cause: Cause | None = None
     """Why it did not answer; None when it did."""
     error: str = ""

@@ -57,7 +57,7 @@ class _BrokerSide:
         try:
             answer, asked = self._wire.call_any(quorum.features_request, "ApiVersions")
             self.features = quorum.features(answer)
-            self.cluster = describe_cluster(self._wire)
+            self.cluster = describe_cluster(self._wire, any_view=True)
             ids = [each.broker_id for each in self.cluster.registrations]
             self.configs = quorum.configs(self._wire.call(asked, quorum.configs_request(ids)))
         except NoBrokerAnswersError as silence:
@@ -118,7 +118,25 @@ class _Observer:
             discovered = self._discover()
             self._controllers += discovered
             answers += self._ask(discovered)
-            return _joined(0, through_brokers.result(), answers)
+            state = through_brokers.result()
+            if state is None and not self._controllers:
+                # A broker forwards to the leader that it knows, and waits for it up to controller.socket.timeout.ms
+                # (30 s) where that one is frozen, although the others may have elected another one long ago.
+                answers += self._ask_configured()
+            return _joined(0, state, answers)
+
+    def _ask_configured(self) -> list[tuple[ControllerWatch, Answer]]:
+        """Ask the controllers that a broker's own configs name. Those that cannot be reached from here do not count."""
+        known = self._brokers.configs.controllers if self._brokers.configs is not None else ()
+        watches = [
+            ControllerWatch(self._wire.controller_side, address, self._clock) for address in dict.fromkeys(known)
+        ]
+        answers = self._ask(watches)
+        self._controllers += [watch for watch, _answer in answers]
+        discovered = self._discover()
+        more = self._ask(discovered)
+        self._controllers += [watch for watch, _answer in more]
+        return [*answers, *more]
 
     def _look(self, at_ms: int) -> Look:
         answers = self._ask(self._controllers)

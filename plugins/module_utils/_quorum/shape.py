@@ -23,6 +23,7 @@ def shape(observation: Observation, found: Collection[Finding]) -> Iterator[Find
     ``found`` are those of the other files, which change the severity of one of these.
     """
     yield from _timeouts(observation)
+    yield from _differences(observation)
     yield from _size(observation)
     yield from _pre_vote(observation, {each.kind for each in found})
 
@@ -43,6 +44,37 @@ def _timeouts(observation: Observation) -> Iterator[Finding]:
             "A normal pause looks like a leader's failure and causes an election each time.",
             "Set controller.quorum.fetch.timeout.ms (Kafka's default: 2000) and controller.quorum.election.timeout.ms "
             "(1000) higher on these controllers, and restart them one by one.",
+        )
+
+
+_COMPARED = {
+    "controller.quorum.fetch.timeout.ms": "fetch_timeout_ms",
+    "controller.quorum.election.timeout.ms": "election_timeout_ms",
+    "controller.quorum.election.backoff.max.ms": "election_backoff_ms",
+    "controller.quorum.retry.backoff.ms": "retry_backoff_ms",
+}
+
+
+def _differences(observation: Observation) -> Iterator[Finding]:
+    values = {
+        name: {
+            each.node_id if each.node_id is not None else each.address: getattr(each, field)
+            for each in observation.controllers
+            if getattr(each, field) is not None
+        }
+        for name, field in _COMPARED.items()
+    }
+    differing = {name: each for name, each in values.items() if len(set(each.values())) > 1}
+    if differing:
+        nodes = {node for each in differing.values() for node in each}
+        yield Finding(
+            Kind.TIMEOUTS_DIFFER,
+            Severity.INFO,
+            tuple(sorted(each for each in nodes if isinstance(each, int))),
+            differing,
+            "The controller with the shortest timeouts calls elections when the others do not, and one with a shorter "
+            "backoff wins them more often.",
+            f"Set {', '.join(differing)} to the same value on all controllers, and restart them one by one.",
         )
 
 

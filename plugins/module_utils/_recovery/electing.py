@@ -25,7 +25,7 @@ from .._model.run import Progress, RunMode
 from .._module.connection import connection_settings
 from .._module.messages import all_of, line, listed
 from .._module.options import journal_options, progress_to
-from .._module.quorum_preflight import require_quorum
+from .._module.quorum_preflight import QuorumCheck
 from .aftermath import look_at_aftermath
 from .election import ElectionOptions, ElectionReport, plan_of_designations, run_elections
 from .options import Designations, given_designations
@@ -76,8 +76,9 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
         acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
         reports_aftermath=params["report_aftermath"],
     )
+    check = QuorumCheck(settings, params, check_mode=check_mode)
     with Wire(settings) as wire:
-        return with_report(carry_out(Kafka(wire), given, terms, lambda: require_quorum(wire, params)), report_file)
+        return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file)
 
 
 def with_report(elected: Elected, report_file: ReportFile) -> Elected:

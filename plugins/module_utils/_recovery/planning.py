@@ -18,6 +18,7 @@ from .._model.run import Progress, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to, wanted_partitions
+from .._module.quorum_preflight import QuorumCheck
 from .options import Gathering, gathering, policy_options, refuse_existing_output, wait_limits
 from .plan import Plan, outcomes_of_plan
 from .policies import PolicyOptions, read_policies
@@ -57,10 +58,16 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
     progress = progress_to(params["progress_file"])
+    check = None
+    if settings is not None and limits.waits:
+        # Elections follow. The quorum is observed while the replicas are asked, which takes longer.
+        check = QuorumCheck(settings, params)
     if settings is None:
         planned = _from_evidence(params["evidence"], options, how, progress)
     else:
         planned = _from_cluster(settings, wanted, options, params, how, limits, progress)
+    if check is not None and planned.plan.elections:
+        check.require()
     if params["plan_file"] is not None:
         from .plan_file import write_plan
 

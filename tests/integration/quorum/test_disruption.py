@@ -35,6 +35,7 @@ _ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _SLACK_S = 2.0
 """For what a busy machine takes besides waiting."""
 _WINDOW_MS = LIMIT_MS // 2
+_NO_CONTROLLERS = {"bootstrap_controllers": None, "controllers_command_config": None}
 _SILENT = {Cause.HUNG}
 _GONE = {Cause.UNREACHABLE, Cause.DISCONNECTED}
 """The proxy before a killed controller accepts connections, and closes them."""
@@ -230,7 +231,7 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
         with quorum.wire() as wire:
             began = time.monotonic()
-            verdict = elections_allowed(wire)
+            verdict = elections_allowed(wire.settings, _NO_CONTROLLERS, 0)
             assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert not verdict.allowed
         assert verdict.reasons[0].startswith("no quorum")
@@ -242,6 +243,16 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
         assert seen.leader_id is None
         assert seen.findings[0].kind is Kind.NO_LEADER
         assert seen.findings[0].evidence["controllers_answering"] == 1
+
+
+@ONLY_STATIC
+def test_a_frozen_former_leader_blocks_no_healthy_quorum(quorum: Quorum) -> None:
+    """The broker has sent it a DescribeQuorum, and waits for the answer up to controller.socket.timeout.ms, 30 s."""
+    leader = quorum.leader()
+    with quorum.frozen(leader):
+        quorum.look_until(lambda seen: seen.leader_id not in (None, leader), "another leader")
+        with quorum.wire() as wire:
+            assert elections_allowed(wire.settings, _NO_CONTROLLERS, 0).allowed
 
 
 @ONLY_STATIC

@@ -6,37 +6,63 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
     NoQuorumError,
-    require_quorum,
+    QuorumCheck,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import Verdict
 
-WIRE = cast(Wire, None)
+SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),))
+PARAMS = {"ignore_quorum": False, "quorum_window_ms": 3000}
+
+
+class Observer:
+    """Stands in for the observation of a quorum."""
+
+    def __init__(self, verdict: Verdict | Exception) -> None:
+        self.verdict = verdict
+        self.windows: list[int] = []
+
+    def __call__(self, _settings: ConnectionSettings, _params: Mapping[str, Any], window_ms: int) -> Verdict:
+        self.windows.append(window_ms)
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
 
 
 def test_every_reason_is_named_and_the_override() -> None:
+    observe = Observer(Verdict(False, ("no quorum", "churn")))
     with pytest.raises(
         NoQuorumError, match=r"^no quorum; churn\. Nothing was asked .* ignore_quorum .* _ignore_quorum"
     ):
-        require_quorum(WIRE, {"ignore_quorum": False}, lambda _wire: Verdict(False, ("no quorum", "churn")))
+        QuorumCheck(SETTINGS, PARAMS, observe=observe).require()
+    assert observe.windows == [3000]
 
 
 def test_nothing_is_refused_where_elections_are_allowed() -> None:
-    require_quorum(WIRE, {"ignore_quorum": False}, lambda _wire: Verdict(True))
+    QuorumCheck(SETTINGS, PARAMS, observe=Observer(Verdict(True))).require()
+
+
+def test_in_check_mode_it_is_one_look() -> None:
+    observe = Observer(Verdict(True))
+    QuorumCheck(SETTINGS, PARAMS, check_mode=True, observe=observe).require()
+    assert observe.windows == [0]
+
+
+def test_what_fails_in_the_background_is_raised_where_it_is_waited_for() -> None:
+    check = QuorumCheck(SETTINGS, PARAMS, observe=Observer(NoQuorumError("nobody answers")))
+    with pytest.raises(NoQuorumError, match=r"^nobody answers$"):
+        check.require()
 
 
 def test_the_override_sends_no_request() -> None:
-    asked: list[Wire] = []
-
-    def judge(wire: Wire) -> Verdict:
-        asked.append(wire)
-        return Verdict(True)
-
-    require_quorum(WIRE, {"ignore_quorum": True}, judge)
-    assert asked == []
+    observe = Observer(Verdict(False))
+    QuorumCheck(SETTINGS, {**PARAMS, "ignore_quorum": True}, observe=observe).require()
+    assert observe.windows == []
