@@ -151,8 +151,14 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
         controllers=[controller(101), controller(102), controller(103, cause=Cause.HUNG, error="no answer")]),
      [(Kind.CONTROLLER_SILENT, WARNING, (103,))]),
     ("a fetch timeout that an idle follower cannot keep", observed(
-        healthy(), controllers=[controller(101), controller(102, fetch_timeout_ms=500)]),
-     [(Kind.TIMEOUTS_TOO_LOW, WARNING, (102,))]),
+        healthy(), controllers=[controller(101, fetch_timeout_ms=500), controller(102, fetch_timeout_ms=500)]),
+     [(Kind.TIMEOUTS_TOO_LOW, WARNING, (101, 102))]),
+    ("timeouts that differ", observed(
+        healthy(), controllers=[controller(101), controller(102, fetch_timeout_ms=4000), controller(103)]),
+     [(Kind.TIMEOUTS_DIFFER, INFO, (101, 102, 103))]),
+    ("backoffs that differ, one of them unknown", observed(healthy(), controllers=[
+        controller(101, retry_backoff_ms=20), controller(102, retry_backoff_ms=40), controller(103)]),
+     [(Kind.TIMEOUTS_DIFFER, INFO, (101, 102))]),
     ("an election timeout too low", observed(healthy(), controllers=[controller(103, election_timeout_ms=100)]),
      [(Kind.TIMEOUTS_TOO_LOW, WARNING, (103,))]),
     ("one voter", observed(state(), controllers=[controller(101)], views=[view(101)]),

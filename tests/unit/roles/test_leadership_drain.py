@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import preferred_election, preferred_leader_blacklist
 from unit.roles.role import loaded, options
@@ -25,11 +26,12 @@ OWN = {
     "leadership_drain_ignore_quorum",
 }
 REACHING = CONNECTION.argument_spec
-NOT_HANDED_ON = {"attempts", "verify_timeout_ms", "progress_file"}
+NOT_HANDED_ON = {"attempts", "verify_timeout_ms", "progress_file", "quorum_window_ms"}
 
 
 def test_the_names_are_those_of_the_contract() -> None:
-    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in (*REACHING, *JOURNAL.argument_spec)}
+    shared = (*REACHING, *CONTROLLERS.argument_spec, *JOURNAL.argument_spec)
+    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in shared}
 
 
 def test_every_variable_reaches_the_modules() -> None:
@@ -37,4 +39,6 @@ def test_every_variable_reaches_the_modules() -> None:
     for module in (preferred_leader_blacklist, preferred_election):
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
         (handed_on,) = (task[name] for task in block["block"] if name in task)
+        # The quorum is observed before the orders are changed, and only looked at before the elections.
+        assert handed_on.pop("quorum_window_ms", None) == (0 if module is preferred_election else None)
         assert handed_on.keys() == module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - NOT_HANDED_ON

@@ -14,6 +14,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
 from unit.roles.role import loaded, options
@@ -27,10 +28,19 @@ CONTRACT = {
     "log_cleaner_recovery_report_html",
 }
 REACHING = CONNECTION.argument_spec
+SHARED = {*JOURNAL.argument_spec, *CONTROLLERS.argument_spec}
 NOT_HANDED_ON = {
     log_cleaner_info: {"progress_file"},
-    log_cleaner: {"progress_file", "state", "settings", "unset", "attempts"},
-    log_cleaner_repair: {"progress_file", "partitions", "partitions_file", "force", "attempts", "verify_timeout_ms"},
+    log_cleaner: {"progress_file", "state", "settings", "unset", "attempts", "quorum_window_ms"},
+    log_cleaner_repair: {
+        "progress_file",
+        "partitions",
+        "partitions_file",
+        "force",
+        "attempts",
+        "verify_timeout_ms",
+        "quorum_window_ms",
+    },
 }
 OF_ANOTHER_NAME = {
     "log_cleaner_recovery_force_restart",
@@ -52,10 +62,10 @@ def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
     handed_on = {
         name
         for module, ours in NOT_HANDED_ON.items()
-        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - JOURNAL.argument_spec.keys() - ours
+        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - SHARED - ours
     } - {"force", "verify_timeout_ms"}
     own = CONTRACT | OF_ANOTHER_NAME | {f"{ROLE}_{name}" for name in handed_on}
-    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in (*REACHING, *JOURNAL.argument_spec)}
+    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in (*REACHING, *SHARED)}
 
 
 def test_the_defaults_are_those_of_the_modules() -> None:
