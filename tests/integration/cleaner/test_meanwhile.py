@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -127,3 +128,29 @@ def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
         for topic in request.decode().topics
         for partition in topic.partitions
     ]
+
+
+def test_a_mark_of_another_replica_is_given_up_and_unknown_threads_hold_back(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """Broker 3 has one mark. The replica that is named is in the same log directory, and has none."""
+    lab.damaged("other", (3, 1, 2), 3)
+    lab.create("innocent", (3, 1, 2), {"min.insync.replicas": 2})
+    lab.write("innocent")
+    named: dict[str, Any] = {"brokers": [3], "partitions": [{"topic": "innocent", "partition": 0}]}
+    lab.cluster.proxy.clear()
+    unknown = operator.run("log_cleaner_repair", metrics_names={"dead_thread_count": "nowhere"}, **named)
+    assert [each["status"] for each in unknown["outcomes"]] == ["refused"], unknown
+    assert "does not have DeadThreadCount" in unknown["msg"]
+    foreseen = operator.run("log_cleaner_repair", check_mode=True, brokers=[3])
+    assert foreseen["outcomes"] == [], "check mode reads no copies to find out whose the mark is"
+    assert "set search_in_check_mode" in foreseen["unidentified_marks"][0]
+    assert lab.cluster.proxy.write_requests() == []
+
+    began = time.monotonic()
+    given_up = operator.run("log_cleaner_repair", repair_timeout_ms=900_000, **named)
+    assert time.monotonic() - began < 180
+    assert [each["status"] for each in given_up["outcomes"]] == ["failed"], given_up
+    assert "as many as before: the mark is not this replica's; restored" in given_up["msg"]
+    lab.assert_in_sync("innocent", (3, 1, 2))
+    assert pending_changes(lab.cluster) == ()
