@@ -49,6 +49,27 @@ options:
       - Title of the page.
     type: str
     default: Kafka incident report
+  approvals:
+    description:
+      - Who approved a plan, for the timeline. No document has it.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      at:
+        description:
+          - When, in UTC, such as V(2026-01-31T23:59:59Z).
+        type: str
+        required: true
+      by:
+        description:
+          - Who, for people.
+        type: str
+        required: true
+      plan_digest:
+        description:
+          - The C(digest) of the plan. It must be one of the documents then.
+        type: str
 """
 
 EXAMPLES = r"""
@@ -118,6 +139,16 @@ def main() -> None:
             "directory": {"type": "path"},
             "html": {"type": "path", "required": True},
             "title": {"type": "str", "default": "Kafka incident report"},
+            "approvals": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "at": {"type": "str", "required": True},
+                    "by": {"type": "str", "required": True},
+                    "plan_digest": {"type": "str"},
+                },
+            },
         },
         supports_check_mode=True,
     )
@@ -129,6 +160,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         refuse_existing,
         write_new_file,
     )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import are_available
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
@@ -137,7 +169,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     refuse_existing(params["html"])
     sources = read_sources(sources_of(params["files"], params["directory"]))
-    page = page_of(sources, params["title"])
+    page = page_of(sources, params["title"], approvals_of(params["approvals"], sources))
     write_new_file(params["html"], to_html(page))
     return {
         "changed": False,

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._model.run import collector_paused
 from .._recovery.plan import Outcome, outcomes_of_plan
+from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
 from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
@@ -42,13 +43,13 @@ class _Event:
     actor: str
 
 
-def page_of(sources: Sequence[Source], title: str) -> Page:
+def page_of(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
     """Return the page of all documents. Of several recovery reports, the one that finished last is the verdict."""
     with collector_paused():
-        return _page(sources, title)
+        return _page(sources, title, approvals)
 
 
-def _page(sources: Sequence[Source], title: str) -> Page:
+def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) -> Page:
     recoveries = _of(sources, Kind.RECOVERY)
     recoveries.sort(key=lambda each: each.content["finishedAt"])
     surveys = _of(sources, Kind.SURVEY)
@@ -64,7 +65,7 @@ def _page(sources: Sequence[Source], title: str) -> Page:
         main += recovery_sections(outcomes, (), ())
     verdict, tone = _verdict(sources, outcomes, first)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
-    timeline = tuple(_timeline(sources))
+    timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
     return Page(
         title,
         verdict,

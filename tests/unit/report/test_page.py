@@ -24,11 +24,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
     Outcome,
     Report,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import report_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts, recovery_sections
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+from unit.documents.examples import a_plan
 from unit.recovery import outages
 
 HOSTILE = "</td><script>alert(1)</script>{{ 7*7 }}\"'><img src=x onerror=alert(1)>"
@@ -194,3 +197,29 @@ def test_every_file_that_is_no_document_is_named(tmp_path: Path) -> None:
 def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="names no document"):
         sources_of([], str(tmp_path))
+
+
+def test_an_approval_stands_in_the_timeline_between_plan_and_recovery(tmp_path: Path) -> None:
+    plan = plan_document(a_plan())
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    (tmp_path / "report.json").write_text(json.dumps(a_report(outages.fourteen())), encoding="utf-8")
+    sources = read_sources(sources_of([], str(tmp_path)))
+    given = {"at": "2026-01-31T02:59:58Z", "by": HOSTILE, "plan_digest": plan["digest"]}
+    page = to_html(page_of(sources, "An incident", approvals_of([given], sources))).decode()
+    rows = Reader(page).tables["Times are UTC"]
+    approval = next(row for row in rows if "approved" in row[1])
+    assert approval[0] == given["at"]
+    assert plan["digest"] in approval[1]
+    assert HOSTILE not in page
+    began = next(number for number, row in enumerate(rows) if "recovery began" in row[1])
+    assert rows.index(approval) < began
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"at": "yesterday"}, "no UTC time"), ({"plan_digest": "sha256:0"}, "of none of the documents")],
+)
+def test_a_wrong_approval_is_refused(wrong: dict[str, str], message: str) -> None:
+    given = {"at": "2026-01-31T02:59:58Z", "by": "alice", "plan_digest": None, **wrong}
+    with pytest.raises(DocumentError, match=message):
+        approvals_of([given], [])
