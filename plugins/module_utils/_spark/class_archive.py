@@ -83,7 +83,8 @@ def is_recorded(java: Java, jars: Path, flags: Sequence[str]) -> bool:
 
 def _key(java: Java, jars: Path, flags: Sequence[str]) -> str:
     """Return a name that changes with everything that makes an archive useless, a reinstalled Spark included."""
-    identity = [java.build, str(java.home), str(jars), str(jars.stat().st_mtime_ns), *flags]
+    # In seconds, as Java compares times of jars: the layers of an image keep no fractions.
+    identity = [java.build, str(java.home), str(jars), str(int(jars.stat().st_mtime)), *flags]
     return hashlib.sha256("\n".join(identity).encode()).hexdigest()[:16]
 
 

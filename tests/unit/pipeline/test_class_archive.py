@@ -115,3 +115,10 @@ def test_java_goes_on_without_an_archive_that_does_not_fit(cache: Path, jars: Pa
     flags = [*FLAGS, *class_archive(JAVA, jars, FLAGS).flags]
     found = subprocess.run([find_java().home / "bin" / "java", *flags, "-version"], capture_output=True, check=False)
     assert found.returncode == 0
+
+
+def test_an_archive_fits_in_an_image_whose_layers_drop_fractions_of_seconds(cache: Path, jars: Path) -> None:
+    os.utime(jars, ns=(1_700_000_000_123_456_789,) * 2)
+    file = recorded_file(jars)
+    os.utime(jars, (1_700_000_000,) * 2)
+    assert recorded_file(jars) == file
