@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils import salvage_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import replay_page, salvage_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
 
@@ -20,4 +20,5 @@ class ActionModule(PrintingAction):
     ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {"result": {"type": "dict", "required": True}}
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
-        return salvage_page.blocks(arguments["result"])
+        result = arguments["result"]
+        return replay_page.blocks(result) if "target" in result else salvage_page.blocks(result)

@@ -218,6 +218,14 @@ partitions:
       before_log_start: []
       damages: []
       saved: {records: 250, bytes: 3120}
+newer_commits:
+  description:
+    - Groups whose committed offset in the saved records of C(__consumer_offsets) is further than the one that the
+      cluster has, at most O(max_rows). These records are never given back. Reset the offsets where that is wanted.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{group: billing, topic: orders, partition: 0, saved_offset: 350, committed_offset: 100}]
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: salvage_tables
-short_description: Print what a salvage found and saved
+short_description: Print what a salvage found and saved, or gave back
 version_added: 1.0.0
 description:
   - Prints one line for each partition that lacks something or could not be compared, and what became of all of them.
@@ -22,7 +22,7 @@ extends_documentation_fragment:
 options:
   result:
     description:
-      - What M(kafkaops.recovery.replica_log_salvage) returned.
+      - What M(kafkaops.recovery.replica_log_salvage) or M(kafkaops.recovery.salvage_replay) returned.
     type: dict
     required: true
 """

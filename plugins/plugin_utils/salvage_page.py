@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .page import Block, Entries, Entry, Heading, Paragraph
-from .words import Result, counted, partition_name, size
+from .words import Result, counted, partition_name, printable, size
 
 _QUIET = ("nothing_lacking",)
 _BAD = ("failed",)
@@ -31,6 +31,10 @@ def blocks(result: Result) -> Iterator[Block]:
         )
     if len(told) > _SHOWN:
         yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
+    commits = result.get("newer_commits", ())
+    if commits:
+        yield Heading("Groups that had committed more than the cluster knows")
+        yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 
 def _verdict(result: Result) -> str:
@@ -75,6 +79,11 @@ def _lines(each: Result) -> Iterator[str]:
         )
     if len(each["damages"]) > _SHOWN_DAMAGES:
         yield f"and {len(each['damages']) - _SHOWN_DAMAGES} more damaged places"
+
+
+def _commit(each: Result) -> str:
+    now = "none" if each["committed_offset"] is None else each["committed_offset"]
+    return f"{partition_name(each)}: offset {each['saved_offset']} on the disk, {now} in the cluster"
 
 
 def _ranges(stretches: Sequence[Result]) -> str:

@@ -20,6 +20,8 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[2]
 RECOVER = "kafkaops.recovery.recover_offline_partitions"
+SALVAGE = "kafkaops.recovery.salvage_logs"
+REPLAY = "kafkaops.recovery.replay_salvaged_records"
 _RECAP = re.compile(r"^localhost\s+:\s+(.*)$", re.MULTILINE)
 
 

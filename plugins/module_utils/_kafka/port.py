@@ -228,6 +228,10 @@ class Kafka:
         """Let the controller check the creation of such a topic, and create nothing (CreateTopics)."""
         topics.check_topic_creation(self.wire, address, name, replicas, config)
 
+    def create_spread_topic(self, address: Address, topic: topics.NewTopic) -> str:
+        """Create a topic whose replicas the controller places, and return its id (CreateTopics)."""
+        return topics.create_spread_topic(self.wire, address, topic)
+
     def delete_topic(self, address: Address, topic_id: str) -> None:
         """Delete the topic of this id (DeleteTopics)."""
         topics.delete_topic(self.wire, address, topic_id)

@@ -43,6 +43,17 @@ Record: TypeAlias = "tuple[bytes | None, bytes | None]"
 
 
 @dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic whose replicas the controller places."""
+
+    name: str
+    partitions: int
+    copies: int
+    """Of each partition; -1 for the cluster's default."""
+    configs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class TopicRecords:
     """Records up to the high watermark."""
 
@@ -60,7 +71,8 @@ def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: this request created nothing.
     """
-    return uuid_text(_create(wire, address, name, replicas, configs, validate_only=False).topic_id)
+    placement = {"assignments": _one_partition(replicas)}
+    return uuid_text(_create(wire, address, name, configs, placement, validate_only=False).topic_id)
 
 
 def check_topic_creation(
@@ -70,30 +82,38 @@ def check_topic_creation(
 
     Raises BrokerCallError, or RequestRefusedError with the reason.
     """
-    _create(wire, address, name, replicas, configs, validate_only=True)
+    _create(wire, address, name, configs, {"assignments": _one_partition(replicas)}, validate_only=True)
+
+
+def create_spread_topic(wire: Wire, address: Address, topic: NewTopic) -> str:
+    """Create a topic whose replicas the controller places, and return its id.
+
+    Raises as ``create_topic`` does.
+    """
+    placement = {"num_partitions": topic.partitions, "replication_factor": topic.copies}
+    return uuid_text(_create(wire, address, topic.name, topic.configs, placement, validate_only=False).topic_id)
+
+
+def _one_partition(replicas: Sequence[int]) -> list[Any]:
+    assignment = CreateTopicsRequest.CreatableTopic.CreatableReplicaAssignment
+    return [assignment(partition_index=0, broker_ids=[*replicas])]
 
 
 def _create(
     wire: Wire,
     address: Address,
     name: str,
-    replicas: Sequence[int],
     configs: Mapping[str, str],
+    placement: Mapping[str, Any],
     *,
     validate_only: bool,
 ) -> Any:
     message = CreateTopicsRequest
     topic = message.CreatableTopic
+    where = {"num_partitions": -1, "replication_factor": -1, "assignments": [], **placement}
+    own = [topic.CreatableTopicConfig(name=each, value=value) for each, value in configs.items()]
     request = message(
-        topics=[
-            topic(
-                name=name,
-                num_partitions=-1,
-                replication_factor=-1,
-                assignments=[topic.CreatableReplicaAssignment(partition_index=0, broker_ids=[*replicas])],
-                configs=[topic.CreatableTopicConfig(name=each, value=value) for each, value in configs.items()],
-            )
-        ],
+        topics=[topic(name=name, configs=own, **where)],
         timeout_ms=wire.settings.request_timeout_ms,
         validate_only=validate_only,
         min_version=_CREATE_VERSION,

@@ -24,6 +24,7 @@ class Resource(StrEnum):
     JOURNAL = "the journal's topic"
     MEMORY = "the topic of remembered orders"
     MEMORY_TRANSACTION = "the transactional id of remembered orders"
+    SALVAGE_TRANSACTION = "the transactional id of records that are given back"
     GROUPS = "every consumer group"
     CONTROLLERS = "the cluster, at the controllers"
 
@@ -111,6 +112,16 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read the leader epochs that a leader holds"),
     ),
+    "replay_salvaged_records": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("CREATE",), "to create side topics and the topic that keeps what was given back"),
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("READ",), "to read what was given back, and newer keys of compacted topics"),
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        Need(Resource.TOPICS, ("WRITE",), "to give records back"),
+        Need(Resource.SALVAGE_TRANSACTION, ("DESCRIBE", "WRITE"), "to give each record back exactly once"),
+        _JOURNAL,
+    ),
 }
 
 
@@ -140,7 +151,7 @@ class Missing:
 def missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
     """Yield every operation that is known to be missing.
 
-    What cannot be found out without a write is passed over: WRITE on a transactional id, and ACLs at controllers.
+    What cannot be found out without a write is passed over: WRITE on transactional ids, and ACLs at controllers.
     """
     for need in needs:
         for operation in need.operations:
@@ -192,6 +203,7 @@ def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
         Resource.GROUPS: "--group '*'",
         Resource.JOURNAL: f"--topic {journal_topic}",
         Resource.MEMORY: f"--topic {memory_topic}",
+        Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",
         Resource.MEMORY_TRANSACTION: f"--transactional-id kafkaops.recovery.{memory_topic}",
     }[need.resource]
     operations = " ".join(f"--operation {_as_kafka_writes(each)}" for each in need.operations)

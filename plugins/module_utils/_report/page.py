@@ -17,8 +17,9 @@ from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
 from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
+from .salvage_section import account_section
 from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
-from .sources import Kind, Source
+from .sources import SALVAGE_KINDS, Kind, Source
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
@@ -63,6 +64,9 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
     elif plans := _of(sources, Kind.PLAN):
         outcomes = outcomes_of_plan(plans[-1].content)
         main += recovery_sections(outcomes, (), ())
+    salvaged = {kind: [each.content for each in _of(sources, kind)] for kind in SALVAGE_KINDS}
+    if any(salvaged.values()):
+        main.append(account_section(outcomes, *salvaged.values()))
     verdict, tone = _verdict(sources, outcomes, first)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
@@ -172,6 +176,15 @@ def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
                 yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
             case Kind.QUORUM:
                 yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
+            case Kind.MANIFEST:
+                records = sum(each["records"] for each in content["partitions"])
+                yield _Event(content["taken_at"], f"{records:,} records saved", "salvage")
+            case Kind.DISK_SALVAGE:
+                what = f"disks of broker {content['broker_id']} compared with the leaders"
+                yield _Event(content["finished_at"], what, "log_salvage")
+            case Kind.REPLAY:
+                given = sum(each["given"] for each in content["partitions"])
+                yield _Event(content["finished_at"], f"{given:,} records given back", "salvage_replay")
 
 
 def _timeline_section(events: Sequence[_Event]) -> Section:

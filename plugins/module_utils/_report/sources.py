@@ -24,7 +24,8 @@ from .._model.run import collector_paused
 from .._quorum.report import QUORUM_REPORT
 from .._recovery.plan_file import check_plan
 from .._recovery.report_file import REPORT_FILE
-from .survey import SURVEY, survey_fields
+from .salvage import DISK_REPORT, MANIFEST, REPLAY_REPORT
+from .survey import SURVEY, known_fields
 
 MAX_BYTES = 1024 * MIB
 """The report of 100,000 partitions has 220 MB."""
@@ -39,6 +40,9 @@ class Kind(StrEnum):
     CLEANER = "log cleaner report"
     QUORUM = "quorum report"
     SURVEY = "result of offline_partition_info"
+    MANIFEST = "manifest of a salvage"
+    DISK_SALVAGE = "salvage report"
+    REPLAY = "replay report"
     EVIDENCE = "evidence"
 
 
@@ -49,8 +53,15 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
     (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
+    (Kind.MANIFEST, frozenset({"salvage_id", "origins", "files"}), MANIFEST),
+    (Kind.DISK_SALVAGE, frozenset({"salvage_id", "log_dirs"}), DISK_REPORT),
+    (Kind.REPLAY, frozenset({"salvage_id", "target"}), REPLAY_REPORT),
 )
 """Keys that only a document of this kind has, and its schema. A plan is checked with its digest."""
+
+SALVAGE_KINDS = (Kind.MANIFEST, Kind.DISK_SALVAGE, Kind.REPLAY)
+_PICKED = frozenset({Kind.SURVEY, *SALVAGE_KINDS})
+"""Of which the page uses some fields only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +148,7 @@ def _checker(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], An
     def check(value: Any) -> Any:
         if schema is None:
             return check_plan(value, path)
-        checked = survey_fields(value) if kind is Kind.SURVEY else value
+        checked = known_fields(value, schema) if kind in _PICKED else value
         refuse_if_any(path, schema_problems(checked, schema))
         return checked
 

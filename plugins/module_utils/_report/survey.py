@@ -52,14 +52,14 @@ class _Survey:
     ]
 
 
-def _in_snake_case(schema: Schema) -> Schema:
+def in_snake_case(schema: Schema) -> Schema:
     """Return the schema with the keys that modules return."""
     result = dict(schema)
     if "properties" in schema:
-        result["properties"] = {_snake_case(key): _in_snake_case(each) for key, each in schema["properties"].items()}
+        result["properties"] = {_snake_case(key): in_snake_case(each) for key, each in schema["properties"].items()}
         result["required"] = [*result["properties"]]
     if schema.get("items"):
-        result["items"] = _in_snake_case(schema["items"])
+        result["items"] = in_snake_case(schema["items"])
     return result
 
 
@@ -70,13 +70,13 @@ def _snake_case(key: str) -> str:
 SURVEY = document(
     "survey",
     "Result of offline_partition_info",
-    _in_snake_case(codec(_Survey, "a result of offline_partition_info is an object").schema),
+    in_snake_case(codec(_Survey, "a result of offline_partition_info is an object").schema),
 )
 
 
-def survey_fields(value: dict[str, Any]) -> dict[str, Any]:
+def known_fields(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Return the fields that the schema names. Ansible adds others to a result, and a report needs none of them."""
-    picked = _picked(value, SURVEY)
+    picked = _picked(value, schema)
     return picked if isinstance(picked, dict) else value
 
 

@@ -79,9 +79,11 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], *, started_at: str)
         "salvage_id": done.salvage_id,
     }
     rows = [plain(each) for each in done.findings]
+    commits = [plain(each) for each in done.newer_commits]
     if params["report_file"] is not None:
         times = {"started_at": started_at, "finished_at": utc_now()}
         report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+        report["newer_commits"] = commits
         write_new_file(params["report_file"], (json.dumps(report, indent=2) + "\n").encode())
     shown = rows[: params["max_rows"]]
     results = {
@@ -90,6 +92,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], *, started_at: str)
         "summary": summary,
         "partitions": shown,
         "truncated": len(shown) < len(rows),
+        "newer_commits": commits[: params["max_rows"]],
     }
     failed = [each for each in done.findings if each.status is Status.FAILED]
     if failed:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .._kafka.cluster import describe_cluster
+from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
@@ -25,12 +25,14 @@ from .._spark.session import spark_session
 from .directory import SalvageDirectoryError, check_destination, unfinished
 from .disk_findings import Comparable, DiskReplica, compare_with_leader, compare_with_metadata, segments_to_save
 from .finding import DiskFinding, Status
+from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, partition_dirs
 from .manifest import MANIFEST, Manifest, SavedFile, SavedFrom, read_manifest
 from .read_back import ReadBack, SavedRecords, read_back
 from .rows import Origin
 from .save import Wanted, rows_of
+from .saved_rows import saved_rows
 from .scan import SegmentContents, scan_segments
 from .stretch import minus, within
 
@@ -56,6 +58,8 @@ class DiskSalvage:
     salvage_id: str | None
     """Of the salvage directory; None where nothing was saved."""
     read_bytes: int
+    newer_commits: tuple[NewerCommit, ...] = ()
+    """Of groups, in what was saved of ``__consumer_offsets``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,10 @@ def salvage_disk(
         finally:
             os.umask(before)
         ordered = tuple(sorted(findings, key=lambda each: each.topic_partition))
-        return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, read_bytes)
+        commits = _newer_commits(wire, cluster, request.destination) if salvage_id is not None else ()
+        return DiskSalvage(
+            cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, read_bytes, commits
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +193,11 @@ class _Saving:
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         return new_manifest(self.disks.cluster_id, (origin,), back, files)
+
+
+def _newer_commits(wire: Wire, cluster: Cluster, directory: str) -> tuple[NewerCommit, ...]:
+    files = read_manifest(directory).files
+    return newer_commits(wire, cluster, commits_in(saved_rows(directory, files, {OFFSETS_TOPIC}, contents=True)))
 
 
 def new_manifest(

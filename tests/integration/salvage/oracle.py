@@ -97,6 +97,14 @@ class Oracle:
             Producer(config).init_transactions(_TIMEOUT_S)
         return producer
 
+    def commit(self, group: str, topic: str, offset: int) -> None:
+        """Commit an offset of partition 0 for a group."""
+        consumer = Consumer({**self._client(), "group.id": group, "enable.auto.commit": "false"})
+        try:
+            consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+        finally:
+            consumer.close()
+
     def of(self, label: str, topic: str | None = None) -> list[Known]:
         """Return what was written under a label, in order of topic, partition and offset."""
         found = [each for each in self.written[label] if topic in (None, each.topic)]
@@ -128,13 +136,15 @@ class Oracle:
 
     def _config(self) -> dict[str, Any]:
         return {
-            "bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL),
+            **self._client(),
             "acks": "all",
             # A retry after a lost answer must not write a record twice that the oracle knows once.
             "enable.idempotence": "true",
             "message.max.bytes": 10_000_000,
-            "log_level": 0,
         }
+
+    def _client(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL), "log_level": 0}
 
 
 def read_all(

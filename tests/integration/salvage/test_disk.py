@@ -12,10 +12,11 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import faults_of_files, read_manifest
 from integration.salvage.disks import by_status, records, rows_in, salvage
 from integration.salvage.oracle import Oracle, in_short
-from integration.salvage.wreck import LAST_LEADER, STEADY, TOPICS
+from integration.salvage.wreck import COMMITTED, COMMITTED_BEFORE, GROUP, LAST_LEADER, LEDGER, STEADY, TOPICS
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def test_every_lost_record_is_saved_and_no_other(oracle: Oracle, saved: tuple[Di
     assert {each.topic for each in by_status(done)[Status.NOTHING_LACKING]} >= {STEADY}
     assert by_status(done).keys() == {Status.SAVED, Status.NOTHING_LACKING}
     assert {row["origin_broker"] for row in rows} == {LAST_LEADER}
+    assert done.newer_commits == (NewerCommit(GROUP, LEDGER, 0, COMMITTED, COMMITTED_BEFORE),)
     assert {row["cluster_id"] for row in rows} == {oracle.cluster.cluster_id}
 
 

@@ -23,7 +23,8 @@ NEWER_KEYS = [b"key %d" % number for number in range(10)]
 KEYS = [b"key %d" % number for number in range(40)]
 TOPICS = (CLIENT_CODECS, *BROKER_CODECS.values(), LEDGER, STEADY, COMPACTED)
 _SEGMENT_BYTES = 4 * 1024 * 1024
-INTERNAL_TOPICS = ("__transaction_state",)
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+GROUP, COMMITTED_BEFORE, COMMITTED = "billing", 20, 200
 PATIENT = {"broker.session.timeout.ms": 10_000}
 """A broker that a busy machine holds up is not fenced: nobody but the dead is to lose leadership."""
 PROPERTIES = {
@@ -53,6 +54,7 @@ def wreck(cluster: Cluster) -> Oracle:
     _write(oracle, "common", COMMON)
     oracle.transaction("common", LEDGER, 0, 5, "committed")
     oracle.write("common", STEADY, 0, 20)
+    oracle.commit(GROUP, LEDGER, COMMITTED_BEFORE)
     everything = [*TOPICS, *INTERNAL_TOPICS]
     wait_isr(cluster, everything, {LAST_LEADER, LONGER, SHORTER}, seen_by=LAST_LEADER)
     cluster.brokers[SHORTER].freeze()
@@ -62,6 +64,7 @@ def wreck(cluster: Cluster) -> Oracle:
     wait_isr(cluster, everything, {LAST_LEADER}, seen_by=LAST_LEADER)
     _write(oracle, "lost", LOST)
     oracle.write_keys("lost", COMPACTED, 0, KEYS)
+    oracle.commit(GROUP, LEDGER, COMMITTED)
     for outcome in ("committed", "aborted", "committed"):
         oracle.transaction("lost", LEDGER, 0, 20, outcome)
     still_open = oracle.transaction("lost", LEDGER, 0, 20, "unknown")

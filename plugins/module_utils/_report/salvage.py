@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a report uses of the documents of a salvage: its manifest, and the reports of salvage and replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from .._documents.dataclass_json import Schema, codec, document
+from .._model.fields import INT64_MAX, BrokerId, ClusterId, LeaderEpoch, Meta, Offset, PartitionIndex, Time, TopicName
+from .survey import in_snake_case
+
+_Count: TypeAlias = Annotated[int, Meta("a number", minimum=0, maximum=INT64_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    epoch: LeaderEpoch
+    start_offset: Offset
+    end_offset: Offset
+
+
+_Ranges: TypeAlias = Annotated[
+    tuple[Annotated[_Range, Meta(description="a range is an object")], ...],
+    Meta(description="the ranges are a list"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _SavedPartition:
+    topic: TopicName
+    partition: PartitionIndex
+    ranges: _Ranges
+    records: _Count
+    aborted: _Count
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    salvage_id: str
+    cluster_id: ClusterId
+    taken_at: Time
+    origins: Annotated[
+        tuple[Annotated[_Origin, Meta(description="an origin is an object")], ...],
+        Meta(description="the origins are a list"),
+    ]
+    partitions: Annotated[
+        tuple[Annotated[_SavedPartition, Meta(description="a saved partition is an object")], ...],
+        Meta(description="the saved partitions are a list"),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _DiskPartition:
+    topic: TopicName
+    partition: PartitionIndex
+    status: str
+    reason: str
+    lost: _Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _DiskReport:
+    cluster_id: ClusterId
+    broker_id: BrokerId
+    finished_at: Time
+    partitions: Annotated[
+        tuple[Annotated[_DiskPartition, Meta(description="a replica on a disk is an object")], ...],
+        Meta(description="the replicas are a list"),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplayedPartition:
+    topic: TopicName
+    partition: PartitionIndex
+    target_topic: TopicName
+    status: str
+    reason: str
+    given: _Count
+    given_before: _Count
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplayReport:
+    cluster_id: ClusterId
+    finished_at: Time
+    target: str
+    partitions: Annotated[
+        tuple[Annotated[_ReplayedPartition, Meta(description="a partition that was given back is an object")], ...],
+        Meta(description="the partitions are a list"),
+    ]
+
+
+def _schema(kind: type, name: str, title: str) -> Schema:
+    return document(name, title, in_snake_case(codec(kind, f"{title} is an object").schema))
+
+
+MANIFEST = _schema(_Manifest, "salvage-manifest", "a manifest of a salvage")
+DISK_REPORT = _schema(_DiskReport, "salvage-report", "a report of a salvage")
+REPLAY_REPORT = _schema(_ReplayReport, "replay-report", "a report of a replay")

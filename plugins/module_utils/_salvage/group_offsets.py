@@ -1,0 +1,101 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which groups had committed more than the cluster knows: read from saved records of ``__consumer_offsets``.
+
+Such records are never given back: the group's coordinator would not notice, and its own later commits count. The
+layout of keys and values is that of Kafka's ``OffsetCommitKey`` and ``OffsetCommitValue``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.groups import committed_offsets, coordinated_groups
+from .._kafka.wire import Wire
+from .._model.partition import TopicPartition
+from .saved_rows import SavedRow
+from .transactions import Outcome
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_COMMIT_VERSIONS = (0, 1)
+_SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+
+
+@dataclass(frozen=True, slots=True)
+class NewerCommit:
+    """A committed offset that is further than the one that the cluster has."""
+
+    group: str
+    topic: str
+    partition: int
+    saved_offset: int
+    committed_offset: int | None
+    """None where the cluster has none, or nobody said."""
+
+
+def commits_in(rows: Iterable[SavedRow]) -> dict[tuple[str, TopicPartition], int]:
+    """Return the last committed offset of each group and partition. A deleted one is left out."""
+    found: dict[tuple[str, TopicPartition], int] = {}
+    for row in rows:
+        if row.is_control or row.outcome in (Outcome.ABORTED, Outcome.UNKNOWN) or row.key is None:
+            continue
+        place = _place(row.key)
+        if place is None:
+            continue
+        if row.value is None or len(row.value) < _SHORT.size + _LONG.size:
+            found.pop(place, None)
+        else:
+            found[place] = _LONG.unpack_from(row.value, _SHORT.size)[0]
+    return found
+
+
+def newer_commits(
+    wire: Wire, cluster: Cluster, saved: Mapping[tuple[str, TopicPartition], int]
+) -> tuple[NewerCommit, ...]:
+    """Compare with what the groups' coordinators say, in order of group, topic and partition."""
+    if not saved:
+        return ()
+    known: dict[tuple[str, TopicPartition], int] = {}
+    groups = sorted({group for group, _partition in saved})
+    partitions = sorted({partition for _group, partition in saved})
+    for each in cluster.registrations:
+        # A coordinator that does not answer leaves its groups without a committed offset here.
+        with suppress(BrokerCallError, RequestRefusedError):
+            led = set(coordinated_groups(wire, each.address))
+            told = committed_offsets(wire, each.address, [group for group in groups if group in led], partitions)
+            known |= {(group, name): at for group, one in told.items() for name, at in one.offsets.items()}
+    return tuple(_newer(saved, known))
+
+
+def _newer(
+    saved: Mapping[tuple[str, TopicPartition], int], known: Mapping[tuple[str, TopicPartition], int]
+) -> Sequence[NewerCommit]:
+    return [
+        NewerCommit(group, name.topic, name.partition, offset, known.get((group, name)))
+        for (group, name), offset in sorted(saved.items())
+        if offset > known.get((group, name), -1)
+    ]
+
+
+def _place(key: bytes) -> tuple[str, TopicPartition] | None:
+    """Return group and partition of a key; None for one that is about something else."""
+    with suppress(struct.error, UnicodeDecodeError):
+        if _SHORT.unpack_from(key)[0] not in _COMMIT_VERSIONS:
+            return None
+        group, at = _text(key, _SHORT.size)
+        topic, at = _text(key, at)
+        return group, TopicPartition(topic, _INT.unpack_from(key, at)[0])
+    return None
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    (length,) = _SHORT.unpack_from(data, at)
+    start = at + _SHORT.size
+    return data[start : start + length].decode(), start + length

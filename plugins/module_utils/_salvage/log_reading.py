@@ -1,0 +1,149 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads batches of one partition from a broker as they are on its disk, checksums verified (Fetch, API key 1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from .._kafka import error_codes
+from .._kafka.errors import BrokerCallError
+from .._kafka.fetch import fetch_request
+from .._model.partition import TopicPartition
+from .._model.replica_log import Cause
+from .._model.run import KafkaOpsError
+from .batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    BatchRecord,
+    ControlType,
+    control_type,
+    has_its_checksum,
+    header_at,
+    records_of,
+)
+
+_MAX_BYTES = 8 * 1024 * 1024
+_READ_COMMITTED = 1
+_LOOK_EVERY_S = 0.1
+
+Ask: TypeAlias = Callable[[Any], Any]
+"""Sends a request to the broker and returns its answer. Raises BrokerCallError."""
+
+
+class OpenTransactionError(KafkaOpsError):
+    """A transaction is open in a log that has to be read to its end."""
+
+
+class Fetched(NamedTuple):
+    """One batch as the broker has it."""
+
+    header: BatchHeader
+    raw: bytes
+
+
+class Answer(NamedTuple):
+    """Whole batches of one answer, and the offsets that the broker told with them."""
+
+    batches: list[Fetched]
+    aborted: dict[int, list[int]]
+    """By producer id: first offsets of its aborted transactions."""
+    high_watermark: int
+    last_stable_offset: int
+
+
+def fetch(
+    ask: Ask, partition: TopicPartition, offset: int, *, replica_id: int = -1, isolation_level: int = 0
+) -> Answer:
+    """Return the batches from ``offset`` on, the first one perhaps from before.
+
+    Raises BrokerCallError, also for a batch without its checksum, or RequestRefusedError.
+    """
+    response = ask(fetch_request(partition, offset, _MAX_BYTES, replica_id, isolation_level))
+    answers = [each for topic in response.responses for each in topic.partitions]
+    code = response.error_code or (answers[0].error_code if len(answers) == 1 else error_codes.UNKNOWN_SERVER_ERROR)
+    if code:
+        raise error_codes.refusal("Fetch", code, str(partition))
+    (answer,) = answers
+    aborted: dict[int, list[int]] = {}
+    for each in answer.aborted_transactions or ():
+        aborted.setdefault(each.producer_id, []).append(each.first_offset)
+    batches = list(_batches(partition, bytes(answer.records or b"")))
+    return Answer(batches, aborted, answer.high_watermark, answer.last_stable_offset)
+
+
+def _batches(partition: TopicPartition, content: bytes) -> Iterator[Fetched]:
+    position = 0
+    while position + HEADER_BYTES <= len(content):
+        header = header_at(content, position)
+        if not header.is_plausible:
+            raise _bad(partition, f"it answers with something else than batches of format 2 at byte {position}")
+        if position + header.size > len(content):
+            return
+        raw = content[position : position + header.size]
+        if not has_its_checksum(header, raw):
+            raise _bad(partition, f"the batch at offset {header.base_offset} does not have its checksum")
+        yield Fetched(header, raw)
+        position += header.size
+
+
+def _bad(partition: TopicPartition, detail: str) -> BrokerCallError:
+    return BrokerCallError(str(partition), Cause.BAD_ANSWER, detail, request="Fetch")
+
+
+class Tail(NamedTuple):
+    """One record of a log, with the epoch that it was written in."""
+
+    epoch: int
+    record: BatchRecord
+
+
+class CommittedLog:
+    """Reads on, from where it stopped, up to the high watermark, without what was aborted."""
+
+    def __init__(self, ask: Ask, partition: TopicPartition, offset: int) -> None:
+        self._ask = ask
+        self._partition = partition
+        self.next_offset = offset
+
+    def read(self, deadline: float) -> Iterator[Tail]:
+        """Yield every committed record up to the present high watermark. ``deadline`` is of time.monotonic().
+
+        Raises OpenTransactionError when a transaction is still open by then; BrokerCallError; RequestRefusedError.
+        """
+        while True:
+            answer = fetch(self._ask, self._partition, self.next_offset, isolation_level=_READ_COMMITTED)
+            yield from self._committed(answer)
+            if answer.batches:
+                self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
+                continue
+            if answer.last_stable_offset >= answer.high_watermark:
+                return
+            if time.monotonic() >= deadline:
+                raise OpenTransactionError(
+                    f"{self._partition} has an open transaction from offset {answer.last_stable_offset} on, and what "
+                    "lies behind it cannot be read: wait for its end, or abort it (kafka-transactions.sh abort)"
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+    def _committed(self, answer: Answer) -> Iterator[Tail]:
+        open_aborted: set[int] = set()
+        pending = {producer: sorted(offsets) for producer, offsets in answer.aborted.items()}
+        for header, raw in answer.batches:
+            firsts = pending.get(header.producer_id, [])
+            while firsts and firsts[0] < header.next_offset:
+                firsts.pop(0)
+                open_aborted.add(header.producer_id)
+            if header.is_control:
+                if control_type(header, raw) is ControlType.ABORT:
+                    open_aborted.discard(header.producer_id)
+                continue
+            if header.is_transactional and header.producer_id in open_aborted:
+                continue
+            for record in records_of(header, raw):
+                if record.offset >= self.next_offset:
+                    yield Tail(header.leader_epoch, record)

@@ -1,0 +1,267 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gives saved records back, each exactly once, whatever interrupts a run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from .._changes.home import JournalHome, JournalOptions
+from .._changes.journal import Journal
+from .._kafka.addresses import Address
+from .._kafka.cluster import Cluster
+from .._kafka.port import Kafka
+from .._kafka.topics import NewTopic
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError, Progress
+from .ledger import Ledger
+from .manifest import Manifest, faults_of_files, read_manifest
+from .newer_keys import NewerKeys
+from .part import Part, wanted_keys
+from .read_back import SavedRecords
+from .replay_progress import Place, ProgressTopic, create_and_wait
+from .replayed import Counts, Replayed, ReplayStatus, target_topic
+from .saved_rows import saved_rows
+from .targets import Targets, Terms, look_at_targets
+from .transactional import TransactionalProducer
+from .writing import Writing
+
+_SIDE_CONFIG = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(2**63 - 1),
+    "message.timestamp.after.max.ms": str(2**63 - 1),
+}
+"""Nothing expires: records keep their old timestamps, which retention goes by."""
+
+
+class ReplayError(KafkaOpsError):
+    """A salvage that cannot be given back. Nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """What to give back, and how."""
+
+    directory: str
+    topics: frozenset[str] | None
+    """None for every topic of the salvage."""
+    terms: Terms
+    throttle_bytes_per_second: int
+    """0 for no limit."""
+    progress_topic: str
+    journal: JournalOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What became of a salvage."""
+
+    manifest: Manifest
+    partitions: tuple[Replayed, ...]
+    """In order of topic and number."""
+    notes: Sequence[str] = ()
+    """What the person on call should know of the lock."""
+
+
+class Replayer:
+    """Gives one salvage back."""
+
+    def __init__(self, kafka: Kafka, request: ReplayRequest, progress: Progress, stop: threading.Event) -> None:
+        """Verify every file of the salvage. Raises ManifestError, DocumentError or ReplayError."""
+        self._kafka = kafka
+        self._request = request
+        self._progress = progress
+        self._stop = stop
+        self._manifest = read_manifest(request.directory)
+        progress.step("verifying the saved files")
+        faults = faults_of_files(request.directory, self._manifest.files)
+        if faults:
+            raise ReplayError("; ".join(faults) + ". Nothing was given back")
+        self._saved = _chosen(self._manifest, request)
+        self._names = frozenset(each.topic for each in self._saved)
+
+    def foresee(self) -> Replay:
+        """Return what would be given back. Writes nothing. Raises KafkaOpsError."""
+        cluster = self._cluster()
+        addresses = _living(cluster)
+        targets = self._targets()
+        ledgers = ProgressTopic(self._kafka, addresses, self._request.progress_topic).read()
+        parts = self._parts(targets, {}, ledgers)
+        self._count(parts)
+        rows = [
+            each.result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
+            for each in parts.values()
+        ]
+        return Replay(self._manifest, self._in_order(rows, targets))
+
+    def give_back(self) -> Replay:
+        """Give back what can be. Raises KafkaOpsError, where nothing was given back."""
+        cluster = self._cluster()
+        home = JournalHome(self._kafka, cluster, self._request.journal)
+        with home.open(self._progress) as journal:
+            found = self._under_lock(_living(cluster), journal)
+        return Replay(self._manifest, found, journal.notes)
+
+    def _under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
+        targets = self._targets()
+        kept = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
+        transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
+        most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
+        self._progress.step("starting transactions")
+        journal.require_lock()
+        producer = TransactionalProducer(self._kafka.settings, transactional_id, most_bytes)
+        try:
+            kept.create()
+            created = self._create_side_topics(targets, addresses, journal)
+            # Only now is nothing in progress that an earlier run has begun.
+            parts = self._parts(targets, created, kept.read())
+            self._count(parts)
+            writing = Writing(producer, kept, parts, journal.require_lock, self._progress, self._stop)
+            writing.write(
+                saved_rows(self._request.directory, self._manifest.files, self._names, contents=True),
+                self._manifest.cluster_id,
+                self._request.throttle_bytes_per_second,
+            )
+        finally:
+            producer.close()
+        # What was committed can be read once another producer with this id was let in.
+        TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
+        return self._in_order([_result(each) for each in parts.values()], targets)
+
+    def _cluster(self) -> Cluster:
+        cluster = self._kafka.describe_cluster()
+        if cluster.cluster_id != self._manifest.cluster_id:
+            raise ReplayError(
+                f"the salvage is of cluster {self._manifest.cluster_id}, and this is cluster {cluster.cluster_id}: "
+                "check bootstrap_servers and the salvage directory"
+            )
+        return cluster
+
+    def _targets(self) -> Targets:
+        return look_at_targets(self._kafka, self._saved, self._request.terms)
+
+    def _create_side_topics(
+        self, targets: Targets, addresses: Mapping[int, Address], journal: Journal
+    ) -> dict[str, str]:
+        """Create the side topics that are not there. Returns their ids by name."""
+        wanted = {each.topic for each in self._saved if each.topic_partition not in targets.refused}
+        ids = {}
+        for topic in sorted(wanted & targets.topics.keys()):
+            target = targets.topics[topic]
+            if target.topic_id is None:
+                self._progress.step(f"creating topic {target.name}")
+                configs = {**_SIDE_CONFIG, "max.message.bytes": str(target.most_bytes)}
+                journal.require_lock()
+                create_and_wait(
+                    self._kafka, addresses, NewTopic(target.name, target.partitions, target.copies, configs)
+                )
+                state = self._kafka.see_one(TopicPartition(target.name, 0))
+                if state is None:
+                    raise ReplayError(f"topic {target.name} was created, and is gone again")
+                ids[target.name] = state.topic_id
+        return ids
+
+    def _parts(
+        self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[Place, Ledger]
+    ) -> dict[TopicPartition, Part]:
+        """Return the partitions that are not refused."""
+        parts = {}
+        for each in self._saved:
+            partition = each.topic_partition
+            if partition in targets.refused or partition in targets.internal:
+                continue
+            target = targets.topics[each.topic]
+            place = Place(target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition)
+            ledger = ledgers.get(place) or Ledger()
+            is_compacted = each.topic in targets.compacted
+            part = Part(each, target, place, ledger, self._request.terms.include_unknown, is_compacted)
+            part.counts.given_before = ledger.given
+            parts[partition] = part
+        compacted = {each for each, part in parts.items() if part.target.is_compacted}
+        if compacted:
+            self._read_newer_keys(parts, compacted)
+        return parts
+
+    def _read_newer_keys(self, parts: Mapping[TopicPartition, Part], compacted: set[TopicPartition]) -> None:
+        names = {each.topic for each in compacted}
+        keys = wanted_keys(saved_rows(self._request.directory, self._manifest.files, names, contents=False))
+        for partition in sorted(compacted):
+            part = parts[partition]
+            self._progress.step(f"reading the keys of {partition}")
+            leader = part.target.states[partition.partition].leader_id
+            address = _living(self._cluster()).get(leader)
+            if address is None:
+                part.failure = f"broker {leader}, its leader, has no address"
+                continue
+            start = min(each.start_offset for each in part.saved.ranges)
+            ask = partial(self._kafka.wire.call, address)
+            part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()))
+            try:
+                part.newer.read_on()
+            except KafkaOpsError as error:
+                part.failure = str(error)
+
+    def _count(self, parts: Mapping[TopicPartition, Part]) -> None:
+        """Count what is to be given back, without changing what is known to be done."""
+        self._progress.step("counting the saved records")
+        trial = {
+            name: Part(
+                part.saved,
+                part.target,
+                part.place,
+                Ledger(part.ledger.done, part.ledger.given),
+                part.include_unknown,
+                part.is_compacted,
+                part.newer,
+            )
+            for name, part in parts.items()
+        }
+        for row in saved_rows(self._request.directory, self._manifest.files, self._names, contents=False):
+            each = trial.get(row.topic_partition)
+            if each is not None and each.takes(row):
+                each.counts.to_give += 1
+        for name, each in trial.items():
+            parts[name].counts = Counts(
+                each.counts.to_give, given_before=parts[name].ledger.given, left_out=each.counts.left_out
+            )
+
+    def _in_order(self, rows: list[Replayed], targets: Targets) -> tuple[Replayed, ...]:
+        for each in self._saved:
+            partition = each.topic_partition
+            if partition in targets.internal:
+                rows.append(_untouched(each, each.topic, ReplayStatus.NEVER_REPLAYED, "it is an internal topic"))
+            elif partition in targets.refused:
+                name = target_topic(each.topic, self._request.terms.target)
+                rows.append(_untouched(each, name, ReplayStatus.REFUSED, targets.refused[partition]))
+        return tuple(sorted(rows, key=lambda each: each.topic_partition))
+
+
+def _result(part: Part) -> Replayed:
+    if part.failure:
+        return part.result(ReplayStatus.FAILED, part.failure)
+    return part.result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
+
+
+def _untouched(saved: SavedRecords, target: str, status: ReplayStatus, reason: str) -> Replayed:
+    return Replayed(saved.topic, saved.partition, saved.topic_id, target, status, reason, saved.records, 0, 0, 0, 0, {})
+
+
+def _chosen(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
+    if request.topics is None:
+        return list(manifest.partitions)
+    absent = request.topics - {each.topic for each in manifest.partitions}
+    if absent:
+        raise ReplayError(f"{request.directory} has no records of topic {', '.join(sorted(absent))}")
+    return [each for each in manifest.partitions if each.topic in request.topics]
+
+
+def _living(cluster: Cluster) -> dict[int, Address]:
+    return {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}

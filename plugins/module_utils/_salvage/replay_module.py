@@ -1,0 +1,143 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The options and results of salvage_replay. Knows Ansible's parameters; decides nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._documents.files import refuse_existing, write_new_file
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.run import KafkaOpsError, Progress, utc_now
+from .._module.arguments import Arguments
+from .._module.messages import plain
+from .._module.options import journal_options
+from .._module.quorum_preflight import require_quorum
+from .replay import Replay, Replayer, ReplayRequest
+from .replay_progress import PROGRESS_TOPIC
+from .replayed import LeftOut, Replayed, ReplayStatus, Target, not_done
+from .targets import Terms
+
+REPLAY = Arguments(
+    argument_spec={
+        "salvage_dir": {"type": "path", "required": True},
+        "topics": {"type": "list", "elements": "str"},
+        "target": {"type": "str", "choices": [each.value for each in Target], "default": Target.SIDE.value},
+        "include_unknown": {"type": "bool", "default": False},
+        "include_compacted": {"type": "bool", "default": False},
+        "throttle_bytes_per_second": {"type": "int", "default": 0},
+        "progress_topic": {"type": "str", "default": PROGRESS_TOPIC},
+        "report_file": {"type": "path"},
+        "max_rows": {"type": "int", "default": 1000},
+    }
+)
+REPORT_FORMAT = 1
+_MOST_NAMED = 20
+
+
+class ReplayOptionsError(KafkaOpsError):
+    """Options of a replay that make no sense."""
+
+
+def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
+    """Return what is asked for. Raises ReplayOptionsError."""
+    if params["topics"] is not None and not params["topics"]:
+        raise ReplayOptionsError("topics is empty: leave it out to give every topic back")
+    if params["throttle_bytes_per_second"] < 0:
+        raise ReplayOptionsError("throttle_bytes_per_second is below 0: 0 is no limit")
+    target = Target(params["target"])
+    if params["include_compacted"] and target is Target.SIDE:
+        raise ReplayOptionsError("include_compacted goes with target=original: a side topic keeps every record anyway")
+    never = frozenset({params["progress_topic"], params["journal_topic"]})
+    return ReplayRequest(
+        os.path.abspath(params["salvage_dir"]),
+        None if params["topics"] is None else frozenset(params["topics"]),
+        Terms(target, params["include_unknown"], params["include_compacted"], never),
+        params["throttle_bytes_per_second"],
+        params["progress_topic"],
+        journal_options(params),
+    )
+
+
+def refuse_report(params: Mapping[str, Any]) -> None:
+    """Raise DocumentError when the report file exists or cannot be made."""
+    if params["report_file"] is not None:
+        refuse_existing(params["report_file"])
+
+
+def replay(
+    wire: Wire,
+    request: ReplayRequest,
+    params: Mapping[str, Any],
+    progress: Progress,
+    stop: threading.Event,
+    *,
+    check_mode: bool,
+) -> Replay:
+    """Give back what is to be given back. A run that finds nothing to do takes no lock and writes nothing.
+
+    Raises KafkaOpsError.
+    """
+    replayer = Replayer(Kafka(wire), request, progress, stop)
+    foreseen = replayer.foresee()
+    if check_mode or not any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in foreseen.partitions):
+        return foreseen
+    require_quorum(wire, params)
+    return replayer.give_back()
+
+
+def results_of(done: Replay, params: Mapping[str, Any], *, started_at: str) -> dict[str, Any]:
+    """Return what the module returns, and write the report file. ``msg`` is there when a partition was not done."""
+    summary = _summary(done.partitions)
+    header = {
+        "cluster_id": done.manifest.cluster_id,
+        "salvage_id": done.manifest.salvage_id,
+        "salvage_dir": params["salvage_dir"],
+        "target": params["target"],
+    }
+    rows = [_row(each) for each in done.partitions]
+    if params["report_file"] is not None:
+        times = {"started_at": started_at, "finished_at": utc_now()}
+        report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+        write_new_file(params["report_file"], (json.dumps(report, indent=2) + "\n").encode())
+    shown = rows[: params["max_rows"]]
+    would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
+    results = {
+        "changed": would_change or any(each.given for each in done.partitions),
+        **header,
+        "summary": summary,
+        "partitions": shown,
+        "truncated": len(shown) < len(rows),
+    }
+    failed = not_done(done.partitions)
+    if failed:
+        named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
+        results["msg"] = f"{len(failed)} of {len(rows)} partitions were not given back: {named}"
+    return results
+
+
+def _row(each: Replayed) -> dict[str, Any]:
+    row: dict[str, Any] = plain(each)
+    return {**row, "left_out": {why.value: count for why in LeftOut if (count := each.left_out.get(why, 0))}}
+
+
+def _summary(rows: Sequence[Replayed]) -> dict[str, Any]:
+    return {
+        "partitions": len(rows),
+        "statuses": {
+            status.value: count for status in ReplayStatus if (count := sum(each.status is status for each in rows))
+        },
+        "saved": sum(each.saved for each in rows),
+        "to_give": sum(each.to_give for each in rows),
+        "given": sum(each.given for each in rows),
+        "given_bytes": sum(each.given_bytes for each in rows),
+        "given_before": sum(each.given_before for each in rows),
+        "left_out": {why.value: count for why in LeftOut if (count := sum(each.left_out.get(why, 0) for each in rows))},
+    }

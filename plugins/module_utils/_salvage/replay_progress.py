@@ -1,0 +1,175 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What was given back already, kept in the cluster: a compacted topic that a run writes in its own transactions.
+
+Not as a group's offsets: brokers forget those of a group without members after offsets.retention.minutes, a week by
+default, and a later run would then give everything back twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from .._kafka import error_codes
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._kafka.topics import NewTopic
+from .._model.log_contents import EpochRange
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError
+from .ledger import MOST_STRETCHES, Ledger
+from .log_reading import CommittedLog, OpenTransactionError
+from .transactional import Outgoing
+
+PROGRESS_TOPIC = "_kafkaops_salvage"
+_VERSION = 1
+_COPIES = 3
+_CONFIG = {
+    "cleanup.policy": "compact",
+    "unclean.leader.election.enable": "false",
+    "max.message.bytes": "2000000",
+    "min.insync.replicas": "1",
+    # The active segment is never compacted, and every run reads all there is.
+    "segment.ms": "3600000",
+}
+_APPEAR_S = 30.0
+_SETTLE_S = 60.0
+_LOOK_EVERY_S = 0.1
+
+
+class ReplayProgressError(KafkaOpsError):
+    """What was given back already cannot be read or kept, so that nothing is given back."""
+
+
+class Place(NamedTuple):
+    """What a ledger is about. Another topic of the same name is another place."""
+
+    target_topic_id: str
+    source: str
+    """Id of the topic that the records came from, or its name where the salvage does not know the id."""
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressTopic:
+    """The topic, of which one partition is used."""
+
+    kafka: Kafka
+    addresses: Mapping[int, Address]
+    name: str
+
+    def read(self) -> dict[Place, Ledger]:
+        """Return every ledger; none where there is no topic yet.
+
+        Raises ReplayProgressError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        """
+        partition = TopicPartition(self.name, 0)
+        deadline = time.monotonic() + _SETTLE_S
+        while True:
+            state = self.kafka.see_one(partition)
+            if state is None:
+                return {}
+            if state.leader_id in self.addresses:
+                break
+            if time.monotonic() >= deadline:
+                raise ReplayProgressError(
+                    f"{partition} has no leader, and it holds what was given back already: recover it first"
+                )
+            time.sleep(_LOOK_EVERY_S)
+        address = self.addresses[state.leader_id]
+        log = CommittedLog(partial(self.kafka.wire.call, address), partition, 0)
+        found: dict[Place, Ledger] = {}
+        try:
+            for _epoch, record in log.read(deadline):
+                if record.key is not None and record.value is not None:
+                    found[self._place(record.offset, record.key)] = self._ledger(record.offset, record.value)
+        except OpenTransactionError as error:
+            raise ReplayProgressError(f"{error}. Another run gives records back") from None
+        return found
+
+    def create(self) -> None:
+        """Create the topic where there is none. Raises RequestRefusedError, BrokerCallError or ReplayProgressError."""
+        if self.kafka.see_one(TopicPartition(self.name, 0)) is None:
+            topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
+            create_and_wait(self.kafka, self.addresses, topic)
+
+    def records(self, ledgers: Mapping[Place, Ledger]) -> list[Outgoing]:
+        """Return the records that keep these ledgers. Raises ReplayProgressError."""
+        return [self._record(place, ledger) for place, ledger in ledgers.items()]
+
+    def _record(self, place: Place, ledger: Ledger) -> Outgoing:
+        done = [[each.epoch, each.start_offset, each.end_offset] for each in ledger.done]
+        if len(done) > MOST_STRETCHES:
+            raise ReplayProgressError(
+                f"partition {place.partition} of topic {place.source} has more than {MOST_STRETCHES} separate ranges "
+                "of given back records, and no more can be kept: give the records of unknown outcome back too"
+            )
+        value = {"version": _VERSION, "given": ledger.given, "done": done}
+        return Outgoing(self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000))
+
+    def _place(self, offset: int, key: bytes) -> Place:
+        try:
+            return Place(**json.loads(key))
+        except (ValueError, TypeError):
+            raise self._damaged(offset) from None
+
+    def _ledger(self, offset: int, value: bytes) -> Ledger:
+        try:
+            told = json.loads(value)
+            if told["version"] == _VERSION:
+                return Ledger(tuple(EpochRange(*map(int, each)) for each in told["done"]), int(told["given"]))
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise self._damaged(offset)
+
+    def _damaged(self, offset: int) -> ReplayProgressError:
+        return ReplayProgressError(
+            f"the record at offset {offset} of topic {self.name} was not written by this version: name another topic "
+            "(progress_topic), after you made sure that nothing was given back before"
+        )
+
+
+def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTopic) -> None:
+    """Create a topic and wait until brokers know a leader of every partition.
+
+    Raises RequestRefusedError: the topic was not created. BrokerCallError, ReplayProgressError.
+    """
+    failure: KafkaOpsError = ReplayProgressError(f"topic {topic.name} cannot be created: no broker is alive")
+    for address in addresses.values():
+        try:
+            kafka.create_spread_topic(address, topic)
+            break
+        except RequestRefusedError as error:
+            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                break
+            if not error.is_transient:
+                raise
+            failure = error
+        except BrokerCallError as error:
+            failure = error
+    else:
+        raise failure
+    deadline = time.monotonic() + _APPEAR_S
+    while time.monotonic() < deadline:
+        with suppress(BrokerCallError):
+            if _is_ready(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
+                return
+        time.sleep(_LOOK_EVERY_S)
+    raise ReplayProgressError(f"topic {topic.name} was created, and not all of its partitions have a leader")
+
+
+def _is_ready(states: Sequence[Any], partitions: int) -> bool:
+    return len(states) >= partitions and all(not each.is_offline for each in states)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is to be given back, and what became of it. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .._model.partition import TopicPartition
+
+
+class Target(StrEnum):
+    """Where records are given back to."""
+
+    SIDE = "side"
+    """Topic ``<topic>.salvaged``, so that no consumer is surprised."""
+    ORIGINAL = "original"
+    """The topic and partition that they came from."""
+
+
+SIDE_SUFFIX = ".salvaged"
+
+
+def target_topic(topic: str, target: Target) -> str:
+    return topic + SIDE_SUFFIX if target is Target.SIDE else topic
+
+
+class ReplayStatus(StrEnum):
+    """What became of one partition."""
+
+    GIVEN_BACK = "given_back"
+    WOULD_BE_GIVEN_BACK = "would_be_given_back"
+    """Check mode."""
+    NOTHING_LEFT = "nothing_left"
+    """All that may be given back was given back before."""
+    NEVER_REPLAYED = "never_replayed"
+    """An internal topic."""
+    REFUSED = "refused"
+    """Before anything was written. The reason says why."""
+    FAILED = "failed"
+    """Not all was given back. The reason says why; the next run continues."""
+
+
+class LeftOut(StrEnum):
+    """Why a record is not given back."""
+
+    ABORTED = "aborted"
+    """Its transaction was aborted: no consumer was ever to see it."""
+    UNKNOWN = "unknown"
+    """What became of its transaction is unknown. Given back by opt-in."""
+    UNDECODABLE = "undecodable"
+    """Batches. They are kept as raw batches."""
+    NEWER_KEY = "newer_key"
+    """The compacted topic has a newer record of its key."""
+    NO_KEY = "no_key"
+    """The topic is compacted, and takes no record without a key."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Of one partition, while a run proceeds. All are records, but for undecodable batches."""
+
+    to_give: int = 0
+    """Foreseen for this run."""
+    given: int = 0
+    """By this run."""
+    given_bytes: int = 0
+    """Of keys, values and headers as they were."""
+    given_before: int = 0
+    """By earlier runs, of this salvage or of another one that has the same records."""
+    left_out: dict[LeftOut, int] = field(default_factory=dict)
+
+    def leave_out(self, why: LeftOut) -> None:
+        self.left_out[why] = self.left_out.get(why, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of the saved records of one partition."""
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    target_topic: str
+    status: ReplayStatus
+    reason: str
+    saved: int
+    to_give: int
+    given: int
+    given_bytes: int
+    given_before: int
+    left_out: dict[LeftOut, int]
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+IS_DONE = frozenset(
+    {ReplayStatus.GIVEN_BACK, ReplayStatus.WOULD_BE_GIVEN_BACK, ReplayStatus.NOTHING_LEFT, ReplayStatus.NEVER_REPLAYED}
+)
+
+
+def not_done(rows: Iterable[Replayed]) -> list[Replayed]:
+    return [each for each in rows if each.status not in IS_DONE]

@@ -1,0 +1,199 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where records may be given back to, and why not. Reads only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._kafka.errors import RequestRefusedError
+from .._kafka.own_configs import TOPIC
+from .._kafka.port import Kafka
+from .._model.partition import PartitionState, TopicPartition
+from .headers import OVERHEAD_BYTES
+from .read_back import SavedRecords
+from .replayed import Target, target_topic
+
+_NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+_LONGEST_NAME = 249
+_POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
+_BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
+_NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE)
+_UNLIMITED = 2**63 - 1
+_DEFAULT_MOST_BYTES = 1_048_588
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTopic:
+    """A topic that records are given back to."""
+
+    name: str
+    topic_id: str | None
+    """None for one that is to be created."""
+    partitions: int
+    copies: int
+    """Of each partition of a topic that is to be created; -1 for the brokers' default."""
+    most_bytes: int
+    is_compacted: bool
+    states: Mapping[int, PartitionState]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is asked for."""
+
+    target: Target
+    include_unknown: bool
+    include_compacted: bool
+    never: frozenset[str] = frozenset()
+    """Topics of our own, which are never given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where to give what back to."""
+
+    topics: dict[str, TargetTopic]
+    """By the topic that the records came from, where it is known."""
+    compacted: frozenset[str]
+    """Topics that the records came from."""
+    refused: dict[TopicPartition, str]
+    internal: frozenset[TopicPartition]
+
+
+def look_at_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: Terms) -> Targets:
+    """Look at the topics that the saved records belong to, and those that they are given back to.
+
+    Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+    """
+    origins = {each.topic for each in saved}
+    description = kafka.describe_partitions(origins | {target_topic(each, terms.target) for each in origins})
+    states: dict[str, dict[int, PartitionState]] = {}
+    for state in description.partitions:
+        states.setdefault(state.topic, {})[state.partition] = state
+    hidden = {each.topic: str(each) for each in description.refused if not each.is_unknown}
+    access = kafka.topic_operations(sorted(states))
+    forbidden = {name for name, each in access.items() if "WRITE" not in each.operations}
+    configs = {name: _configs(kafka, name) for name in states}
+    now_ms = int(time.time() * 1000)
+    topics, refused, internal = {}, {}, set()
+    for topic in sorted(origins):
+        wanted = [each for each in saved if each.topic == topic]
+        if topic in _NEVER | terms.never or any(each.is_internal for each in states.get(topic, {}).values()):
+            internal |= {each.topic_partition for each in wanted}
+            continue
+        name = target_topic(topic, terms.target)
+        found = _target(name, topic, states, configs, wanted)
+        topics[topic] = found
+        for each in wanted:
+            obstacle = _hidden(hidden, name) or (name in forbidden and f"our principal may not write to topic {name}")
+            obstacle = (
+                obstacle or _obstacle(each, found, terms) or _timestamps(each, name, configs.get(name, {}), now_ms)
+            )
+            obstacle = obstacle or _too_few(found, each.partition, configs.get(name, {}))
+            if obstacle:
+                refused[each.topic_partition] = obstacle
+    compacted = frozenset(name for name in origins if "compact" in configs.get(name, {}).get(_POLICY, ""))
+    return Targets(topics, compacted, refused, frozenset(internal))
+
+
+def _target(
+    name: str,
+    origin: str,
+    states: Mapping[str, Mapping[int, PartitionState]],
+    configs: Mapping[str, Mapping[str, str]],
+    wanted: Collection[SavedRecords],
+) -> TargetTopic:
+    there = states.get(name, {})
+    like = states.get(origin, {})
+    own = configs.get(name, {})
+    if there:
+        most_bytes = int(own.get(_MOST_BYTES, _DEFAULT_MOST_BYTES))
+        is_compacted = "compact" in own.get(_POLICY, "")
+        return TargetTopic(name, there[min(there)].topic_id, len(there), -1, most_bytes, is_compacted, there)
+    partitions = max(len(like), *(each.partition + 1 for each in wanted))
+    copies = max((len(each.replicas) for each in like.values()), default=-1)
+    largest = max(each.largest_record_bytes for each in wanted) + OVERHEAD_BYTES + len(origin)
+    most_bytes = max(int(configs.get(origin, {}).get(_MOST_BYTES, _DEFAULT_MOST_BYTES)), 2 * largest)
+    return TargetTopic(name, None, partitions, copies, most_bytes, is_compacted=False, states={})
+
+
+def _hidden(hidden: Mapping[str, str], name: str) -> str:
+    return f"topic {name} cannot be looked at: {hidden[name]}" if name in hidden else ""
+
+
+def _obstacle(saved: SavedRecords, target: TargetTopic, terms: Terms) -> str:
+    name = target.name
+    if len(name) > _LONGEST_NAME:
+        return f"{name} is longer than a topic's name may be: give it back to the original topic"
+    if target.topic_id is None and terms.target is Target.SIDE:
+        return ""
+    if target.topic_id is None:
+        return f"topic {name} is gone: give its records back to a side topic (target: side)"
+    if terms.target is Target.ORIGINAL and saved.topic_id is not None and saved.topic_id != target.topic_id:
+        return (
+            f"topic {name} was re-created: its id is {target.topic_id}, and the records are of {saved.topic_id}: give "
+            "them back to a side topic (target: side)"
+        )
+    if saved.partition not in target.states:
+        return f"topic {name} is smaller: it has {target.partitions} partitions, and no partition {saved.partition}"
+    if target.is_compacted and terms.target is Target.SIDE:
+        return f"topic {name} is compacted, and would not keep all that is given back: set its cleanup.policy to delete"
+    if target.is_compacted and not terms.include_compacted:
+        return (
+            f"topic {name} is compacted: give its records back to a side topic (target: side), or say that keys "
+            "without a newer record may be written again (include_compacted)"
+        )
+    needed = saved.largest_record_bytes + OVERHEAD_BYTES + len(saved.topic)
+    if needed > target.most_bytes:
+        return (
+            f"max.message.bytes of topic {name} is {target.most_bytes}, and its largest saved record needs {needed}: "
+            "raise it first"
+        )
+    return ""
+
+
+def _too_few(target: TargetTopic, partition: int, configs: Mapping[str, str]) -> str:
+    state = target.states.get(partition)
+    if state is None:
+        return ""
+    if state.is_offline:
+        return f"{state.topic_partition} has no leader: recover it first"
+    if len(state.isr) < int(configs.get(_MIN_ISR, 1)):
+        return (
+            f"{state.topic_partition} takes no records now: {len(state.isr)} of its replicas are in sync, and "
+            f"min.insync.replicas is {configs[_MIN_ISR]}"
+        )
+    return ""
+
+
+def _timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str], now_ms: int) -> str:
+    if saved.first_timestamp_ms is None or saved.last_timestamp_ms is None:
+        return ""
+    limits = {each: int(configs.get(each, _UNLIMITED)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
+    for config, distance in (
+        (_BEFORE, now_ms - saved.first_timestamp_ms),
+        (_AFTER, saved.last_timestamp_ms - now_ms),
+        (_DIFFERENCE, max(now_ms - saved.first_timestamp_ms, saved.last_timestamp_ms - now_ms)),
+    ):
+        if distance > limits[config]:
+            return (
+                f"{config} of topic {name} is {limits[config]}, and a saved record's timestamp is {distance} ms away "
+                "from now: raise it first, so that records keep their timestamps"
+            )
+    return ""
+
+
+def _configs(kafka: Kafka, topic: str) -> dict[str, str]:
+    try:
+        found = kafka.read_own(None, TOPIC, topic, _NAMES)
+    except RequestRefusedError as error:
+        # A topic that was deleted in between has no partitions then either; the write itself would say so.
+        raise RequestRefusedError(
+            "DescribeConfigs", error.code, f"configs of topic {topic}: {error}", is_transient=error.is_transient
+        ) from None
+    return {name: each.value for name, each in found.items() if each.value is not None}

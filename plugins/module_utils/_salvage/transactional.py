@@ -1,0 +1,170 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A transactional producer: records and the progress of a run are committed together, or not at all (KIP-98).
+
+librdkafka's, since kafka-python's is many times slower.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from .._kafka.client_configs import librdkafka_config
+from .._kafka.settings import ConnectionSettings
+from .._model.run import KafkaOpsError
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from confluent_kafka import KafkaError, KafkaException, Producer
+
+_TRANSACTION_TIMEOUT_S = 60.0
+_INIT_TIMEOUT_S = 60.0
+"""Longer than Kafka takes to elect a coordinator and to abort what a killed run left."""
+_ATTEMPTS = 3
+_LIBRDKAFKA_MOST_BYTES = 1_000_000_000
+_BATCH_OVERHEAD = 1024
+_SMALLEST_BATCH = 1024
+_QUEUE_KIB = 1_000_000
+_POLL_S = 0.5
+_SILENT = logging.getLogger("kafkaops.recovery.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+class ProducerError(KafkaOpsError):
+    """Records that could not be written. Nothing of the last transaction is visible, unless ``is_final``."""
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        self.is_final = is_final
+        """The producer can write nothing more, and whether the last transaction was committed is unknown."""
+        super().__init__(message)
+
+
+class TakenOverError(ProducerError):
+    """Another run uses the same transactional id: this one must not write anything more."""
+
+
+class Outgoing(NamedTuple):
+    """A record to be written. A timestamp of 0 cannot be written: librdkafka takes it for "now"."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, str | bytes | None]]
+    """Never with a text as value; librdkafka's stubs want the type."""
+    timestamp_ms: int
+
+
+class TransactionalProducer:
+    """Writes one transaction after another. To be closed by ``close``."""
+
+    def __init__(self, settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> None:
+        """``most_batch_bytes`` is the smallest max.message.bytes of all topics that are written.
+
+        Whatever an earlier run with the same id left open is aborted, and that run can write nothing more.
+
+        Raises ProducerError; SettingsError: a mechanism that librdkafka does not have.
+        """
+        self._timeout_s = max(_TRANSACTION_TIMEOUT_S, settings.request_timeout_ms / 1000)
+        config = {
+            **librdkafka_config(settings),
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": int(self._timeout_s * 1000),
+            "message.timeout.ms": int(self._timeout_s * 1000),
+            "message.max.bytes": _LIBRDKAFKA_MOST_BYTES,
+            "batch.size": max(_SMALLEST_BATCH, min(1_000_000, most_batch_bytes - _BATCH_OVERHEAD)),
+            "queue.buffering.max.kbytes": _QUEUE_KIB,
+            "linger.ms": 5,
+            "compression.type": "lz4",
+        }
+        self._producer = Producer(config, logger=_SILENT)
+        try:
+            self._producer.init_transactions(max(_INIT_TIMEOUT_S, self._timeout_s))
+        except KafkaException as error:
+            raise ProducerError(
+                f"transactions cannot be used: {_described(error)}. Nothing was written. They need a live majority of "
+                "the replicas of __transaction_state, and WRITE and DESCRIBE on the transactional id "
+                f"{transactional_id}"
+            ) from None
+
+    def write(self, records: Sequence[Outgoing]) -> None:
+        """Write the records, all or none.
+
+        Raises TakenOverError, or ProducerError: it says whether the outcome is unknown. The next run finds out.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self._producer.begin_transaction()
+                for each in records:
+                    self._produce(each)
+                self._commit()
+            except KafkaException as error:
+                if not self._is_aborted(error):
+                    raise ProducerError(
+                        f"a transaction failed, and it is unknown whether it was committed: {_described(error)}. Run "
+                        "again: the next run finds out, and continues",
+                        is_final=True,
+                    ) from None
+                if attempt == _ATTEMPTS:
+                    raise ProducerError(f"a transaction failed {_ATTEMPTS} times: {_described(error)}") from None
+                time.sleep(attempt)
+            else:
+                return
+
+    def close(self) -> None:
+        """Drop what is not committed. Waits for nobody."""
+        self._producer.purge()
+        self._producer.poll(0)
+
+    def _produce(self, record: Outgoing) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    record.topic,
+                    record.value,
+                    record.key,
+                    record.partition,
+                    timestamp=record.timestamp_ms,
+                    headers=record.headers,
+                )
+            except BufferError:
+                self._producer.poll(_POLL_S)
+            else:
+                return
+
+    def _commit(self) -> None:
+        """Commit. A commit whose answer is lost may be asked for again. Raises KafkaException."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                self._producer.commit_transaction(max(0.1, deadline - time.monotonic()))
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+
+    def _is_aborted(self, error: KafkaException) -> bool:
+        """Abort the transaction. Returns False where that cannot be done. Raises TakenOverError."""
+        fault = error.args[0]
+        if fault.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
+            raise TakenOverError(
+                "another run has taken over, and this one writes nothing more", is_final=True
+            ) from None
+        if not fault.txn_requires_abort():
+            return False
+        with suppress(KafkaException):
+            self._producer.abort_transaction(self._timeout_s)
+            return True
+        return False
+
+
+def _described(error: KafkaException) -> str:
+    fault = error.args[0]
+    return f"{fault.name()}: {fault.str()}"

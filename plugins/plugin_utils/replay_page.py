@@ -1,0 +1,67 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of records that were given back. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .page import Block, Entries, Entry, Heading, Paragraph
+from .words import Result, counted, partition_name, printable, size, words
+
+_QUIET = ("nothing_left",)
+_BAD = ("refused", "failed")
+_SHOWN = 50
+_REASONS = {
+    "aborted": "of aborted transactions",
+    "unknown": "of transactions whose outcome is unknown",
+    "newer_key": "whose key has a newer record",
+    "no_key": "without a key",
+    "undecodable": "batches that do not decode",
+}
+
+
+def blocks(result: Result) -> Iterator[Block]:
+    """All that is printed: the verdict first, then each partition that a person has to look at."""
+    yield Paragraph(_verdict(result), "bold")
+    told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]
+    if told:
+        yield Heading("Partitions")
+        yield Entries(
+            tuple(
+                Entry(partition_name(each), tuple(_lines(each)), "bold red" if each["status"] in _BAD else "")
+                for each in told[:_SHOWN]
+            )
+        )
+    if len(told) > _SHOWN:
+        yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
+
+
+def _verdict(result: Result) -> str:
+    summary = result["summary"]
+    before = f", {summary['given_before']:,} before" if summary["given_before"] else ""
+    if summary["statuses"].get("would_be_given_back"):
+        done = f"{counted(summary['to_give'], 'record')} would be given back{before}"
+    else:
+        done = f"{counted(summary['given'], 'record')} ({size(summary['given_bytes'])}) given back{before}"
+    return f"Of {counted(summary['saved'], 'saved record')}, {done}; left out: {_left_out(summary) or 'none'}."
+
+
+def _lines(each: Result) -> Iterator[str]:
+    reason = f": {printable(each['reason'])}" if each["reason"] else ""
+    yield f"{words(each['status'])}{reason}"
+    if each["given"]:
+        yield f"{counted(each['given'], 'record')}, {size(each['given_bytes'])}, to topic {each['target_topic']}"
+    elif each["to_give"]:
+        yield f"{counted(each['to_give'], 'record')} for topic {each['target_topic']}"
+    if each["given_before"]:
+        yield f"{counted(each['given_before'], 'record')} given back before"
+    left_out = _left_out(each)
+    if left_out:
+        yield f"left out: {left_out}"
+
+
+def _left_out(counts: Result) -> str:
+    return ", ".join(f"{count:,} {_REASONS[why]}" for why, count in counts["left_out"].items())

@@ -1,0 +1,43 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of records that were given back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
+
+
+def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
+    nothing = {"reason": "", "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
+    return {"topic": "orders", "partition": number, "status": status, "target_topic": "x", **nothing, **more}
+
+
+def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
+    counts = {"saved": 350, "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
+    result = {"summary": {**counts, "statuses": {}, **summary}, "partitions": list(partitions)}
+    return " ".join(rendered(blocks(result), 200, color=False).split())
+
+
+def test_what_was_given_back_and_what_was_left_out() -> None:
+    text = printed(
+        {"given": 230, "given_bytes": 4096, "given_before": 100, "left_out": {"aborted": 20}},
+        partition(0, "given_back", given=230, given_bytes=4096, left_out={"aborted": 20}),
+        partition(1, "nothing_left"),
+        partition(2, "refused", reason="topic x is gone"),
+    )
+    assert "Of 350 saved records, 230 records (4 KiB) given back, 100 before; left out: 20 of aborted" in text
+    assert "refused: topic x is gone" in text
+    assert "orders-1" not in text
+
+
+def test_what_would_be_given_back() -> None:
+    text = printed(
+        {"to_give": 5, "statuses": {"would_be_given_back": 1}}, partition(0, "would_be_given_back", to_give=5)
+    )
+    assert "5 records would be given back; left out: none" in text
+    assert "5 records for topic x" in text

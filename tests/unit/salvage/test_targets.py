@@ -1,0 +1,141 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which partitions are refused by name before anything is written, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.authorized import TopicAccess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import (
+    Targets,
+    Terms,
+    look_at_targets,
+)
+
+NOW_MS = int(time.time() * 1000)
+TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
+STATE = PartitionState("orders", 0, TOPIC_ID, 2, 8, (1, 2, 3), (2, 3), (), (), (1,))
+SAVED = SavedRecords(
+    topic="orders",
+    partition=0,
+    topic_id=TOPIC_ID,
+    ranges=(EpochRange(3, 100, 350),),
+    records=250,
+    bytes=1,
+    first_timestamp_ms=NOW_MS - 10_000,
+    last_timestamp_ms=NOW_MS,
+    committed=0,
+    aborted=0,
+    unknown=0,
+    committed_transactions=0,
+    aborted_transactions=0,
+    open_transactions=0,
+    undecodable_batches=0,
+    batches=3,
+    largest_record_bytes=1000,
+    largest_batch_bytes=1000,
+)
+ORIGINAL = Terms(Target.ORIGINAL, include_unknown=False, include_compacted=False)
+SIDE = replace(ORIGINAL, target=Target.SIDE)
+
+
+class FakeKafka(Kafka):
+    """Topics in memory."""
+
+    def __init__(self, states: Sequence[PartitionState], configs: dict[str, str], forbidden: Collection[str]) -> None:
+        self._states, self._configs, self._forbidden = states, configs, frozenset(forbidden)
+
+    def describe_partitions(self, names: Iterable[str] | None = None, span: Any = None) -> Description:
+        wanted = set(names or ())
+        there = tuple(each for each in self._states if each.topic in wanted)
+        absent = wanted - {each.topic for each in there}
+        return Description(there, tuple(TopicError(each, 3) for each in sorted(absent)))
+
+    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+        return {name: Setting(value, Source.BROKER) for name, value in self._configs.items()}
+
+    def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
+        found = frozenset({"DESCRIBE", "WRITE"})
+        return {
+            each: TopicAccess(found - ({"WRITE"} if each in self._forbidden else set()), True) for each in names or ()
+        }
+
+
+def look(
+    *states: PartitionState,
+    saved: SavedRecords = SAVED,
+    terms: Terms = ORIGINAL,
+    forbidden: Collection[str] = (),
+    configs: dict[str, str] | None = None,
+) -> Targets:
+    return look_at_targets(FakeKafka(states, configs or {}, forbidden), [saved], terms)
+
+
+def test_a_topic_as_it_was_takes_its_records() -> None:
+    found = look(STATE, configs={"min.insync.replicas": "2", "max.message.bytes": "1048588"})
+    assert (found.refused, found.topics["orders"].topic_id) == ({}, TOPIC_ID)
+
+
+@pytest.mark.parametrize(
+    ("state", "configs", "reason"),
+    [
+        (None, {}, "topic orders is gone"),
+        (replace(STATE, topic_id="x" * 22), {}, "was re-created"),
+        (replace(STATE, partition=1), {}, "is smaller: it has 1 partitions, and no partition 0"),
+        (replace(STATE, leader_id=-1), {}, "has no leader"),
+        (STATE, {"min.insync.replicas": "3"}, "2 of its replicas are in sync, and min.insync.replicas is 3"),
+        (STATE, {"max.message.bytes": "1200"}, "max.message.bytes of topic orders is 1200"),
+        (STATE, {"cleanup.policy": "compact,delete"}, "is compacted"),
+        (STATE, {"message.timestamp.before.max.ms": "5000"}, "message.timestamp.before.max.ms of topic orders is 5000"),
+    ],
+)
+def test_what_cannot_take_its_records_is_refused_by_name(
+    state: PartitionState | None, configs: dict[str, str], reason: str
+) -> None:
+    found = look(*([state] if state else []), configs=configs)
+    assert reason in found.refused[TopicPartition("orders", 0)]
+
+
+def test_a_topic_that_our_principal_may_not_write_to_is_refused() -> None:
+    assert "may not write to topic orders" in look(STATE, forbidden={"orders"}).refused[STATE.topic_partition]
+
+
+def test_a_side_topic_is_made_like_the_original_whatever_became_of_that() -> None:
+    made = look(STATE, terms=SIDE, configs={"max.message.bytes": "1048588"}).topics["orders"]
+    assert (made.name, made.topic_id, made.partitions, made.copies) == ("orders.salvaged", None, 1, 3)
+    gone = look(terms=SIDE, saved=replace(SAVED, partition=6, largest_record_bytes=3_000_000))
+    assert gone.refused == {}
+    assert gone.topics["orders"].partitions == 7
+    assert gone.topics["orders"].most_bytes > 3_000_000
+
+
+def test_a_side_topic_that_would_not_keep_all_is_refused() -> None:
+    there = replace(STATE, topic="orders.salvaged")
+    assert (
+        "is compacted" in look(there, terms=SIDE, configs={"cleanup.policy": "compact"}).refused[STATE.topic_partition]
+    )
+
+
+@pytest.mark.parametrize("state", [None, STATE])
+def test_internal_topics_are_never_given_back(state: PartitionState | None) -> None:
+    name = "__consumer_offsets" if state is None else "orders"
+    states = [] if state is None else [replace(state, is_internal=True)]
+    found = look(*states, saved=replace(SAVED, topic=name))
+    assert found.internal == {TopicPartition(name, 0)}
+    assert found.refused == {}
