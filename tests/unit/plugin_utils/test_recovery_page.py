@@ -110,6 +110,23 @@ def test_a_long_topic_and_a_long_reason_fit(width: int) -> None:
         assert max(map(len, rendered(blocks, width, color=False).splitlines())) <= width
 
 
+def test_each_broker_that_is_awaited_is_named_once() -> None:
+    outcomes, count = CASES["3000"]
+    result = a_recovery(outcomes, outages.brokers(count))
+    broker = {"state": "fenced", "cause": "down", "partitions": 3000, "limit_ms": 30_000, "has_returned": False}
+    awaited = [
+        {**broker, "broker_id": 1, "holds_back": 3000, "waited_ms": 30_000},
+        {**broker, "broker_id": 2, "holds_back": 0, "waited_ms": 8_000, "has_returned": True},
+        {**broker, "broker_id": 3, "holds_back": 0, "waited_ms": None},
+    ]
+    blocks = recovery_page.blocks(result, commands=COMMANDS, start_order=[], rows=False, awaited=awaited)
+    text = rendered(blocks, 200, color=False)
+    assert text.count("waited 30 s for broker 1, which did not return: 3,000 partitions wait for it") == 1
+    assert text.count("broker 2 returned after 8 s") == 1
+    assert text.count("a run that elects would wait up to 30 s for broker 3: its answer may decide 3,000") == 1
+    assert "set unclean_recovery_lost_brokers: [3]" in text
+
+
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
     outcome = replace(outages.failed(0), reason="a\x1b[31mb [red]c")
     text = rendered(
