@@ -130,6 +130,8 @@ class World:
             if sorted(found.replicas) != sorted(replicas):
                 return INVALID_REPLICA_ASSIGNMENT
             found.replicas = replicas
+            # Any change of a partition makes the controller look for a leader, a plain reorder too.
+            self._let_lead(found, self._ordinary_leader(found))
             self.generation += 1
             return _EXISTING
 
@@ -141,19 +143,51 @@ class World:
                 return UNKNOWN_TOPIC_OR_PARTITION
             if found.leader != NO_LEADER:
                 return ELECTION_NOT_NEEDED
-            live = [each for each in found.replicas if each in self.broker_ids]
-            in_sync = [each for each in live if each in {*found.isr, *found.elr}]
+            live = self._live(found)
             if designated is not None:
-                chosen = [designated] if designated in live else []
+                chosen = designated if designated in live else None
             else:
-                chosen = in_sync or (live if unclean else [])
-            if not chosen:
+                chosen = self._ordinary_leader(found)
+                if chosen is None and unclean and live:
+                    chosen = live[0]
+            if chosen is None:
                 return ELIGIBLE_LEADERS_NOT_AVAILABLE if unclean else PREFERRED_LEADER_NOT_AVAILABLE
-            found.leader = chosen[0]
-            found.leader_epoch += 1
-            found.isr, found.elr, found.last_known_elr = (chosen[0],), (), ()
+            self._let_lead(found, chosen)
             self.generation += 1
             return _EXISTING
+
+    def come_back(self, broker_id: int) -> None:
+        """Let a broker that was killed register again, on a cluster with eligible leader replicas (KIP-966).
+
+        After an unclean shutdown it is taken out of ISR and ELR; the last one becomes the last known leader.
+        """
+        with self.lock:
+            self.broker_ids = sorted({*self.broker_ids, broker_id})
+            for topic in self.topics.values():
+                for found in topic.partitions.values():
+                    if found.leader == NO_LEADER and {*found.isr, *found.elr} == {broker_id}:
+                        found.isr, found.elr, found.last_known_elr = (), (), (broker_id,)
+                    self._let_lead(found, self._ordinary_leader(found))
+            self.generation += 1
+
+    def _live(self, found: Partition) -> list[int]:
+        return [each for each in found.replicas if each in self.broker_ids]
+
+    def _ordinary_leader(self, found: Partition) -> int | None:
+        """Return whom the controller elects without an unclean election; None where the leader stays, or for nobody."""
+        if found.leader != NO_LEADER:
+            return None
+        eligible = {*found.isr, *found.elr}
+        live = self._live(found)
+        if eligible:
+            return next((each for each in live if each in eligible), None)
+        return next((each for each in live if found.last_known_elr == (each,)), None)
+
+    def _let_lead(self, found: Partition, broker_id: int | None) -> None:
+        if broker_id is not None:
+            found.leader = broker_id
+            found.leader_epoch += 1
+            found.isr, found.elr, found.last_known_elr = (broker_id,), (), ()
 
 
 def offline_world(

@@ -21,16 +21,20 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, UNCLEAN
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
-from lab import scenarios, versions
+from lab import Cluster, scenarios, versions
+from lab.client import PartitionState
 from lab.faults import Fault, framed
 from lab.pool import STANDARD, ClusterPool
 from lab.request import Request
+from lab.waiting import wait_until
 from lab.wire import read_exactly
 from simulator import Log, Partition, SimulatedCluster, World
 from simulator.world import Topic
@@ -62,6 +66,7 @@ class Capture(Fault):
 class Captured:
     """What was found on the real cluster, and every answer that told it."""
 
+    cluster: Cluster
     found: Survey
     rows: list[ReplicaLog]
     answers: list[tuple[Request, bytes]]
@@ -83,7 +88,7 @@ def captured(clusters: ClusterPool) -> Iterator[Captured]:
                 if not broker.is_fenced
                 for row in probe_replicas(settings, broker, asked, time.monotonic() + 20)
             ]
-        yield Captured(found, rows, capture.kept)
+        yield Captured(cluster, found, rows, capture.kept)
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +186,56 @@ def test_the_collection_reads_the_same_rows_from_both(captured: Captured, simula
         rows = probe_replicas(settings, broker, asked, time.monotonic() + 20)
         expected = [row for row in captured.rows if row.broker_id == broker.broker_id]
         assert [_telling(row) for row in rows] == [_telling(row) for row in expected]
+
+
+def test_partitions_change_as_on_real_brokers(captured: Captured) -> None:
+    """The last test: it changes the real cluster. Killed brokers are those that the simulated one does not have."""
+    world, cluster = _world_of(captured), captured.cluster
+    (dead,) = {*cluster.brokers} - {*world.broker_ids}
+    live = min(world.broker_ids)
+
+    def same(what: str) -> None:
+        expected = {number: _state(each) for number, each in world.topics["orders"].partitions.items()}
+
+        def is_same() -> bool:
+            return {number: _real_state(each) for number, each in cluster.client.describe("orders").items()} == expected
+
+        wait_until(is_same, 20, what=f"after {what}: {expected}")
+
+    same("the outage")
+    replicas = world.topics["orders"].partitions[0].replicas
+    with Wire(settings_from({"bootstrap_servers": cluster.bootstrap()})) as wire:
+        kafka = Kafka(wire)
+        address = next(each.address for each in kafka.describe_cluster().registrations if each.broker_id == live)
+        for number, order in ((0, replicas[::-1]), (1, replicas[1:] + replicas[:1])):
+            assert world.reorder("orders", number, order) == 0
+            assert kafka.reorder(address, {TopicPartition("orders", number): order}) == {
+                TopicPartition("orders", number): None
+            }
+            same(f"the reorder of {number}")
+        for kind, unclean in ((UNCLEAN, True), (PREFERRED, False)):
+            # The first one has a leader by the second round.
+            for number in (0, 2) if unclean else (0, 3):
+                (answer,) = kafka.elect(address, kind, [TopicPartition("orders", number)]).values()
+                assert answer.code == world.elect("orders", number, unclean=unclean)
+                same(f"the election of {number}, {'unclean' if unclean else 'preferred'}")
+    world.come_back(dead)
+    cluster.brokers[dead].start()
+    same("the return of the last known leader")
+    assert world.topics["orders"].partitions[1].leader == dead
+
+
+def _state(found: Partition) -> tuple[object, ...]:
+    """Without the ISR of one that has a leader: on real brokers, followers join it."""
+    if found.leader >= 0:
+        return found.leader, found.replicas
+    return None, found.replicas, found.isr, found.elr, found.last_known_elr
+
+
+def _real_state(state: PartitionState) -> tuple[object, ...]:
+    if state.leader is not None:
+        return state.leader, state.replicas
+    return None, state.replicas, state.isr, state.elr, state.last_known_elr
 
 
 def _telling(row: ReplicaLog) -> tuple[object, ...]:
