@@ -94,13 +94,22 @@ class Views:
     def ask(self, wire: Asker, make_request: Callable[[], Any], name: str) -> tuple[Any, Address]:
         """Send a request about the metadata until a broker whose view counts answers it.
 
+        Where the others do not answer, those with an old view are looked at again for one request_timeout_ms: one that
+        was paused catches up within moments.
+
         Raises NoBrokerAnswersError, with the reason of every broker that was set aside among the failures.
         """
+        deadline = self._clock.monotonic() + wire.settings.request_timeout_ms / 1000
         while True:
             avoid = self._avoided()
             try:
                 answer, asked = wire.call_any(make_request, name, avoid=avoid)
             except NoBrokerAnswersError as error:
+                if avoid and self._clock.monotonic() < deadline:
+                    self._clock.sleep(_SECOND_LOOK_S)
+                    with self._lock:
+                        self._set_aside.clear()
+                    continue
                 stale = [
                     BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
                     for address, each in avoid.items()

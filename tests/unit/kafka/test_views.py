@@ -179,6 +179,23 @@ def test_where_all_are_stale_nobody_answers_and_each_is_named(views: Views) -> N
     assert all(f"broker {each} (" in str(caught.value) for each in ADDRESSES)
 
 
+def test_where_all_were_paused_for_a_moment_they_are_looked_at_again() -> None:
+    wire = FakeAsker(1)
+    wire.ages = {1: 8_000}
+
+    class Catching(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now >= 2:
+                wire.ages = {1: 300}
+
+    views = Views(Catching())
+    views.learn(ADDRESSES)
+    wire.settings = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=5000)
+    assert asked(views, wire) == 1
+    assert ADDRESSES[1] not in views.stale
+
+
 def test_without_a_quorum_two_brokers_must_agree(views: Views) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = None
