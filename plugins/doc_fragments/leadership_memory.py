@@ -23,10 +23,7 @@ options:
     description:
       - Name of our topic. It is made where there is none, with one partition and up to three replicas.
       - One that is there already and has more partitions, or another C(cleanup.policy) than V(compact), is refused.
-      - Our principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it, and WRITE and DESCRIBE on the
-        transactional id C(kafkaops.recovery.<memory_topic>).
+      - Our principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it.
     type: str
     default: _kafkaops_leadership
-requirements:
-  - confluent-kafka >= 2.16, for O(memory=topic)
 """

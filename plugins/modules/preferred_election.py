@@ -271,7 +271,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     shown = most_important(moves, params["max_rows"], MOVING)
     failure = electing_preferred.failure_message(done)
     return {
-        "changed": any(each.status in MOVING for each in moves),
+        "changed": done.is_changed,
         "cluster_id": done.cluster_id,
         "partitions": plain(shown),
         "truncated": len(shown) < len(moves),

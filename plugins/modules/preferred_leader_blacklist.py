@@ -297,7 +297,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
@@ -324,7 +323,7 @@ ARGUMENTS = (
 
 
 def main() -> None:
-    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=BOTH_KAFKA_CLIENTS)
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results)
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:

@@ -17,12 +17,15 @@ description:
     up are no majority, before the change or after it, when the new voter is not caught up or is a broker, when the one
     to remove would add itself again, and when the quorum is static. What is not known counts against it.
   - A node that is both broker and controller can only be added when O(bootstrap_controllers) leads to it.
+  - Holds the lock of the cluster meanwhile, which needs a broker that answers. Where none does, O(journal=file) keeps
+    the lock on this host.
   - Afterwards looks until the quorum is as it was asked for. A voter that was added has to be caught up then.
 author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
   - kafkaops.recovery.kafka
   - kafkaops.recovery.controllers
+  - kafkaops.recovery.journal
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.action_group
 attributes:
@@ -84,7 +87,7 @@ options:
 seealso:
   - module: kafkaops.recovery.quorum_info
 notes:
-  - Needs ALTER and DESCRIBE on the cluster.
+  - Needs ALTER and DESCRIBE on the cluster, and CREATE, DESCRIBE, READ, WRITE and DELETE on O(journal_topic).
 """
 
 EXAMPLES = r"""
@@ -158,6 +161,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controll
     controller_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import wanted_voter
 
@@ -178,7 +182,7 @@ VOTER = Arguments(
         "verify_timeout_ms": {"type": "int", "default": 30000},
     },
 )
-ARGUMENTS = CONNECTION + CONTROLLERS + VOTER
+ARGUMENTS = CONNECTION + CONTROLLERS + JOURNAL + VOTER
 
 
 def main() -> None:
@@ -186,6 +190,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
     from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 
@@ -201,18 +206,35 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         quorum = quorum_voters.QuorumPort(wire, controllers)
         try:
             change = quorum_voters.plan_voter_change(quorum, membership, voter)
+            voters, told = change.after, list[str]()
+            if change.is_needed and not module.check_mode:
+                home = _journal(Kafka(wire), change.cluster_id, params)
+                change, voters, told = quorum_voters.change_under_lock(
+                    quorum, home, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
+                )
         except quorum_voters.VoterRefusedError as refusal:
             return {"msg": str(refusal), "reasons": plain(refusal.reasons)}
-        voters = change.after
-        if change.is_needed and not module.check_mode:
-            limit_ms = params["verify_timeout_ms"]
-            voters = quorum_voters.change_voters(quorum, change, verify_timeout_ms=limit_ms)
+    for each in told:
+        module.warn(each)
     return {
         "changed": change.is_needed,
         "voter": plain(change.voter),
         "voters": plain(voters),
         "diff": {"before": {"voters": plain(change.before)}, "after": {"voters": plain(voters)}},
     }
+
+
+def _journal(kafka: Any, cluster_id: str, params: dict[str, Any]) -> Any:
+    """Return where the journal is. Without a broker that answers, it can only be a file."""
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
+
+    try:
+        cluster = kafka.describe_cluster()
+    except NoBrokerAnswersError:
+        return JournalHome(kafka, Cluster(cluster_id, ()), journal_options(params))
+    return JournalHome(kafka, cluster, journal_options(params), kafka.look_at_brokers(cluster))
 
 
 if __name__ == "__main__":

@@ -135,13 +135,18 @@ class Run:
             self.process.wait()
 
 
-def elect(bootstrap: str, topic: str, partitions: int, leader: int) -> ElectionReport:
-    """Elect one broker as leader of every partition of a topic; what the module does, without its process."""
+def elect(
+    bootstrap: str, topic: str, partitions: int | range, leader: int, directory: Path | str = ""
+) -> ElectionReport:
+    """Elect one broker as leader of partitions of a topic; what the module does, without its process."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": 3000})
-    options = ElectionOptions(journal=JournalOptions(), attempts=3, verify_timeout_ms=20_000, check_mode=False)
+    numbers = range(partitions) if isinstance(partitions, int) else partitions
+    options = ElectionOptions(
+        journal=JournalOptions(directory=str(directory)), attempts=3, verify_timeout_ms=20_000, check_mode=False
+    )
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        plan = plan_of_designations(kafka, {TopicPartition(topic, each): leader for each in range(partitions)})
+        plan = plan_of_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})
         brokers = kafka.look_at_brokers(kafka.describe_cluster())
         return run_elections(kafka, plan, options, NullProgress(), threading.Event(), brokers)
 

@@ -20,6 +20,7 @@ from confluent_kafka.cimpl import NewPartitions
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
@@ -81,7 +82,7 @@ class Operator:
         )
         with Wire(self.settings) as wire:
             return run_leadership(
-                wire, Wish(change, brokers, tuple(topics)), options, NullProgress(), threading.Event()
+                Kafka(wire), Wish(change, brokers, tuple(topics)), options, NullProgress(), threading.Event()
             )
 
     def list(self, *brokers: int, topics: Sequence[str] = ()) -> LeadershipResult:
@@ -111,7 +112,7 @@ class Operator:
             check_mode=False,
         )
         with Wire(self.settings) as wire:
-            return move_leaders(wire, options, NullProgress(), threading.Event())
+            return move_leaders(Kafka(wire), options, NullProgress(), threading.Event())
 
     def in_process(self, call: str) -> subprocess.Popen[bytes]:
         """Start a call of this operator, such as ``list(1)``, in a process of its own, to be killed."""

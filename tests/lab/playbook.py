@@ -83,13 +83,20 @@ def signal_tree(pid: int, number: signal.Signals, *, only: str = "") -> None:
     Ansible puts its workers and modules into sessions of their own, where no process group reaches them.
     """
     # The first of them first: Ansible ends by itself, and in other words, when it sees a worker dead.
-    for member in [pid, *_descendants(pid)]:
-        with suppress(ProcessLookupError, FileNotFoundError):
-            if only in Path(f"/proc/{member}/cmdline").read_bytes().decode(errors="replace"):
+    for member, command in {pid: _command_of(pid), **descendants(pid)}.items():
+        with suppress(ProcessLookupError):
+            if only in command:
                 os.kill(member, number)
 
 
-def _descendants(pid: int) -> list[int]:
+def _command_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    return ""
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Return the command lines of all descendants of a process, parents before their children."""
     children: dict[int, list[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -101,7 +108,7 @@ def _descendants(pid: int) -> list[int]:
     while waiting:
         waiting += children.get(waiting[0], [])
         found += children.get(waiting.pop(0), [])
-    return found
+    return {each: _command_of(each) for each in found}
 
 
 def read_report(path: Path) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class FileLog:
         self.entries, self._length = read_entries(path)
         """What was in it when it was opened."""
         try:
+            path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
             is_new = not path.exists()
             with open(path, "ab", opener=_private) as file:
                 file.truncate(self._length)

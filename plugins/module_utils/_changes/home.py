@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState
+from .._model.partition import Broker
 from .._model.run import NullProgress, Progress
 from .file_log import JOURNAL, FileLog, default_directory, file_lock, path_for, read_entries
 from .holder import this_run
@@ -96,7 +95,7 @@ class JournalHome:
         except TopicUnavailableError:
             return Pending(in_file)
         except TopicOfflineError as error:
-            return Pending(in_file, (f"{error}; a run that writes recovers it first",))
+            return Pending(in_file, (f"the journal, {error}; a run that writes recovers it first",))
         if state is None:
             return Pending(in_file)
         return Pending((*state.pending.values(), *in_file), _notes(state))
@@ -135,16 +134,7 @@ class JournalHome:
     @property
     def _topics(self) -> RunTopics:
         addresses = {each.broker_id: each.address for each in self.cluster.registrations}
-        return RunTopics(self.kafka, self._living, addresses, self.options.topic)
-
-    @property
-    def _living(self) -> dict[int, Address]:
-        online = {each.broker_id for each in self.brokers if each.state is BrokerState.ONLINE}
-        return {
-            each.broker_id: each.address
-            for each in self.cluster.registrations
-            if not each.is_fenced and (not self.brokers or each.broker_id in online)
-        }
+        return RunTopics(self.kafka, self.cluster.living(self.brokers), addresses, self.options.topic)
 
     def _file_entries(self) -> tuple[list[dict[str, object]], str]:
         return read_entries(self._path)[0], f"the journal {self._path}"
@@ -164,11 +154,11 @@ class JournalHome:
     def _recovered(self, offline: TopicOfflineError) -> str:
         try:
             brokers = self.brokers or self.kafka.look_at_brokers(self.cluster)
-            return recover_topic(self.kafka, offline.state, brokers, [*self._living.values()])
+            return recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
         except JournalLostError:
             if not self.options.discard_lost:
                 raise
-            lost = TopicLog(self._topics, offline.state.topic_id, offline.state.leader_id, None)
+            lost = self._topics.log_of(offline.state.topic_id, offline.state.leader_id)
             if not lost.delete():
                 raise
             return f"the journal of an earlier run (topic id {offline.state.topic_id}) was lost and is given up"

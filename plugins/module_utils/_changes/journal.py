@@ -87,7 +87,7 @@ class Journal:
     def begin(self, changes: Iterable[AnyChange]) -> tuple[AnyChange, ...]:
         """Return the changes once they are durable, as they are recorded.
 
-        A setting that still has the value of a pending change keeps that one's original: what was read is ours.
+        A setting or order that still is the one of a pending change keeps that one's original: what was read is ours.
 
         Raises JournalError, also where a change of the same partition's replicas is pending.
         """
@@ -119,12 +119,11 @@ class Journal:
                 f"an earlier change of the replicas of {change.topic_partition} is not undone yet, and their original "
                 "order would be lost: remove what prevents that, and run again"
             )
-        if (
-            isinstance(change, SettingChange)
-            and isinstance(pending, SettingChange)
-            and same_value(change.original, pending.changed)
-        ):
-            return replace(change, original=pending.original)
+        match change, pending:
+            case SettingChange(), SettingChange() if same_value(change.original, pending.changed):
+                return replace(change, original=pending.original)
+            case OrderChange(), OrderChange() if change.is_of(pending):
+                return replace(change, original=pending.original)
         return change
 
 

@@ -13,7 +13,6 @@ from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
-from .._kafka.wire import Wire
 from .._model.partition import PartitionState, TopicPartition
 from .journal import Journal
 from .record import JournalError
@@ -53,11 +52,6 @@ class Writer:
         except JournalError as error:
             return str(error)
         return ""
-
-    @property
-    def wire(self) -> Wire:
-        """The connections, for an operation that does not use the port yet."""
-        return self.kafka.wire
 
     def address(self, attempt: int) -> Address:
         return self.addresses[attempt % len(self.addresses)]

@@ -56,6 +56,10 @@ class OrderChange:
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
 
+    def is_of(self, earlier: OrderChange) -> bool:
+        """Return whether it changes the order that an earlier change of the same partition has set."""
+        return self.topic_id == earlier.topic_id and self.original == earlier.changed
+
     @property
     def key(self) -> str:
         return f"order/{self.topic}/{self.partition}"
@@ -162,6 +166,11 @@ class Leftover(Generic[AnyChange]):
     change: AnyChange
     undoing: Undoing
     reason: str
+
+    @property
+    def told(self) -> str:
+        """What became of it, for a person."""
+        return f"{self.change}: an earlier run left it changed: {self.reason} ({self.undoing.value})"
 
 
 OrderLeftover: TypeAlias = Leftover[OrderChange]

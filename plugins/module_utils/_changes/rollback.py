@@ -10,21 +10,33 @@ set by somebody else, and stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.controller_model import acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState
+from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.run import Progress
 from .journal import Journal
 from .orders import Writer, set_orders
-from .record import Change, Leftover, OrderChange, OrderLeftover, ReplicaChange, SettingChange, Undoing
+from .record import PUT_BACK, Change, Leftover, OrderChange, OrderLeftover, ReplicaChange, SettingChange, Undoing
 from .replica_sets import ReplicaSets, look_at_replica
 from .setting_writer import SettingWriter, look_at_setting, put_back_unless_held
 
 AnyLeftover: TypeAlias = Leftover[Any]
 _ASKED_FOR = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
+_PAUSE_S = 0.5
+_FORWARDED_FOR_S = 60.0
+"""How long a KRaft broker keeps a request that it forwards to the controller (BrokerServer, retryTimeoutMs)."""
+_HELD = (
+    "an election that an earlier run requested may still be executed, and would elect the first live replica of the "
+    "order; the next run restores it"
+)
 _LASTING = "an earlier run asked for it and ended before it was seen; see the voters that quorum_info returns"
 
 
@@ -36,8 +48,30 @@ class Rollback:
     settings: SettingWriter
     replicas: ReplicaSets
 
-    def undo(self, journal: Journal) -> tuple[AnyLeftover, ...]:
+    @classmethod
+    def of(
+        cls,
+        writer: Writer,
+        living: Mapping[int, Address],
+        journal: Journal,
+        *,
+        progress: Progress,
+        stop: threading.Event,
+        timeout_s: float | None = None,
+    ) -> Rollback:
+        """Return the rollback of the run that has this journal.
+
+        It waits for a replica ``timeout_s``, or no longer than for any other change.
+        """
+        writer = writer.under(journal)
+        settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s, writer.require_lock)
+        replicas = ReplicaSets(writer, living, journal, timeout_s or writer.verify_timeout_s, stop, progress)
+        return cls(writer, settings, replicas)
+
+    def undo(self, journal: Journal, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
         """Undo every pending change, and return how each ended. What failed stays in the journal.
+
+        The orders of ``kept`` partitions stay as well: this run elects these, and restores their orders then.
 
         Replicas come before settings, since a throttle has to last as long as they are copied.
 
@@ -47,7 +81,7 @@ class Rollback:
         for change in journal.pending:
             if isinstance(change, ReplicaChange):
                 ended.append(Leftover(change, *self.replicas.take_back(change)))
-        ended += undo_orders(self.orders, journal) if journal.orders else ()
+        ended += self.undo_orders(journal, kept)
         for change in journal.pending:
             if isinstance(change, SettingChange):
                 ended.append(Leftover(change, *put_back_unless_held(self.settings, journal, change)))
@@ -56,6 +90,71 @@ class Rollback:
         ]
         journal.end(lasting, Undoing.GONE.value)
         return (*ended, *(Leftover(each, Undoing.GONE, _LASTING) for each in lasting))
+
+    def undo_orders(self, journal: Journal, kept: Collection[TopicPartition] = ()) -> tuple[OrderLeftover, ...]:
+        """Restore every pending order that is still the one that was set, and end the settled changes.
+
+        An UNCLEAN election that a dead run requested may be executed for some time after its death. Restored, the order
+        would make it elect the first live replica of the original one. So an order that stands on a partition without a
+        leader is restored last: once a leader is seen, or once this run has watched for longer than that.
+
+        Raises NoBrokerAnswersError, RequestRefusedError, BrokerCallError or JournalError.
+        """
+        changes = [each for each in journal.orders if each.topic_partition not in kept]
+        doubtful = in_doubt(self.orders.kafka, changes)
+        ended = put_back(self.orders, [each for each in changes if each not in doubtful]) if changes else ()
+        strike_out(journal, ended)
+        if not doubtful:
+            return ended
+        held = self._wait_for_leaders(doubtful)
+        late = put_back(self.orders, [each for each in doubtful if each not in held])
+        strike_out(journal, late)
+        return (*ended, *late, *(Leftover(each, Undoing.FAILED, _HELD) for each in held))
+
+    def _wait_for_leaders(self, changes: Sequence[OrderChange]) -> Sequence[OrderChange]:
+        """Wait until no election of an earlier run can be executed any more; return those where that is not so."""
+        kafka = self.orders.kafka
+        self.replicas.progress.step("waiting for elections of an earlier run", 0, len(changes))
+        deadline = kafka.clock.monotonic() + forwarded_for_s(kafka)
+        while changes and kafka.clock.monotonic() < deadline:
+            if self.replicas.stop.is_set():
+                return changes
+            kafka.clock.sleep(_PAUSE_S)
+            with suppress(NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
+                changes = in_doubt(kafka, changes)
+        return ()
+
+
+def forwarded_for_s(kafka: Kafka) -> float:
+    """Return for how many seconds a request may be executed whose response was lost, or whose sender died."""
+    return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
+
+
+def in_doubt(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
+    """Return the changes whose order stands, or may stand, on a partition without a leader.
+
+    A broker that lags behind the controller shows the order from before the change.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    partitions = [each.topic_partition for each in changes]
+    if not partitions:
+        return []
+    states = kafka.see(partitions).states
+    reassigning = kafka.running_reassignments(partitions)
+    return [each for each in changes if each.topic_partition not in reassigning and _stands(each, states)]
+
+
+def _stands(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
+    state = states.get(change.topic_partition)
+    if state is None or state.topic_id != change.topic_id:
+        return False
+    return state.is_offline and state.replicas in (change.original, change.changed)
+
+
+def has_put_back(leftovers: Iterable[AnyLeftover]) -> bool:
+    """Return whether any of the changes was put back, or, in check mode, would be."""
+    return any(each.undoing in PUT_BACK for each in leftovers)
 
 
 def look_at_leftovers(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change]) -> tuple[AnyLeftover, ...]:
@@ -89,16 +188,6 @@ def look_at_orders(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderL
     )
 
 
-def undo_orders(writer: Writer, journal: Journal) -> tuple[OrderLeftover, ...]:
-    """Restore every order that is still the one we set, and end the settled changes.
-
-    Raises NoBrokerAnswersError, RequestRefusedError, BrokerCallError or JournalError.
-    """
-    ended = put_back(writer, journal.orders)
-    strike_out(journal, ended)
-    return ended
-
-
 def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Restore every order that is still the one we set.
 
@@ -111,6 +200,23 @@ def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLefto
     ours = {each.change.topic_partition: each for each in found if each.undoing in _ASKED_FOR}
     faults = set_orders(writer, {partition: each.change.original for partition, each in ours.items()})
     return tuple(_ended(each, faults.get(each.change.topic_partition)) for each in found)
+
+
+def put_back_surely(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
+    """Restore every order that is still the one we set, and try again where that cannot be read. Raises nothing.
+
+    Not written unseen: an order that stays changed does no harm and is in the journal, while a reassignment that
+    somebody began is lost without a trace once it is overwritten.
+    """
+    reason = ""
+    for attempt in range(writer.attempts) if changes else ():
+        if attempt:
+            writer.kafka.clock.sleep(_PAUSE_S)
+        try:
+            return put_back(writer, changes)
+        except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
+            reason = f"whether it is still ours is unknown: {error}"
+    return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
 
 
 def strike_out(journal: Journal, ended: Iterable[OrderLeftover]) -> None:

@@ -17,22 +17,20 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
-from .._kafka import error_codes
 from .._kafka.addresses import Address
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.port import Kafka
-from .._model.partition import PartitionState, TopicPartition
 from .._model.run import Progress
 from .holder import Holder
 from .journal import LockLostError
+from .own_topic import OwnTopic, OwnTopics
 from .record import Entry, JournalError
 from .run_state import RunState
-from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicOfflineError, TopicUnavailableError
+from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicUnavailableError
 
 MOST_REPLICAS = 3
 CONFIG = {
@@ -44,13 +42,9 @@ CONFIG = {
     "max.message.bytes": "1048588",
     "unclean.leader.election.enable": "false",
 }
-_BYTES_PER_REQUEST = 256 * 1024
+_RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
 _PAUSE_S = 0.1
-_GONE_AFTER_S = 1.0
-"""A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
-_MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +64,16 @@ class RunTopics:
 
         Raises TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
-        found = self.locate()
-        if found is None:
-            return None
-        log = TopicLog(self, found.topic_id, found.leader_id, None)
-        return log.refresh() if log.exists() else None
+        log = self._existing(None)
+        return log.refresh() if log is not None and log.exists() else None
 
-    def locate(self) -> PartitionState | None:
-        """Return the topic's partition; None when there is none.
+    def log_of(self, topic_id: str, leader_id: int, holder: Holder | None = None) -> TopicLog:
+        """Return the log in the topic of this id."""
+        return TopicLog(self, OwnTopic(self._own, topic_id, leader_id), holder)
 
-        Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
-        """
-        description = self.kafka.describe_partitions([self.topic])
-        for refused in description.refused:
-            if refused.is_unknown:
-                return None
-            raise TopicUnavailableError(
-                f"topic {self.topic} cannot be looked at: {refused}; our principal needs CREATE, DESCRIBE, READ, WRITE "
-                "and DELETE on it"
-            )
-        if not description.partitions:
-            return None
-        state = description.partitions[0]
-        if state.is_offline:
-            raise TopicOfflineError(state)
-        return state
+    @property
+    def _own(self) -> OwnTopics:
+        return OwnTopics(self.kafka, self.living, self.addresses, self.topic, _RIGHTS, self.pace.timeout_s)
 
     def acquire(self, holder: Holder, progress: Progress) -> TopicLog:
         """Take the lock, from nobody or from a dead run, whose pending changes the log has then.
@@ -121,37 +100,22 @@ class RunTopics:
 
         Raises TopicUnavailableError or JournalError.
         """
-        replicas = [*self.living][:MOST_REPLICAS]
-        problem = "no broker answers"
-        for address in [*self.living.values()] * 2:
-            try:
-                topic_id = self.kafka.create_topic(address, self.topic, replicas, CONFIG)
-            except RequestRefusedError as error:
-                if error.code == error_codes.TOPIC_ALREADY_EXISTS:
-                    return None
-                if not error.is_transient and not error.is_outcome_unknown:
-                    raise TopicUnavailableError(f"topic {self.topic} cannot be created: {error}") from None
-                problem = str(error)
-            except BrokerCallError as error:
-                problem = str(error)
-            else:
-                return TopicLog(self, topic_id, replicas[0], holder)
-        raise JournalError(f"topic {self.topic}, which is lock and journal, cannot be created: {problem}")
+        created = self._own.create([*self.living][:MOST_REPLICAS], CONFIG)
+        return TopicLog(self, created, holder) if created is not None else None
 
-    def _existing(self, holder: Holder) -> TopicLog | None:
-        found = self.locate()
-        return TopicLog(self, found.topic_id, found.leader_id, holder) if found else None
+    def _existing(self, holder: Holder | None) -> TopicLog | None:
+        found = self._own.locate()
+        return self.log_of(found.topic_id, found.leader_id, holder) if found else None
 
 
 class TopicLog:
     """The log in one run topic. Threads may share it."""
 
-    def __init__(self, topics: RunTopics, topic_id: str, leader_id: int, holder: Holder | None) -> None:
+    def __init__(self, topics: RunTopics, own: OwnTopic, holder: Holder | None) -> None:
         self._topics = topics
+        self._own = own
         self._holder = holder
-        self._partition = TopicPartition(topics.topic, 0)
-        self._leader_id = leader_id
-        self._state = RunState(topics.topic, topic_id)
+        self._state = RunState(topics.topic, own.topic_id)
         self._lock = threading.RLock()
         self._count = 0
         self._acknowledged_at = time.monotonic()
@@ -164,7 +128,7 @@ class TopicLog:
 
     @property
     def name(self) -> str:
-        return f"topic {self._topics.topic}"
+        return self._own.name
 
     @property
     def state(self) -> RunState:
@@ -184,9 +148,7 @@ class TopicLog:
         Raises LockLostError when there is no such topic any more, or JournalError.
         """
         with self._lock:
-            records = self._ask(
-                lambda leader: self._topics.kafka.read_records(leader, self._state.topic_id, self._state.next_offset)
-            )
+            records = self._own.read(self._state.next_offset)
             for offset, (key, value) in records.records:
                 self._state.apply(offset, key, value)
             self._state.next_offset = max(self._state.next_offset, records.next_offset)
@@ -265,7 +227,7 @@ class TopicLog:
         return self._holder
 
     def _follow(self, successor: TopicLog) -> None:
-        self._state, self._leader_id, self._is_inherited = successor.state, successor._leader_id, False
+        self._state, self._own, self._is_inherited = successor.state, successor._own, False
         self._count = 0
         self._claim()
 
@@ -310,84 +272,18 @@ class TopicLog:
 
     def _produce(self, entries: Sequence[Entry]) -> None:
         key = self._own_holder.run.encode()
-        for batch in self._batches(entries):
-            records = [(key, value) for value in batch]
-            self._ask(lambda leader, some=records: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
-            self._acknowledged_at = time.monotonic()
-
-    def _batches(self, entries: Sequence[Entry]) -> list[list[bytes]]:
-        batches: list[list[bytes]] = [[]]
-        size = 0
+        records = []
         for entry in entries:
             self._count += 1
-            value = json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()
-            if size + len(value) > _BYTES_PER_REQUEST and batches[-1]:
-                batches.append([])
-                size = 0
-            batches[-1].append(value)
-            size += len(value)
-        return [each for each in batches if each]
-
-    def _ask(self, request: Callable[[Address], Value]) -> Value:
-        """Send a request to the leader, and to the next leader where it has moved.
-
-        A request whose outcome is unknown is repeated: both copies of a record have the same effect as one.
-
-        Raises LockLostError when the topic is gone, or JournalError.
-        """
-        started = time.monotonic()
-        gone_since: float | None = None
-        while True:
-            try:
-                if self._leader_id in self._topics.addresses:
-                    return request(self._topics.addresses[self._leader_id])
-                problem = f"its leader, broker {self._leader_id}, has no address"
-            except RequestRefusedError as error:
-                problem = str(error)
-                if error.code == error_codes.OFFSET_OUT_OF_RANGE:
-                    raise LockLostError(f"{self.name} ends before the records of this run") from None
-                if error.code not in _MOVED and not error.is_transient:
-                    raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
-            except BrokerCallError as error:
-                problem = str(error)
-            now = time.monotonic()
-            if self._finds_leader():
-                gone_since = None
-            else:
-                gone_since = gone_since or now
-                if now - gone_since >= _GONE_AFTER_S:
-                    raise LockLostError(f"{self.name} (id {self._state.topic_id}) was deleted")
-            if now - started >= self._topics.pace.timeout_s:
-                raise JournalError(f"{self.name} does not answer: {problem}")
-            time.sleep(_PAUSE_S)
-
-    def _finds_leader(self) -> bool:
-        """Look up the leader again. Returns False when the topic is not there; another one of its name is not it."""
-        try:
-            found = self._topics.locate()
-        except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
-            return True
-        if found is None or found.topic_id != self._state.topic_id:
-            return False
-        self._leader_id = found.leader_id
-        return True
+            records.append((key, json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()))
+        self._own.append(records)
+        self._acknowledged_at = time.monotonic()
 
     def delete(self) -> bool:
         """Delete the topic. Returns False, with a note, where that is not allowed."""
-        problem = ""
-        for address in [*self._topics.living.values()] * 2:
-            try:
-                self._topics.kafka.delete_topic(address, self._state.topic_id)
-            except RequestRefusedError as error:
-                if error.code == error_codes.UNKNOWN_TOPIC_ID:
-                    return True
-                problem = str(error)
-                if not error.is_transient and not error.is_outcome_unknown:
-                    break
-            except BrokerCallError as error:
-                problem = str(error)
-            else:
-                return True
+        problem = self._own.delete()
+        if not problem:
+            return True
         self.notes.append(f"{self.name} is settled and could not be deleted: {problem}; it does not block any run")
         return False
 

@@ -25,17 +25,16 @@ class LockHeldError(JournalError):
 
 
 class TopicUnavailableError(JournalError):
-    """The run topic cannot be created or used here, and will not be the next time either."""
+    """A topic of this collection cannot be created or used here, and will not be the next time either."""
 
 
 class TopicOfflineError(JournalError):
-    """The run topic has no leader."""
+    """A topic of this collection has no leader."""
 
     def __init__(self, state: PartitionState) -> None:
         self.state = state
         super().__init__(
-            f"the journal, topic {state.topic} (id {state.topic_id}), has no leader: its replicas are on brokers "
-            f"{[*state.replicas]}"
+            f"topic {state.topic} (id {state.topic_id}) has no leader: its replicas are on brokers {[*state.replicas]}"
         )
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer
-from .._changes.replica_sets import ReplicaSets
 from .._changes.rollback import AnyLeftover, Rollback, look_at_leftovers
 from .._changes.setting_writer import SettingWriter
 from .._kafka.addresses import Address
@@ -352,8 +351,9 @@ def _leftovers(
     if journal is None:
         return look_at_leftovers(run.writer.kafka, run.settings, run.home(params).read().changes)
     timeout_s = params.get("repair_timeout_ms", params["verify_timeout_ms"]) / 1000
-    replicas = ReplicaSets(run.writer, run.living, journal, timeout_s, stop, run.progress)
-    return Rollback(run.writer, run.settings, replicas).undo(journal)
+    return Rollback.of(run.writer, run.living, journal, progress=run.progress, stop=stop, timeout_s=timeout_s).undo(
+        journal
+    )
 
 
 def _notes(journal: Journal | None) -> Sequence[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._changes.record import PUT_BACK, Undoing
-from .._changes.rollback import AnyLeftover
+from .._changes.rollback import AnyLeftover, has_put_back
 from .._model.run import counted
 from .._model.setting import RepairStatus, RestartStatus
 from .module import Done, Repaired
@@ -21,7 +21,7 @@ _BAD_REPAIRS = (RepairStatus.REFUSED, RepairStatus.STOPPED, RepairStatus.FAILED)
 
 
 def is_changed(done: Done) -> bool:
-    return _is_put_back(done.leftovers) or any(each.status in ALTERED for each in done.outcomes)
+    return has_put_back(done.leftovers) or any(each.status in ALTERED for each in done.outcomes)
 
 
 def change_summary(done: Done) -> dict[str, int]:
@@ -63,7 +63,7 @@ def change_failure(done: Done) -> str:
 
 
 def is_repaired(done: Repaired) -> bool:
-    return _is_put_back(done.leftovers) or any(
+    return has_put_back(done.leftovers) or any(
         each.status in (RepairStatus.REPAIRED, RepairStatus.WOULD_REPAIR) or _was_begun(each) for each in done.outcomes
     )
 
@@ -110,10 +110,6 @@ def _failure(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
         f"an earlier run left {each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.FAILED
     ]
     return "\n".join([*faults, *stuck])
-
-
-def _is_put_back(leftovers: Iterable[AnyLeftover]) -> bool:
-    return any(each.undoing in PUT_BACK for each in leftovers)
 
 
 def conflicts(done: Done | Repaired) -> list[str]:

@@ -9,6 +9,7 @@ Makes sure that an address belongs to the broker it is listed for.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -51,6 +52,17 @@ class Cluster:
     registrations: tuple[Registration, ...]
     lists_fenced: bool = True
     """False before Kafka 4.0, where a broker that is not listed may be fenced, or not registered."""
+
+    def living(self, brokers: Collection[Broker] = ()) -> dict[int, Address]:
+        """Return the brokers to write to: those that are online, as they were just seen.
+
+        A hung broker could execute a write late, after all others. Where none is online, or nobody looked, these are
+        the unfenced ones; where there is none of these either, all: a fenced broker still forwards to the controller.
+        """
+        online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+        found = [each for each in self.registrations if each.broker_id in online]
+        found = found or [each for each in self.registrations if not each.is_fenced] or [*self.registrations]
+        return {each.broker_id: each.address for each in found}
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:

@@ -4,7 +4,7 @@
 
 """Configs of topics and brokers, and of the cluster default (DescribeConfigs, API key 32; IncrementalAlterConfigs, 44).
 
-confluent-kafka cannot name the cluster default: its resource has an empty name.
+The resource of the cluster default has an empty name.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from .._documents.files import refuse_existing
+from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import RunMode, utc_now
 from .._module.arguments import Arguments
@@ -77,7 +78,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
     )
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
-        result = run_leadership(wire, wish, options, progress_to(params["progress_file"]), stop)
+        result = run_leadership(Kafka(wire), wish, options, progress_to(params["progress_file"]), stop)
     if report_file:
         report = LeadershipReport(
             cluster_id=result.cluster_id,

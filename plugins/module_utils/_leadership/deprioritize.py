@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .._changes.home import JournalHome, JournalOptions
+from .._changes.journal import Journal
 from .._changes.orders import Writer
-from .._changes.record import OrderChange
-from .._kafka.cluster import Cluster, describe_cluster
-from .._kafka.configs import ConfigEntry, cluster_default, write_cluster_default
+from .._changes.record import Change, OrderChange
+from .._changes.rollback import Rollback, has_put_back
+from .._kafka.cluster import Cluster
+from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.wire import Wire
-from .._model.partition import TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .blacklist import Blacklist
 from .decide import CHANGED, OrderOutcome
 from .memory import Memory, MemoryStore, list_changes, memory_path
 from .memory_homes import Home, Homes
+from .memory_topic import MemoryTopic
 from .order_run import OrderRun
 from .view import CONFIG_NAME, View, Wish, look, look_at_config
 
@@ -66,94 +68,110 @@ class LeadershipResult:
     """What the list and the original orders are remembered in."""
     warnings: tuple[str, ...]
     outcomes: Mapping[TopicPartition, OrderOutcome]
+    has_put_back: bool = False
+    """What an earlier run had left changed was put back."""
 
     @property
     def is_changed(self) -> bool:
         return (
-            self.writes_config
+            self.has_put_back
+            or self.writes_config
             or self.before != self.after
             or any(each.status in CHANGED for each in self.outcomes.values())
         )
 
 
 def run_leadership(
-    wire: Wire, wish: Wish, options: LeadershipOptions, progress: Progress, stop: threading.Event
+    kafka: Kafka, wish: Wish, options: LeadershipOptions, progress: Progress, stop: threading.Event
 ) -> LeadershipResult:
     """Change the list, and bring every replica order in line with it.
 
-    A run that finds nothing to do takes no lock and sends no write request; nor does one in check mode. Otherwise all
-    is looked at again under the lock. Crashed at any point, the next run goes on from what is remembered.
+    A run that finds nothing to do takes no lock and sends no write request; nor does one in check mode. Otherwise what
+    an earlier run left is undone under the lock, and all is looked at again. Crashed at any point, the next run goes on
+    from what is remembered.
 
     Raises BlacklistError, JournalError, ConfigNotWrittenError, NoBrokerAnswersError, RequestRefusedError or
     BrokerCallError.
     """
     progress.step("looking at the partitions")
-    cluster = describe_cluster(wire)
-    run = _Run(wire, cluster, wish, options, progress, stop)
+    cluster = kafka.describe_cluster()
+    brokers = kafka.look_at_brokers(cluster)
+    wish = replace(wish, passing=frozenset({options.journal.topic}))
+    run = _Run(kafka, cluster, brokers, wish, options, progress, stop)
     homes = run.homes()
-    view = run.look(homes.read())
-    if options.check_mode or not view.is_work:
+    pending = run.journal_home.read().changes
+    view = run.look(homes.read(), pending)
+    if options.check_mode or not (view.is_work or pending):
         return _report(cluster, view, homes.home, ())
-    with homes.open() as held:
-        view = run.look(held.memory)
-        run.write_list(held.store, view)
-        outcomes = OrderRun(run.writer(view), held.store, progress, stop).carry_out(view)
+    with run.journal_home.open(progress) as journal:
+        undone = run.rollback(view, journal).undo(journal)
+        with homes.open(journal) as held:
+            view = run.look(held.memory, journal.pending)
+            if view.is_work:
+                run.write_list(held.store, view, journal)
+            outcomes = OrderRun(run.writer(view, journal), held.store, progress, stop).carry_out(view)
     fallback = (
         (f"the list and the original orders are remembered in {held.home} on this host only, because {held.fallback}",)
         if held.fallback
         else ()
     )
-    return replace(_report(cluster, view, held.home, fallback), outcomes=outcomes)
+    report = _report(cluster, view, held.home, (*fallback, *journal.notes, *(each.told for each in undone)))
+    return replace(report, outcomes=outcomes, has_put_back=has_put_back(undone))
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    wire: Wire
+    kafka: Kafka
     cluster: Cluster
+    brokers: tuple[Broker, ...]
     wish: Wish
     options: LeadershipOptions
     progress: Progress
     stop: threading.Event
 
-    def homes(self) -> Homes:
-        living = {each.broker_id: each.address for each in self.cluster.registrations if not each.is_fenced}
-        file = memory_path(self.options.journal.path, self.cluster.cluster_id)
-        return Homes(self.wire, living, self.options.memory, self.options.memory_topic, file)
+    @property
+    def journal_home(self) -> JournalHome:
+        return JournalHome(self.kafka, self.cluster, self.options.journal, self.brokers)
 
-    def writer(self, view: View) -> Writer:
-        unfenced = [each.address for each in self.cluster.registrations if not each.is_fenced]
+    def homes(self) -> Homes:
+        file = memory_path(self.options.journal.path, self.cluster.cluster_id)
+        topic = MemoryTopic(self.kafka, self.cluster.living(self.brokers), self.options.memory_topic)
+        return Homes(topic, file, self.options.memory)
+
+    def writer(self, view: View, journal: Journal) -> Writer:
         return Writer(
-            Kafka(self.wire),
-            view.config.answering or unfenced,
+            self.kafka,
+            view.config.answering or [*self.cluster.living(self.brokers).values()],
             self.options.attempts,
             self.options.verify_timeout_ms / 1000,
-        )
+        ).under(journal)
 
-    def look(self, memory: Memory) -> View:
-        unfinished = self._unfinished()
-        config = look_at_config(self.wire, self.cluster)
-        return look(self.wire, config, memory, self.wish, frozenset(each.topic_partition for each in unfinished))
+    def rollback(self, view: View, journal: Journal) -> Rollback:
+        living = self.cluster.living(self.brokers)
+        return Rollback.of(self.writer(view, journal), living, journal, progress=self.progress, stop=self.stop)
 
-    def _unfinished(self) -> Sequence[OrderChange]:
-        pending = JournalHome(Kafka(self.wire), self.cluster, self.options.journal).read()
-        return [each for each in pending.changes if isinstance(each, OrderChange)]
+    def look(self, memory: Memory, pending: Iterable[Change]) -> View:
+        unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
+        return look(self.kafka, look_at_config(self.kafka, self.cluster), memory, self.wish, unfinished)
 
-    def write_list(self, store: MemoryStore, view: View) -> None:
+    def write_list(self, store: MemoryStore, view: View, journal: Journal) -> None:
         """Remembers the list, then writes the config, then remembers that: so a crash in between is known."""
         written = view.memory.written_value
         revision = view.memory.revision + 1
         store.write(list_changes(Memory(view.after, written, revision)))
         if view.writes_config:
             self.progress.step(f"writing {CONFIG_NAME}")
-            self._write_config(self.writer(view), view.after.config_value)
+            self._write_config(self.writer(view, journal), view.after.config_value)
         if written != view.after.config_value:
             store.write(list_changes(Memory(view.after, view.after.config_value, revision)))
 
     def _write_config(self, writer: Writer, value: str | None) -> None:
         fault = ""
         for attempt in range(writer.attempts):
+            if fault := writer.why_not():
+                break
             try:
-                write_cluster_default(self.wire, writer.address(attempt), CONFIG_NAME, value)
+                self.kafka.write_cluster_default(writer.address(attempt), CONFIG_NAME, value)
             except BrokerCallError as error:
                 fault = str(error)
             except RequestRefusedError as error:
@@ -169,7 +187,7 @@ class _Run:
         """Wait until the write is seen. Brokers that do not know the config tell only whether it is set."""
         deadline = time.monotonic() + timeout_s
         while True:
-            entry = cluster_default(self.wire, CONFIG_NAME)
+            entry = self.kafka.cluster_default(CONFIG_NAME)
             if _is_seen(entry, value):
                 return
             if time.monotonic() >= deadline:

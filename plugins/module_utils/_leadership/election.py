@@ -9,25 +9,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from .._changes.home import JournalOptions
+from .._changes.home import JournalHome, JournalOptions
 from .._changes.orders import Writer, read_states, watch
-from .._kafka.addresses import Address
-from .._kafka.cluster import Cluster, describe_cluster, look_at_brokers
-from .._kafka.elections import PREFERRED, elect
+from .._changes.rollback import AnyLeftover, Rollback, has_put_back
+from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import in_batches
-from .._kafka.partitions import describe_partitions
 from .._kafka.port import Kafka
-from .._kafka.wire import Wire
-from .._model.partition import BrokerState, PartitionState, TopicPartition
+from .._model.partition import PartitionState, TopicPartition
 from .._model.run import Progress
 from .blacklist import matches
 from .detours import Detours
 from .memory import Memory, memory_path
 from .memory_homes import Home, Homes
+from .memory_topic import MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
 from .orders import Order, base_of, with_last
 
@@ -59,7 +57,8 @@ class MoveOptions:
 
     def judge(self, state: PartitionState, undone: Memory) -> Move | None:
         """Return what is to be done to a partition; None: nothing. ``undone`` is remembered, and taken for put back."""
-        if self.patterns and not matches(state.topic, self.patterns):
+        is_passing = state.topic == self.journal.topic
+        if is_passing or (self.patterns and not matches(state.topic, self.patterns)):
             return None
         away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
         return away or move_to(state, self.to_brokers, self._order_without(state, undone))
@@ -79,9 +78,23 @@ class MoveReport:
 
     cluster_id: str
     moves: Mapping[TopicPartition, Move]
+    notes: tuple[str, ...] = ()
+    """What the person on call should know of the journal, and of what an earlier run left."""
+    has_put_back: bool = False
+    """What an earlier run had left changed was put back."""
+    requested: frozenset[TopicPartition] = frozenset()
+    """Partitions whose election this run requested. Another leader than theirs was elected by somebody else."""
+
+    @property
+    def is_changed(self) -> bool:
+        """True when this run moved a leader, or, in check mode, would."""
+        return self.has_put_back or any(
+            each.status is MoveStatus.WOULD_MOVE or (each.status is MoveStatus.MOVED and partition in self.requested)
+            for partition, each in self.moves.items()
+        )
 
 
-def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
+def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
     """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already:
     ``from_brokers`` for put on the list, ``to_brokers`` for taken off it.
 
@@ -89,21 +102,29 @@ def move_leaders(wire: Wire, options: MoveOptions, progress: Progress, stop: thr
     broker could be read from.
     """
     progress.step("looking at the leaders")
-    cluster = describe_cluster(wire)
-    foresees_restore = options.check_mode and options.to_brokers
-    undone = _homes(wire, cluster, options, _living(wire, cluster)).read() if foresees_restore else _NOTHING
-    moves = _moves(options, describe_partitions(wire).partitions, undone)
+    cluster = kafka.describe_cluster()
+    brokers = kafka.look_at_brokers(cluster)
+    living = cluster.living(brokers)
+    undone = _NOTHING
+    if options.check_mode and options.to_brokers:
+        file = memory_path(options.journal.path, cluster.cluster_id)
+        undone = Homes(MemoryTopic(kafka, living, options.memory_topic), file, options.memory).read()
+    moves = _moves(options, kafka.describe_partitions().partitions, undone)
+    leftovers: tuple[AnyLeftover, ...] = ()
+    notes: tuple[str, ...] = ()
+    requested: set[TopicPartition] = set()
     if not options.check_mode and _unsettled(moves):
-        living = _living(wire, cluster)
-        writer = Writer(Kafka(wire), [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
-        with ExitStack() as stack:
-            detours = None
-            if any(moves[each].is_detour for each in _wanted(moves)):
-                homes = _homes(wire, cluster, options, living)
-                detours = Detours(writer, stack.enter_context(homes.open()))
-            moves = _Rounds(_Batch(writer, options, detours, stop), progress).move(moves)
-            moves |= {each: _not_put_back(moves[each]) for each in (detours.left if detours else ())}
-    return MoveReport(cluster.cluster_id, dict(sorted(moves.items())))
+        with JournalHome(kafka, cluster, options.journal, brokers).open(progress) as journal:
+            writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
+            writer = writer.under(journal)
+            leftovers = Rollback.of(writer, living, journal, progress=progress, stop=stop).undo(journal)
+            detours = Detours(writer, journal)
+            moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
+            moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
+        notes = (*journal.notes, *(each.told for each in leftovers))
+    return MoveReport(
+        cluster.cluster_id, dict(sorted(moves.items())), notes, has_put_back(leftovers), frozenset(requested)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +157,7 @@ class _Rounds:
     def _look_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Return the partitions that differ from the outcome so far. One that failed was tried often enough."""
         self.progress.step("looking at the leaders again")
-        states = {each.topic_partition: each for each in describe_partitions(self.batch.writer.wire).partitions}
+        states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}
         found = _moves(self.batch.options, states.values())
         failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
         settled = [each for each in _unsettled(moves) if each not in found]
@@ -149,9 +170,9 @@ class _Rounds:
 class _Batch:
     writer: Writer
     options: MoveOptions
-    detours: Detours | None
-    """None where none was foreseen."""
+    detours: Detours
     stop: threading.Event
+    requested: set[TopicPartition]
 
     def move(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """How each of the moves ended. The partitions are looked at again just before each attempt."""
@@ -198,16 +219,19 @@ class _Batch:
     def _targets_first(self, waiting: Mapping[TopicPartition, Move]) -> Iterator[dict[TopicPartition, str]]:
         """Each move's target is the first replica within this context; why not, for those where it is not."""
         around = [each for each in waiting.values() if each.is_detour]
-        if self.detours is None or not around:
-            yield {each.topic_partition: f"{each.reason}: run again" for each in around}
+        if not around:
+            yield {}
             return
         with self.detours.taken(around) as unready:
             yield unready
 
     def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
         """Each partition's error. A lost answer is none: what became of it is looked up."""
+        if forbidden := self.writer.why_not():
+            return dict.fromkeys(waiting, forbidden)
+        self.requested.update(waiting)
         try:
-            answers = elect(self.writer.wire, self.writer.address(attempt), PREFERRED, waiting)
+            answers = self.writer.kafka.elect(self.writer.address(attempt), PREFERRED, waiting)
         except RequestRefusedError as fault:
             return {} if fault.is_outcome_unknown else dict.fromkeys(waiting, str(fault))
         except BrokerCallError:
@@ -222,21 +246,6 @@ class _Batch:
         return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
 
 
-def _homes(wire: Wire, cluster: Cluster, options: MoveOptions, living: Mapping[int, Address]) -> Homes:
-    file = memory_path(options.journal.path, cluster.cluster_id)
-    return Homes(wire, living, options.memory, options.memory_topic, file)
-
-
-def _living(wire: Wire, cluster: Cluster) -> dict[int, Address]:
-    """Return the brokers to write to. A hung broker could execute a write late, after all others."""
-    online = {each.broker_id for each in look_at_brokers(wire, cluster) if each.state is BrokerState.ONLINE}
-    return {
-        each.broker_id: each.address
-        for each in cluster.registrations
-        if each.broker_id in online or (not online and not each.is_fenced)
-    }
-
-
 def _moves(
     options: MoveOptions, states: Iterable[PartitionState], undone: Memory = _NOTHING
 ) -> dict[TopicPartition, Move]:
@@ -248,12 +257,8 @@ def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
 
 
-def _not_put_back(move: Move) -> Move:
-    reason = (
-        f"{move.reason}; the order that it was given for the election was not put back, and what it was is remembered: "
-        "run preferred_leader_blacklist again"
-    )
-    return replace(move, reason=reason)
+def _not_put_back(move: Move, why: str) -> Move:
+    return replace(move, reason=f"{move.reason}; the order that it was given for the election is not put back: {why}")
 
 
 def _unsettled(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from .._kafka.messages import PARTITIONS_PER_REQUEST
+from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import utc_now
 from .._module.connection import connection_settings
@@ -51,7 +52,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     )
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
-        report = move_leaders(wire, options, progress_to(params["progress_file"]), stop)
+        report = move_leaders(Kafka(wire), options, progress_to(params["progress_file"]), stop)
     if report_file:
         add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())
     return report
@@ -64,9 +65,9 @@ def failure_message(report: MoveReport) -> str | None:
 
 
 def warnings(report: MoveReport) -> list[str]:
-    """Who goes on leading because nobody else can."""
+    """Return who goes on leading because nobody else can, and what is to be known of the journal."""
     stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
-    return [named(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else []
+    return [*report.notes, *([named(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
 
 
 def diff_of(report: MoveReport, max_rows: int) -> dict[str, str]:

@@ -4,27 +4,25 @@
 
 """What is remembered of the list of deprioritized brokers, and its form as records: a key, and a JSON object or None.
 
-The same records make up our topic and our local file. Standard library only.
-
-The memory as a local file: the alternative to our topic, and where it goes when that cannot be written.
+The same records make up our topic (memory_topic) and our local file, which is the alternative to the topic, and where
+the memory goes when the topic cannot be written. Standard library only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from .._changes.checked_file import CheckedFile, Entry, damaged, open_checked_file, path_for, read_entries
-from .._changes.record import JournalError
+from .._changes.file_log import FileLog, path_for, read_entries
+from .._changes.journal import damaged
+from .._changes.record import Entry, JournalError
 from .._model.partition import TopicPartition
 from .blacklist import Blacklist
 from .orders import RememberedOrder
 
 LIST_KEY = "list"
-HOLDER_KEY = "holder"
 _ORDER_KEY = "order/"
 _VERSION = 1
 
@@ -51,13 +49,13 @@ class Memory:
 
 
 class MemoryStore(Protocol):
-    """An open home of the memory, which no other run can write to meanwhile."""
+    """A home of the memory, open for the run that holds the lock of the cluster."""
 
     memory: Memory
     """What was in it when it was opened."""
 
     def write(self, changes: Changes) -> None:
-        """Return once the changes are durable. Raises JournalError, also when another run took over."""
+        """Return once the changes are durable. Raises JournalError, also when this run lost the lock."""
 
 
 def memory_of(records: Records, home: str) -> Memory:
@@ -75,7 +73,7 @@ def memory_of(records: Records, home: str) -> Memory:
             elif key.startswith(_ORDER_KEY):
                 remembered = _remembered(key, value)
                 orders[remembered.topic_partition] = remembered
-            elif key != HOLDER_KEY:
+            else:
                 raise ValueError("key")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(
@@ -125,7 +123,8 @@ def difference(wanted: Memory, found: Memory) -> Changes:
         found.written_value,
         found.revision,
     )
-    return changes if same_list else {**list_changes(wanted), **changes}
+    # The list has the revision: with it last, a home that a crash left half written still counts as the older one.
+    return changes if same_list else {**changes, **list_changes(wanted)}
 
 
 def merged(topic: Memory, file: Memory) -> Memory:
@@ -166,32 +165,27 @@ def memory_path(directory: str, cluster_id: str) -> Path:
 def read_memory_file(path: Path) -> Memory:
     """Read the memory without a lock. No file is an empty memory. Raises JournalError."""
     entries, _length = read_entries(path)
-    return _memory(path, entries)
-
-
-@contextmanager
-def open_memory_file(path: Path) -> Iterator[FileStore]:
-    """Locks and opens the file, and makes sure that it can be written. Not for check mode.
-
-    A file that holds nothing any more is removed at the end.
-
-    Raises JournalError: another run holds it, it cannot be written, or it is damaged.
-    """
-    with open_checked_file(path) as file:
-        store = FileStore(file)
-        try:
-            yield store
-        finally:
-            store.end()
+    return memory_of(_records(path, entries), str(path))
 
 
 class FileStore:
-    """An open, locked memory file. Made by open_memory_file."""
+    """The memory file, open for the run that holds the lock of the cluster.
 
-    def __init__(self, file: CheckedFile) -> None:
-        self._file = file
-        self._records = _records(file.path, file.entries)
-        self.memory = memory_of(self._records, str(file.path))
+    As a context, it removes a file that holds nothing at the end. Raises JournalError when the file cannot be written,
+    or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = FileLog(path)
+        self._records = _records(path, self._file.entries)
+        self.memory = memory_of(self._records, str(path))
+
+    def __enter__(self) -> FileStore:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if not memory_of(self._records, str(self._file.path)):
+            self._file.remove()
 
     def write(self, changes: Changes) -> None:
         self._file.append([{"key": key, "value": value} for key, value in changes.items()])
@@ -199,17 +193,8 @@ class FileStore:
             _apply(self._records, key, value)
 
     def clear(self) -> None:
-        """Forgets everything, since another home holds it now. Raises JournalError."""
+        """Forget everything, since another home holds it now. Raises JournalError."""
         self.write(dict.fromkeys(self._records))
-
-    def end(self) -> None:
-        """Remove the file where it holds nothing."""
-        if not memory_of(self._records, str(self._file.path)):
-            self._file.remove()
-
-
-def _memory(path: Path, entries: Sequence[Entry]) -> Memory:
-    return memory_of(_records(path, entries), str(path))
 
 
 def _records(path: Path, entries: Sequence[Entry]) -> dict[str, Value]:
@@ -218,7 +203,7 @@ def _records(path: Path, entries: Sequence[Entry]) -> dict[str, Value]:
         try:
             _apply(records, entry["key"], entry["value"])
         except (KeyError, TypeError):
-            raise damaged(path, number) from None
+            raise damaged(str(path), number) from None
     return records
 
 

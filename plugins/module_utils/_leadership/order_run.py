@@ -53,7 +53,7 @@ class OrderRun:
         return outcomes
 
     def _forget(self, settled: list[TopicPartition]) -> None:
-        """Not batch by batch: to forget late does no harm, and a transaction takes longer than a batch's requests."""
+        """Not batch by batch: to forget late does no harm."""
         self.store.write(order_changes(forgotten=settled))
         settled.clear()
 
@@ -62,7 +62,7 @@ class OrderRun:
     ) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
-        decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.wire, view, states, batch)
+        decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
         gone = {each: _vanished(view.decisions[each]) for each in batch if each not in decisions}
         self.store.write(order_changes(_new_memories(decisions.values())))
         wanted = {

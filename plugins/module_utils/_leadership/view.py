@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
-from .._kafka.configs import ConfigEntry, broker_config, cluster_default
+from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError
-from .._kafka.partitions import Description, TopicError, describe_partitions
-from .._kafka.reassignments import running_reassignments
-from .._kafka.wire import Wire
+from .._kafka.partitions import Description, TopicError
+from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .blacklist import Blacklist, BlacklistError, Change, parse_config_value
 from .decide import Decision, decide, gone, hidden
@@ -23,7 +22,7 @@ from .memory import Memory
 
 CONFIG_NAME = "preferred_leader_blacklist"
 _REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
-_ELECTING = "an election of an earlier run on this host has left its order changed: finish that first"
+_ELECTING = "an earlier run left its replica order changed for a while, and it is not put back yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,8 @@ class Wish:
     brokers: tuple[int, ...]
     patterns: tuple[str, ...]
     """Topics, by pattern, whose own list is meant; empty for the list of every topic."""
+    passing: frozenset[str] = frozenset()
+    """Topics that are left out: the run topic exists as long as a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class View:
         return Blacklist((), self.after.by_topic) if self.config.is_native else self.after
 
 
-def look_at_config(wire: Wire, cluster: Cluster) -> Config:
+def look_at_config(kafka: Kafka, cluster: Cluster) -> Config:
     """Read the config of the cluster default, and whether the brokers know it.
 
     A broker that does not know it lists it, if at all, as sensitive. One that does not answer settles it: not native.
@@ -91,20 +92,20 @@ def look_at_config(wire: Wire, cluster: Cluster) -> Config:
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     addresses = {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}
-    found = wire.in_parallel(
-        lambda broker_id: broker_config(wire, addresses[broker_id], broker_id, CONFIG_NAME), addresses
+    found = kafka.in_parallel(
+        lambda broker_id: kafka.broker_config(addresses[broker_id], broker_id, CONFIG_NAME), addresses
     )
     is_native = bool(found) and all(
         isinstance(entry, ConfigEntry) and not entry.is_sensitive for entry in found.values()
     )
     answering = tuple(addresses[each] for each, entry in found.items() if not isinstance(entry, BrokerCallError))
-    return Config(cluster_default(wire, CONFIG_NAME), is_native, answering)
+    return Config(kafka.cluster_default(CONFIG_NAME), is_native, answering)
 
 
-def look(wire: Wire, config: Config, memory: Memory, wish: Wish, unfinished: frozenset[TopicPartition]) -> View:
+def look(kafka: Kafka, config: Config, memory: Memory, wish: Wish, unfinished: frozenset[TopicPartition]) -> View:
     """Read the current state and decide what to do.
 
-    ``unfinished`` are partitions whose order an election has left changed.
+    ``unfinished`` are partitions whose order is pending in the journal.
 
     Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -112,25 +113,26 @@ def look(wire: Wire, config: Config, memory: Memory, wish: Wish, unfinished: fro
     after = before.changed(wish.change, wish.brokers, wish.patterns)
     warnings = [*_surprises(config, memory, wish, after)]
     view = View(memory, config, before, after, {}, tuple(warnings))
-    description = describe_partitions(wire)
+    description = kafka.describe_partitions()
     states = {
         each.topic_partition: each
         for each in description.partitions
-        if each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas)
+        if each.topic not in wish.passing
+        and (each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas))
     }
-    decisions = {**_decisions(view, states), **_missing(wire, view, states)}
-    return View(memory, config, before, after, _restrained(wire, decisions, unfinished), tuple(warnings))
+    decisions = {**_decisions(view, states), **_missing(kafka, view, states)}
+    return View(memory, config, before, after, _restrained(kafka, decisions, unfinished), tuple(warnings))
 
 
 def decide_again(
-    wire: Wire, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
+    kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
     """Decide again about some partitions by their current state, right before a write.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     still_there = {each: states[each] for each in partitions if each in states}
-    return _restrained(wire, _decisions(view, still_there), frozenset())
+    return _restrained(kafka, _decisions(view, still_there), frozenset())
 
 
 def _list_before(config: Config, memory: Memory) -> Blacklist:
@@ -171,12 +173,14 @@ def _decisions(view: View, states: Mapping[TopicPartition, PartitionState]) -> d
     }
 
 
-def _missing(wire: Wire, view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
+def _missing(
+    kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState]
+) -> dict[TopicPartition, Decision]:
     """Remembered partitions that were not described. Absent from a list of all is no proof: ACLs hide topics."""
     missing = [each for partition, each in view.memory.orders.items() if partition not in states]
     if not missing:
         return {}
-    named = describe_partitions(wire, {each.topic for each in missing})
+    named = kafka.describe_partitions({each.topic for each in missing})
     found = {each.topic_partition: each for each in named.partitions}
     refusals = {each.topic: each for each in named.refused}
     decisions = {}
@@ -199,11 +203,11 @@ def _is_deleted(refusal: TopicError | None, named: Description, topic: str) -> b
 
 
 def _restrained(
-    wire: Wire, decisions: Mapping[TopicPartition, Decision], unfinished: frozenset[TopicPartition]
+    kafka: Kafka, decisions: Mapping[TopicPartition, Decision], unfinished: frozenset[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
     """Return the decisions without those that another party's running work forbids."""
     work = [partition for partition, each in decisions.items() if each.is_work and each.outcome.replicas is not None]
-    running = running_reassignments(wire, work)
+    running = kafka.running_reassignments(work)
     reasons = {**dict.fromkeys(running, _REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
     return {
         partition: each.left_alone(reasons[partition]) if partition in reasons else each

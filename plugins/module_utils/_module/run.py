@@ -40,15 +40,15 @@ def run(
 
 
 def stop_on_signals() -> threading.Event:
-    """Return an event that SIGTERM and SIGINT set, instead of ending the process.
+    """Return an event that SIGTERM, SIGINT and SIGHUP set, instead of ending the process.
 
-    Ansible passes both on to the module when it is ended itself.
+    Ansible passes the first two on to the module when it is ended itself. SIGHUP is a lost terminal.
     """
     stop = threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         stop.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, ask)
     return stop

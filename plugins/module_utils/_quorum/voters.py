@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from .._changes.home import JournalHome
+from .._changes.record import VoterChange as JournalledChange
 from .._kafka.addresses import Address, parse_addresses
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import parse_uuid
@@ -106,6 +108,34 @@ def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter)
             )
             raise VoterRefusedError(what, judged.reasons)
     return VoterChange(membership, voter, before, after, observation.cluster_id or "", _leader(observation))
+
+
+def change_under_lock(
+    quorum: QuorumPort, home: JournalHome, membership: Membership, wanted: Voter, *, verify_timeout_ms: int
+) -> tuple[VoterChange, tuple[Voter, ...], list[str]]:
+    """Judge the change again under the lock of the cluster, and carry it out where it is still needed.
+
+    Return the change, all voters after it, and what the person on call should know of the journal. What an earlier run
+    left changed for a while stays in the journal: to change voters, no replica order needs to be touched.
+
+    Raises JournalError, and what plan_voter_change and change_voters raise.
+    """
+    with home.open() as journal:
+        change = plan_voter_change(quorum, membership, wanted)
+        # Whatever an earlier run asked for: these are the voters now.
+        journal.end([each for each in journal.pending if isinstance(each, JournalledChange)], "looked up")
+        left = len(journal.pending)
+        voters = change.after
+        if change.is_needed:
+            action = "add" if membership is Membership.PRESENT else "remove"
+            asked = journal.begin([JournalledChange(action, change.voter.voter_id, change.voter.directory_id or "")])
+            journal.require_lock()
+            try:
+                voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
+            finally:
+                journal.end(asked, "looked up")
+    told = [f"an earlier run left {left} changes, which the next run that elects or repairs puts back"] if left else []
+    return change, voters, [*journal.notes, *told]
 
 
 def change_voters(

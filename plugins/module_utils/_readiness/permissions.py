@@ -23,7 +23,6 @@ class Resource(StrEnum):
     TOPICS = "every topic"
     JOURNAL = "the journal's topic"
     MEMORY = "the topic of remembered orders"
-    MEMORY_TRANSACTION = "the transactional id of remembered orders"
     SALVAGE_TRANSACTION = "the transactional id of records that are given back"
     GROUPS = "every consumer group"
     CONTROLLERS = "the cluster, at the controllers"
@@ -63,7 +62,7 @@ _DRAIN = (
         ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
         "to remember the original replica orders",
     ),
-    Need(Resource.MEMORY_TRANSACTION, ("DESCRIBE", "WRITE"), "to hold the lock on the remembered orders"),
+    _JOURNAL,
 )
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "check_readiness": (
@@ -81,6 +80,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to remove and to add a voter"),
         _CONFIGS,
+        _JOURNAL,
     ),
     "recover_offline_partitions": (
         _LOOK,
@@ -204,7 +204,6 @@ def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
         Resource.JOURNAL: f"--topic {journal_topic}",
         Resource.MEMORY: f"--topic {memory_topic}",
         Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",
-        Resource.MEMORY_TRANSACTION: f"--transactional-id kafkaops.recovery.{memory_topic}",
     }[need.resource]
     operations = " ".join(f"--operation {_as_kafka_writes(each)}" for each in need.operations)
     return f"{operations} {where}"

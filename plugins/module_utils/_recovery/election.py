@@ -9,19 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome, JournalOptions
 from .._changes.journal import Journal
 from .._changes.orders import Writer, read_states
 from .._changes.record import PUT_BACK, OrderChange, OrderLeftover, ReplicaChange, Undoing
-from .._changes.replica_sets import ReplicaSets
-from .._changes.rollback import AnyLeftover, Rollback, look_at_orders
-from .._changes.setting_writer import SettingWriter
-from .._kafka.addresses import Address
+from .._changes.rollback import AnyLeftover, Rollback, has_put_back, in_doubt, look_at_orders
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
 from .election_batch import ElectionBatch, Limits
 from .observation import observe
@@ -51,14 +48,24 @@ class ElectionReport:
     others: tuple[AnyLeftover, ...] = ()
     """What a run of another module had left, such as a setting or a dropped replica."""
 
+    written: frozenset[TopicPartition] = frozenset()
+    """Partitions that this run requested an election of, or whose order it could not restore."""
+
     @property
     def is_changed(self) -> bool:
-        """True when a leader or an order is another one than before, or, in check mode, would be."""
-        return any(each.undoing in PUT_BACK for each in (*self.leftovers, *self.others)) or any(
-            each.status in (Status.RECOVERED, Status.WOULD_RECOVER) or each.replicas_after not in (None, each.replicas)
+        """True when a leader or an order is another one than before by this run, or, in check mode, would be.
+
+        Never because somebody else elected a leader, or set an order.
+        """
+        return has_put_back((*self.leftovers, *self.others)) or any(
+            each.status is Status.WOULD_RECOVER or (each.topic_partition in self.written and _differs(each))
             for each in self.outcomes
-            if each.designated_leader is not None
         )
+
+
+def _differs(outcome: Outcome) -> bool:
+    has_new_leader = outcome.leader_after not in (None, NO_LEADER, outcome.leader_before)
+    return has_new_leader or outcome.replicas_after != outcome.replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +117,7 @@ def run_elections(  # noqa: PLR0917
             f"the plan is for cluster {plan.cluster_id}, and this is cluster {cluster.cluster_id}, as the brokers at "
             f"{', '.join(map(str, kafka.settings.bootstrap_servers))} say: nothing was done"
         )
-    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
-    answered = [each for each in cluster.registrations if each.broker_id in online]
-    # A fenced broker still forwards requests to the controller: so it is used where no other broker is left.
-    unfenced = [each for each in cluster.registrations if not each.is_fenced]
-    living = {each.broker_id: each.address for each in answered or unfenced or cluster.registrations}
+    living = cluster.living(brokers)
     writer = Writer(
         kafka,
         [*living.values()],
@@ -132,23 +135,32 @@ def run_elections(  # noqa: PLR0917
     )
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
+        rollback, kept = None, dict[TopicPartition, OrderChange]()
         journal, leftovers = None, look_at_orders(kafka, orders) if options.check_mode else ()
         if writes:
             journal = stack.enter_context(home.open(progress))
             notes = journal.notes
             writer = writer.under(journal)
-            ended = _rollback(writer, living, journal, progress, stop).undo(journal)
+            rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
+            kept = _kept(kafka, journal, plan.elections)
+            ended = rollback.undo(journal, kept)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
-        run = _Run(writer, journal, progress, limits)
+        run = _Run(writer, journal, progress, limits, kept)
         with collector_paused():
             outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
+        if journal is not None and rollback is not None:
+            leftovers += _restored_late(rollback, journal, kept, run.begun)
+        for partition, change in kept.items():
+            outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     if not writes and not options.check_mode and any(each.status is Status.WOULD_RECOVER for each in outcomes.values()):
         # It lost its leader since that look, or the broker that was asked then lags behind.
         return run_elections(kafka, plan, options, progress, stop, brokers, is_offline_now=True)
-    return ElectionReport(tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others)
+    return ElectionReport(
+        tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others, frozenset(run.written)
+    )
 
 
 def _is_any_offline(kafka: Kafka, elections: Sequence[PlannedElection]) -> bool:
@@ -158,12 +170,31 @@ def _is_any_offline(kafka: Kafka, elections: Sequence[PlannedElection]) -> bool:
     return bool(sight.hidden) or any(state.is_offline for state in sight.states.values())
 
 
-def _rollback(
-    writer: Writer, living: Mapping[int, Address], journal: Journal, progress: Progress, stop: threading.Event
-) -> Rollback:
-    """Return what undoes the changes of every module. It waits for a replica no longer than for any other change."""
-    settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s, writer.require_lock)
-    return Rollback(writer, settings, ReplicaSets(writer, living, journal, writer.verify_timeout_s, stop, progress))
+def _kept(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> dict[TopicPartition, OrderChange]:
+    """Return the orders of an earlier run that stay until this run has elected.
+
+    An election that the earlier run requested may still be executed. In its order, or in the one that this run sets, it
+    elects a leader that was designated; in the original order it would elect the first live replica.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    planned = {each.topic_partition for each in elections}
+    changes = [each for each in journal.orders if each.topic_partition in planned]
+    return {each.topic_partition: each for each in in_doubt(kafka, changes)}
+
+
+def _restored_late(
+    rollback: Rollback, journal: Journal, kept: Mapping[TopicPartition, OrderChange], begun: Collection[TopicPartition]
+) -> tuple[OrderLeftover, ...]:
+    """Restore the kept orders of partitions that this run did not elect, and return how all of them ended."""
+    untouched = kept.keys() - begun
+    pending = {each.topic_partition for each in journal.orders}
+    try:
+        late = rollback.undo_orders(journal, pending - untouched) if pending & untouched else ()
+    except KafkaOpsError as error:
+        late = tuple(OrderLeftover(kept[each], Undoing.FAILED, str(error)) for each in sorted(untouched))
+    elected = sorted(kept.keys() - untouched - pending)
+    return *late, *(OrderLeftover(kept[each], Undoing.RESTORED, "restored after its election") for each in elected)
 
 
 def plan_of_designations(
@@ -214,6 +245,12 @@ class _Run:
     """None in check mode."""
     progress: Progress
     limits: Limits
+    kept: Mapping[TopicPartition, OrderChange]
+    """Orders of an earlier run that stay until their partitions are elected."""
+    begun: set[TopicPartition] = field(default_factory=set)
+    """Partitions that may be elected, and whose orders are this run's to restore."""
+    written: set[TopicPartition] = field(default_factory=set)
+    """Partitions that an election was requested of, or whose order stays changed."""
 
     def elect(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
@@ -256,12 +293,31 @@ class _Run:
         # Asked again for each batch: a broker may have been replaced by an older one in between.
         asked = {self.writer.address(attempt) for attempt in range(self.writer.attempts)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
-        batch = ElectionBatch({each.topic_partition: each for each in elections}, worlds, by_designation)
+        batch = ElectionBatch(
+            {
+                each.topic_partition: _as_found(
+                    each, worlds[each.topic_partition].state, self.kept.get(each.topic_partition)
+                )
+                for each in elections
+            },
+            worlds,
+            by_designation,
+            begun=self.begun,
+            written=self.written,
+        )
         if self.journal is None:
             batch.forecast()
         else:
             batch.carry_out(self.writer, self.journal, self.progress, self.limits)
         return batch
+
+
+def _as_found(election: PlannedElection, state: PartitionState | None, kept: OrderChange | None) -> PlannedElection:
+    """Return the election in the order in which the partition is, where that is the original one or a kept one."""
+    if state is None or kept is None or kept.topic_id != election.topic_id:
+        return election
+    known = (kept.original, kept.changed)
+    return replace(election, replicas=state.replicas) if {election.replicas, state.replicas} <= {*known} else election
 
 
 def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:

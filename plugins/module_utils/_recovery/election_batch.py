@@ -19,18 +19,16 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.orders import Writer, set_orders, watch
-from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
-from .._changes.rollback import put_back, strike_out
+from .._changes.record import NOT_OURS, JournalError, OrderChange, Undoing
+from .._changes.rollback import forwarded_for_s, put_back_surely, strike_out
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
 from .plan import ElectionType, Status
 
 _PAUSE_S = 0.5
-_FORWARDED_FOR_S = 60.0
-"""How long a KRaft broker keeps a request that it forwards to the controller (BrokerServer, retryTimeoutMs)."""
 _CODES = {ElectionType.PREFERRED: PREFERRED, ElectionType.UNCLEAN: UNCLEAN}
 STOPPED = "the run was asked to stop before this election; run it again"
 
@@ -69,6 +67,7 @@ class _Asked:
     errors: Mapping[TopicPartition, str] = field(default_factory=dict)
     """Partitions that were certainly not elected by it, and why."""
     may_retry: bool = True
+    was_sent: bool = True
     doubt: str = ""
     """Why nothing is known of the outcome, where that is so: then only the metadata shows it."""
 
@@ -77,6 +76,8 @@ class _Asked:
 class ElectionBatch(ElectionOutcomes):
     """Carries the elections out. ``outcomes`` has every partition once ``carry_out`` or ``forecast`` returned."""
 
+    begun: set[TopicPartition] = field(default_factory=set)
+    """Partitions that may be elected, and whose orders are this run's to restore."""
     _asked: dict[TopicPartition, _Asked] = field(default_factory=dict)
     """What the last request brought, of every partition that an election was requested for."""
     _in_doubt: dict[TopicPartition, float] = field(default_factory=dict)
@@ -101,6 +102,8 @@ class ElectionBatch(ElectionOutcomes):
     def carry_out(self, writer: Writer, journal: Journal, progress: Progress, limits: Limits) -> None:
         """Request the elections. Every order that was changed is restored, whatever fails in between.
 
+        So is one that a dead run left, and that the election is requested in.
+
         There is one exception: while an election whose response was lost may still be executed, the order stays, and
         the journal has it. Restored, it would elect the first replica of the original order.
 
@@ -109,11 +112,13 @@ class ElectionBatch(ElectionOutcomes):
         going = self.judge()
         if not going:
             return
-        changes = [self._order_change(each) for each in going if self.needs_reorder(each)]
-        journal.begin(changes)
+        self.begun.update(going)
+        inherited = [each for each in journal.orders if each.topic_partition in going]
+        begun = journal.begin([self._order_change(each) for each in going if self.needs_reorder(each)])
+        changes = [*begun, *(each for each in inherited if not self.needs_reorder(each.topic_partition))]
         try:
             progress.step("putting designated leaders first", 0, len(going))
-            errors = set_orders(writer, {each.topic_partition: each.changed for each in changes})
+            errors = set_orders(writer, {each.topic_partition: each.changed for each in begun})
             for partition, error in errors.items():
                 self.end(partition, Status.FAILED, f"its replicas were not reordered: {error}")
             self._elect_carefully(writer, [each for each in going if each not in self.outcomes], progress, limits)
@@ -156,8 +161,9 @@ class ElectionBatch(ElectionOutcomes):
             progress.step(f"electing, attempt {attempt + 1}", len(self.elections) - len(waiting), len(self.elections))
             asked = self._ask(writer, waiting, attempt)
             self._asked |= dict.fromkeys(waiting, asked)
+            self.written.update(each for each in waiting if asked.was_sent)
             if asked.doubt:
-                self._in_doubt |= dict.fromkeys(waiting, limits.clock.monotonic() + self._alive_for(writer))
+                self._in_doubt |= dict.fromkeys(waiting, limits.clock.monotonic() + forwarded_for_s(writer.kafka))
             waiting = self._watch(writer, waiting, min(writer.verify_timeout_s, limits.left_s), asked.errors)
             if not waiting or not asked.may_retry:
                 return
@@ -204,13 +210,9 @@ class ElectionBatch(ElectionOutcomes):
                 reason = asked.errors.get(partition) or self._nobody(writer, partition, asked)
                 self.end(partition, Status.FAILED if partition in states else Status.UNKNOWN, reason)
 
-    @staticmethod
-    def _alive_for(writer: Writer) -> float:
-        return _FORWARDED_FOR_S + writer.kafka.settings.request_timeout_ms / 1000
-
     def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _Asked:
         if forbidden := writer.why_not():
-            return _Asked(dict.fromkeys(waiting, forbidden), may_retry=False)
+            return _Asked(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
         try:
             answers = self._answers(writer, waiting, attempt)
         except RequestRefusedError as error:
@@ -236,7 +238,7 @@ class ElectionBatch(ElectionOutcomes):
         return writer.kafka.elect(writer.address(attempt), _CODES[self.election_type], waiting)
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
-        ended = self._undone(writer, changes)
+        ended = put_back_surely(writer, changes)
         not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in NOT_OURS}
         for partition in self.outcomes.keys() & not_ours.keys():
             self.add(partition, f"its replica order is not restored: {not_ours[partition]}")
@@ -251,22 +253,6 @@ class ElectionBatch(ElectionOutcomes):
         for each in ended:
             if each.undoing is Undoing.FAILED:
                 self.order_stays_changed(each.change.topic_partition, each.reason)
-
-    def _undone(self, writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-        """Restore what is still ours. Meanwhile somebody else may have reassigned it, or recreated its topic."""
-        if not changes:
-            return ()
-        reason = ""
-        for attempt in range(writer.attempts):
-            if attempt:
-                writer.kafka.clock.sleep(_PAUSE_S)
-            try:
-                return put_back(writer, changes)
-            except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
-                reason = f"whether it is still ours is unknown: {error}"
-        # Not written blindly: an order that stays changed does no harm and is in the journal, while a reassignment that
-        # somebody began is lost without a trace once it is overwritten.
-        return tuple(OrderLeftover(each, Undoing.FAILED, reason) for each in changes)
 
     def _nobody(self, writer: Writer, partition: TopicPartition, asked: _Asked) -> str:
         doubt = f"; the outcome of the last one is unknown: {asked.doubt}" if asked.doubt else ""

@@ -29,6 +29,8 @@ class ElectionOutcomes:
     """The brokers offer ElectLeaders with designated leaders: no order has to be changed."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
     is_disturbed: bool = False
+    written: set[TopicPartition] = field(default_factory=set)
+    """Partitions that an election was requested of, or whose order stays changed."""
 
     def judge(self) -> list[TopicPartition]:
         """Compare the cluster with the plan, end what must not be elected, and return the others."""
@@ -149,6 +151,7 @@ class ElectionOutcomes:
         outcome = self.outcomes.get(partition)
         if outcome is None:  # an interrupt is on its way, and there will be no report
             return
+        self.written.add(partition)
         self.outcomes[partition] = replace(
             outcome,
             status=Status.FAILED,

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 
-from .._model.partition import TopicPartition
 from .._model.run import utc_now
 from .candidate import Flag
 from .decide import decide
@@ -111,16 +109,9 @@ def _holds_what_best_does_not() -> Column:
 
 
 def plan_recovery(
-    spark: SparkSession,
-    evidence: Evidence,
-    policies: Mapping[str, Policy],
-    left_alone: Sequence[LeftAlone] = (),
-    leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
+    spark: SparkSession, evidence: Evidence, policies: Mapping[str, Policy], left_alone: Sequence[LeftAlone] = ()
 ) -> Plan:
-    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before.
-
-    ``leaders`` are those that a person chose, for partitions where that is so.
-    """
+    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before."""
     replicas = {
         each.topic_partition: each for each in ranked_partitions(ranked(spark.createDataFrame(evidence.replica_logs)))
     }
@@ -128,9 +119,10 @@ def plan_recovery(
     for state in evidence.partitions:
         # A partition without replicas has no rows.
         judged = replicas.get(state.topic_partition)
-        candidates, silent = (judged.candidates, judged.silent) if judged else ((), ())
-        chosen = leaders.get(state.topic_partition)
-        decisions.append(decide(state, candidates, silent, policies[state.topic], chosen))
+        policy = policies[state.topic]
+        decisions.append(
+            decide(state, judged.candidates, judged.silent, policy) if judged else decide(state, (), (), policy)
+        )
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
     return Plan(

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC
 from lab import Cluster, settings, wait_until
+from lab.leadership import MEMORY_TOPIC
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
         if not broker.running:
             broker.start()
     admin = AdminClient({"bootstrap.servers": shared_cluster.bootstrap(settings.INTERNAL), "log_level": 0})
-    for topic in [each for each in admin.list_topics(timeout=30).topics if each in {RUN_TOPIC, "killed"}]:
+    for topic in [each for each in admin.list_topics(timeout=30).topics if each in {RUN_TOPIC, MEMORY_TOPIC, "killed"}]:
         try:
             admin.delete_topics([topic])[topic].result()
         except KafkaException as error:

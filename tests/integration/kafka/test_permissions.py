@@ -36,7 +36,6 @@ PLACES: Mapping[Resource, dict[str, str]] = {
     Resource.TOPICS: {"topic": TOPIC},
     Resource.JOURNAL: {"topic": JOURNAL},
     Resource.MEMORY: {"topic": MEMORY},
-    Resource.MEMORY_TRANSACTION: {"transactional_id": f"kafkaops.recovery.{MEMORY}"},
     Resource.GROUPS: {"group": GROUP},
 }
 IMPLIED_BY = {"DESCRIBE": ("READ", "WRITE", "DELETE", "ALTER"), "DESCRIBE_CONFIGS": ("ALTER_CONFIGS",)}

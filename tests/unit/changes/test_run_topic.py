@@ -113,7 +113,7 @@ def test_what_a_replaced_holder_still_appends_has_no_effect(kafka: FakeTopics) -
 
 def test_a_holder_that_stirs_before_a_claim_arrives_keeps_the_lock(kafka: FakeTopics) -> None:
     holder = acquire(kafka, "holder")
-    claimant = TopicLog(topics(kafka), holder.state.topic_id, 1, a_run("claimant"))
+    claimant = topics(kafka).log_of(holder.state.topic_id, 1, a_run("claimant"))
     claim = claimant.refresh().claim(a_run("claimant"))
     journal_of(holder).begin([CHANGE])
     claimant.append([claim])
@@ -123,7 +123,7 @@ def test_a_holder_that_stirs_before_a_claim_arrives_keeps_the_lock(kafka: FakeTo
 
 def test_of_two_claims_on_a_dead_holder_the_first_wins(kafka: FakeTopics) -> None:
     dead = acquire(kafka, "dead")
-    one, two = (TopicLog(topics(kafka), dead.state.topic_id, 1, a_run(name)) for name in ("one", "two"))
+    one, two = (topics(kafka).log_of(dead.state.topic_id, 1, a_run(name)) for name in ("one", "two"))
     claims = [(each, each.refresh().claim(a_run(name))) for each, name in ((one, "one"), (two, "two"))]
     for log, claim in claims:
         log.append([claim])

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,17 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
+    FileStore,
     Memory,
     difference,
     list_changes,
     memory_of,
     memory_path,
     merged,
-    open_memory_file,
     order_changes,
     read_memory_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_store import (
-    Holder,
-    holder_of,
-    ourselves,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 _IDS = st.lists(st.integers(0, 2**31 - 1), max_size=4, unique=True).map(lambda ids: tuple(sorted(ids)))
@@ -112,32 +106,19 @@ def test_two_homes() -> None:
 def test_the_file_survives_and_goes_when_it_holds_nothing(tmp_path: Path) -> None:
     path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
     assert not read_memory_file(path)
-    with open_memory_file(path) as store:
+    with FileStore(path) as store:
         store.write({**list_changes(Memory(Blacklist((1,)), "1", 1)), **order_changes([_ONE])})
-        with pytest.raises(JournalError, match=f"process {os.getpid()}"), open_memory_file(path):
-            pass
     assert read_memory_file(path) == Memory(Blacklist((1,)), "1", 1, {_ONE.topic_partition: _ONE})
-    with open_memory_file(path) as store:
+    with FileStore(path) as store:
         store.write({**list_changes(Memory(revision=2)), **order_changes(forgotten=[TopicPartition("orders", 0)])})
     assert not path.exists()
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
-    with open_memory_file(path) as store:
+    with FileStore(path) as store:
         store.write(list_changes(Memory(Blacklist((1,)), "1", 1)))
         store.write(order_changes([_ONE]))
     path.write_bytes(path.read_bytes().replace(b'"brokers":[1]', b'"brokers":[2]'))
-    with pytest.raises(JournalError, match="damaged in line 1"):
+    with pytest.raises(JournalError, match="damaged in record 1"):
         read_memory_file(path)
-
-
-def test_who_holds_it() -> None:
-    us = ourselves()
-    assert holder_of({"holder": us.to_json()}) == us
-    assert not us.is_surely_dead
-    assert str(os.getpid()) in str(us)
-    elsewhere = Holder(us.run, "root", "far.example.com", 1, "far.example.com/boot/pid", us.since)
-    assert not elsewhere.is_surely_dead
-    gone = Holder(us.run, us.user, us.host, 2**22 + 1, us.place, us.since)
-    assert gone.is_surely_dead is bool(us.place)

@@ -30,5 +30,4 @@ def bastion(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock) -
     cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4}, str(tmp_path / "journal"))
     cluster.clock = clock
     monkeypatch.setattr(Kafka, "clock", clock)
-    cluster.replace_rooms(monkeypatch)
     return Bastion(cluster)

@@ -34,14 +34,14 @@ UNKNOWN_SERVER_ERROR = -1
 def drained(bastion: Bastion) -> Bastion:
     """Broker 1 was put last in the order of one partition, which is remembered."""
     bastion.cluster.add(0, OURS, leader=2)
-    with bastion.homes().open() as held:
+    with bastion.memory() as held:
         held.store.write(order_changes([REMEMBERED]))
     return bastion
 
 
 def _restore(bastion: Bastion) -> OrderOutcome:
     """Carries out the empty list, by what the broker that is asked first shows."""
-    with bastion.homes().open() as held:
+    with bastion.memory() as held:
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())

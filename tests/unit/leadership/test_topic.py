@@ -2,44 +2,117 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A memory topic that somebody else made."""
+"""The topic that remembers: what is in it, who writes to it, and one that somebody else created."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import topic_reading
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.topic_reading import (
-    read_topic,
-    require_compacted,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
+    Memory,
+    list_changes,
+    order_changes,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import (
+    MemoryTopic,
+    UnwritableTopicError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED, FakeTopics
+from unit.fake_clock import FakeClock
+from unit.journals import open_journal
 from unit.leadership.well_cluster import Bastion
 
+ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+MEMORY = Memory(Blacklist((1,)), "1", 4, {})
+NOT_ENOUGH_REPLICAS = 19
 
-def _answer(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Setting] | int) -> None:
-    """DescribeConfigs, or the code that it is refused with."""
 
-    def read_own(*_arguments: Any) -> dict[str, Setting]:
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
+    monkeypatch.setattr(memory_topic, "time", FakeClock())
+    return FakeTopics()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with open_journal(str(tmp_path)) as journal:
+        yield journal
+
+
+def _an_order(number: int) -> RememberedOrder:
+    return RememberedOrder("orders", number, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1)))
+
+
+def test_what_is_written_is_read_again_and_the_newest_record_holds(topics: FakeTopics, journal: Journal) -> None:
+    memory = MemoryTopic(topics, ADDRESSES, "t")
+    assert memory.read() == Memory()
+    store = memory.open(journal)
+    store.write(order_changes([_an_order(number) for number in range(5000)]))
+    topics.lost["Produce"] = 1
+    store.write(list_changes(MEMORY))
+    store.write(order_changes(forgotten=[_an_order(number).topic_partition for number in range(4999)]))
+    assert memory.open(journal).memory == Memory(
+        Blacklist((1,)), "1", 4, {_an_order(4999).topic_partition: _an_order(4999)}
+    )
+    assert topics.topics["t"].replicas == (1, 2, 3)
+
+
+@pytest.mark.parametrize("request_name", ["CreateTopics", "Produce"])
+def test_a_topic_that_cannot_be_written_is_told_before_anything_is_changed(
+    topics: FakeTopics, journal: Journal, request_name: str
+) -> None:
+    topics.errors[request_name] = TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(UnwritableTopicError, match="TOPIC_AUTHORIZATION_FAILED"):
+        MemoryTopic(topics, ADDRESSES, "t").open(journal)
+
+
+def test_who_lost_the_lock_writes_nothing_more(
+    topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryTopic(topics, ADDRESSES, "t").open(journal)
+    written = len(topics.topics["t"].records)
+
+    def lost() -> None:
+        raise LockLostError("replaced")
+
+    monkeypatch.setattr(journal, "require_lock", lost)
+    with pytest.raises(LockLostError):
+        store.write(list_changes(MEMORY))
+    with pytest.raises(LockLostError):
+        MemoryTopic(topics, ADDRESSES, "t").open(journal)
+    assert len(topics.topics["t"].records) == written
+
+
+def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
+    """Return a topic whose DescribeConfigs is answered so, or refused with this code."""
+
+    def read_own(*_arguments: object) -> dict[str, Setting]:
         if isinstance(answer, int):
             raise error_codes.refusal("DescribeConfigs", answer)
         return answer
 
-    monkeypatch.setattr(topic_reading, "read_own", read_own)
+    bastion.cluster.answer(read_own=read_own)
+    return MemoryTopic(bastion.cluster, ADDRESSES, "t")
 
 
 @pytest.mark.parametrize(
     "answer", [{"cleanup.policy": Setting("compact", Source.BROKER)}, error_codes.UNKNOWN_TOPIC_OR_PARTITION]
 )
 def test_a_compacted_topic_will_do_and_one_that_is_not_there_yet(
-    bastion: Bastion, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Setting] | int
+    bastion: Bastion, answer: dict[str, Setting] | int
 ) -> None:
-    _answer(monkeypatch, answer)
-    require_compacted(bastion.wire, "t")
+    _answer(bastion, answer).require_compacted()
 
 
 @pytest.mark.parametrize(
@@ -51,19 +124,14 @@ def test_a_compacted_topic_will_do_and_one_that_is_not_there_yet(
         (error_codes.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED .* needs DESCRIBE_CONFIGS on it"),
     ],
 )
-def test_a_topic_that_may_expire_is_refused(
-    bastion: Bastion, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Setting] | int, fault: str
-) -> None:
-    _answer(monkeypatch, answer)
+def test_a_topic_that_may_expire_is_refused(bastion: Bastion, answer: dict[str, Setting] | int, fault: str) -> None:
+    topic = _answer(bastion, answer)
     with pytest.raises(JournalError, match=fault):
-        require_compacted(bastion.wire, "t")
+        topic.require_compacted()
 
 
-def test_a_topic_of_several_partitions_is_refused(bastion: Bastion, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        topic_reading, "describe_partitions", lambda _wire, topics: bastion.cluster.describe_partitions(topics)
-    )
+def test_a_topic_of_several_partitions_is_refused(bastion: Bastion) -> None:
     for number in range(2):
         bastion.cluster.add(number, (1, 2), leader=1)
-    with pytest.raises(JournalError, match=r"topic orders has 2 partitions.*memory_topic"):
-        read_topic(bastion.wire, {}, "orders")
+    with pytest.raises(JournalError, match=r"topic orders has 2 partitions"):
+        MemoryTopic(bastion.cluster, ADDRESSES, "orders").read()

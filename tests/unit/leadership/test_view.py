@@ -33,6 +33,6 @@ _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4
 def test_a_config_that_is_not_as_remembered_is_told(
     bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wish: Wish, warnings: list[str]
 ) -> None:
-    view = look(bastion.wire, Config(entry, False, ()), memory, wish, frozenset())
+    view = look(bastion.cluster, Config(entry, False, ()), memory, wish, frozenset())
     for found, expected in zip(view.warnings, warnings, strict=True):
         assert expected in found

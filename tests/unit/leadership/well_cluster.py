@@ -10,20 +10,16 @@ Real brokers are in tests/integration; this one lags, loses and refuses on deman
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
-import pytest
-
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes, partitions, reassignments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, ElectionAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import detours as leadership_detours
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import election as leadership_election
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_homes as leadership_memory
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import view as leadership_view
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
     MoveOptions,
     MoveReport,
@@ -34,31 +30,21 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     memory_path,
     read_memory_file,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes, OpenMemory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.journals import CLUSTER_ID, in_file
+from unit.journals import CLUSTER_ID, in_file, open_journal
 from unit.leadership.worlds import TOPIC_ID
 from unit.operations.fake_cluster import FakeCluster
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
-_FUNCTIONS = ("describe_cluster", "describe_partitions", "elect", "reorder", "running_reassignments")
 
 
 @dataclass
 class WellCluster(FakeCluster):
     """Follows Kafka's rules of preferred elections."""
-
-    def replace_rooms(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Put this cluster in the place of the functions of _kafka that _leadership calls without the port."""
-        for name in _FUNCTIONS:
-            for module in (leadership_election, leadership_detours, leadership_view, partitions, reassignments):
-                if hasattr(module, name):
-                    answer = getattr(self, name)
-                    monkeypatch.setattr(module, name, lambda _wire, *args, answer=answer, **more: answer(*args, **more))
-        monkeypatch.setattr(leadership_election, "_living", lambda _wire, _cluster: self._addresses())
-        monkeypatch.setattr(leadership_memory, "read_topic", lambda *_arguments: None)
 
     def add(self, number: int, replicas: Order, *, leader: int, isr: Order | None = None) -> TopicPartition:
         """One more partition of the topic."""
@@ -74,10 +60,13 @@ class WellCluster(FakeCluster):
     def reorder(
         self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
-        remembered = self.memory().orders
+        known = {each: {order.original, *order.ours} for each, order in self.memory().orders.items()}
+        for change in self.pending():
+            assert isinstance(change, OrderChange)
+            known[change.topic_partition] = {change.original, change.changed}
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
-            assert tuple(order) in (remembered[partition].original, *remembered[partition].ours), "the memory is first"
+            assert tuple(order) in known[partition], "the memory or the journal is first"
         asked = {each: str(list(order)) for each, order in orders.items()}
         codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
         return {each: error_codes.described(code) if code else None for each, code in codes.items()}
@@ -99,9 +88,6 @@ class WellCluster(FakeCluster):
         self.change(partition, leader_id=preferred, leader_epoch=state.leader_epoch + 1)
         return 0
 
-    def _addresses(self) -> dict[int, Address]:
-        return {each.broker_id: each.address for each in self.describe_cluster().registrations}
-
 
 @dataclass
 class Bastion:
@@ -110,17 +96,20 @@ class Bastion:
     cluster: WellCluster
     stop: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def wire(self) -> Wire:
-        """Nothing is sent over it: the functions that would do so are the cluster's."""
-        return self.cluster.wire
-
     def writer(self) -> Writer:
-        return Writer(self.cluster, [*self.cluster._addresses().values()], 3, 1.0)
+        return Writer(self.cluster, [*self.cluster.describe_cluster().living().values()], 3, 1.0)
 
-    def homes(self) -> Homes:
-        file = memory_path(self.cluster.journal_dir, CLUSTER_ID)
-        return Homes(self.wire, self.cluster._addresses(), Home.FILE, "", file)
+    @contextmanager
+    def memory(self) -> Iterator[OpenMemory]:
+        """Return the memory in the local file, under the lock of the cluster."""
+        topic = MemoryTopic(self.cluster, self.cluster.describe_cluster().living(), "")
+        homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE)
+        with self.journal() as journal, homes.open(journal) as held:
+            yield held
+
+    def journal(self) -> AbstractContextManager[Journal]:
+        """Return the journal in the local file, under the lock of the cluster."""
+        return open_journal(self.cluster.journal_dir)
 
     def move_leaders(
         self, *, away_from: Collection[int] = (), back_to: Collection[int] = (), check_mode: bool = False
@@ -137,4 +126,4 @@ class Bastion:
             verify_timeout_ms=1000,
             check_mode=check_mode,
         )
-        return move_leaders(self.wire, options, NullProgress(), self.stop)
+        return move_leaders(self.cluster, options, NullProgress(), self.stop)

@@ -157,6 +157,11 @@ class FakeCluster(Kafka):
         state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
         return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
 
+    def will_elect(self, partitions: list[TopicPartition], after_s: float) -> None:
+        """Execute an UNCLEAN election of these, which somebody else requested, so many seconds from now."""
+        work = partial(_for_each, partial(self._elect, unclean=True), partitions)
+        self._late.append((self.clock.monotonic() + after_s, work))
+
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
 

@@ -12,9 +12,14 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderLeftover, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import look_at_orders, undo_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import (
+    Rollback,
+    look_at_orders,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
 from unit.operations.fake_cluster import Fate
 from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
@@ -94,7 +99,8 @@ EVENTS = [
 
 def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
     with open_journal(wreck.cluster.journal_dir) as journal:
-        return undo_orders(wreck.writer(), journal)
+        rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
+        return rollback.undo_orders(journal)
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
@@ -132,8 +138,12 @@ def test_a_look_says_the_same_and_writes_nothing(
 
 
 def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_the_same(wreck: Wreck) -> None:
-    wreck.cluster.lag_behind(1)
     wreck.left_by_a_killed_run()
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, leader_id=BEST, replicas=ORIGINAL)
+    wreck.cluster.lag_behind(2)
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, replicas=CHANGED)
     assert {each.undoing for each in undo(wreck)} == {Undoing.ALREADY_BACK}
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
     assert wreck.unfinished() == ()
@@ -143,6 +153,67 @@ def test_all_leftovers_of_a_thousand_go_back_in_one_request(wreck: Wreck) -> Non
     wreck.left_by_a_killed_run()
     assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
     assert [write.partitions for write in wreck.cluster.writes] == [(FIRST, SECOND, THIRD)]
+
+
+@pytest.mark.parametrize("after_s", [0.1, 20.0, 59.0])
+def test_an_election_that_a_dead_run_requested_finds_the_order_that_it_was_meant_for(
+    wreck: Wreck, clock: FakeClock, after_s: float
+) -> None:
+    """A broker keeps the request that it forwards for 60 s. Restored at once, the order would elect broker 2."""
+    wreck.left_by_a_killed_run()
+    wreck.cluster.will_elect([FIRST], after_s)
+    wreck.cluster.change(SECOND, leader_id=BEST)
+    assert {each.change.topic_partition: each.undoing for each in undo(wreck)} == dict.fromkeys(
+        (FIRST, SECOND, THIRD), Undoing.RESTORED
+    )
+    assert wreck.cluster.states[FIRST].leader_id == BEST
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.cluster.writes[0].partitions == (SECOND,), "what has a leader does not wait"
+    assert clock.now >= 61, "nobody elects the third partition"
+
+
+def test_a_lagging_look_at_the_original_order_does_not_shorten_that(wreck: Wreck, clock: FakeClock) -> None:
+    wreck.cluster.lag_behind(1)
+    wreck.left_by_a_killed_run()
+    wreck.cluster.will_elect([FIRST, SECOND, THIRD], 20)
+    assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
+    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
+    assert 20 <= clock.now < 30
+
+
+def test_a_run_that_is_asked_to_stop_leaves_such_an_order_to_the_next_one(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    wreck.cluster.change(SECOND, leader_id=BEST)
+    wreck.stop.set()
+    undone = {each.change.topic_partition: each for each in undo(wreck)}
+    assert undone[SECOND].undoing is Undoing.RESTORED
+    assert undone[FIRST].undoing is Undoing.FAILED
+    assert "may still be executed" in undone[FIRST].reason
+    assert wreck.unfinished() == (an_order_change(FIRST), an_order_change(THIRD))
+
+
+@pytest.mark.parametrize("designated", [BEST, BEHIND])
+def test_a_run_that_elects_the_same_partitions_does_not_wait(wreck: Wreck, clock: FakeClock, designated: int) -> None:
+    """Also where it designates another leader: the order goes from one designated leader to the next."""
+    plan = wreck.plan(designated)
+    wreck.left_by_a_killed_run()
+    report = wreck.run(plan)
+    assert {(each.status, each.leader_after, each.replicas, each.replicas_after) for each in report.outcomes} == {
+        (Status.RECOVERED, designated, ORIGINAL, ORIGINAL)
+    }
+    assert wreck.unfinished() == ()
+    assert clock.now < 10
+
+
+def test_an_order_that_the_run_may_not_elect_in_is_restored_as_well(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.left_by_a_killed_run()
+    wreck.cluster.logs[BEST, FIRST] = replace(wreck.cluster.logs[BEST, FIRST], log_end_offset=1)
+    report = wreck.run(plan)
+    assert [each.status for each in report.outcomes] == [Status.REFUSED, Status.RECOVERED, Status.RECOVERED]
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert {each.undoing for each in report.leftovers} == {Undoing.RESTORED}
+    assert wreck.unfinished() == ()
 
 
 def test_an_order_that_cannot_be_put_back_stays_in_the_journal(wreck: Wreck) -> None:
@@ -159,13 +230,13 @@ def test_no_leftovers_are_no_requests(wreck: Wreck) -> None:
     assert wreck.cluster.writes == []
 
 
-def test_a_run_puts_back_first_and_then_elects(wreck: Wreck) -> None:
+def test_a_run_elects_in_the_order_that_it_finds_and_then_restores_it(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()
     report = wreck.run(plan)
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
-    assert wreck.cluster.kinds() == ["reorder", "reorder", "elect", "elect", "reorder"]
+    assert wreck.cluster.kinds() == ["elect", "elect", "reorder"]
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
     assert wreck.unfinished() == ()
 
@@ -198,13 +269,13 @@ def test_check_mode_foresees_what_the_run_does_after_putting_back(wreck: Wreck, 
     assert wreck.cluster.writes == []
 
 
-def test_a_partition_whose_order_is_not_back_is_not_elected_and_the_others_are(wreck: Wreck) -> None:
+def test_a_partition_whose_order_cannot_be_restored_fails_and_the_others_do_not(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()
     wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
     report = wreck.run(plan)
-    assert [each.status for each in report.outcomes] == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
-    assert report.outcomes[1].reason == "an earlier run's replica order is not put back yet"
+    assert [each.status for each in report.outcomes] == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
+    assert "its replica order was not restored (UNKNOWN_SERVER_ERROR (error -1))" in report.outcomes[1].reason
     assert wreck.unfinished() == (an_order_change(SECOND),)
     assert wreck.cluster.states[SECOND].replicas == CHANGED
 
@@ -217,4 +288,21 @@ def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: W
         journal.begin([an_order_change(other)])
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
     assert wreck.cluster.states[other].replicas == ORIGINAL
+    assert report.is_changed
+
+
+def test_an_order_that_somebody_else_set_is_no_change_of_this_run(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    for each in (FIRST, SECOND, THIRD):
+        wreck.cluster.change(each, replicas=(2, 1, 3))
+    report = wreck.run(plan)
+    assert {(each.status, each.replicas_after) for each in report.outcomes} == {(Status.REFUSED, (2, 1, 3))}
+    assert not report.is_changed
+
+
+def test_an_order_of_its_own_that_a_run_cannot_restore_is_a_change(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(), *[Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3]
+    wreck.cluster.fates["elect"] = [Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)] * 2
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.FAILED}
     assert report.is_changed

@@ -6,18 +6,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, JournalError, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, VoterChange
 from unit.fake_clock import FakeClock
+from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
 from unit.quorum.quorums import disk, down, follower, healthy, observed, state
 
 GIVEN = Voter(104, disk(104), (Endpoint("CONTROLLER", "given.invalid", 9093),))
@@ -32,12 +39,14 @@ class FakeQuorumPort(quorum_voters.QuorumPort):
         super().__init__(cast(Wire, None), ())
         self.looks = [*looks]
         self.requested: list[VoterChange] = []
+        self.meanwhile: Callable[[], None] = lambda: None
 
     def observe(self) -> Observation:
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
 
     def change(self, change: VoterChange) -> None:
         self.requested.append(change)
+        self.meanwhile()
 
 
 def test_the_voters_are_those_that_were_seen_afterwards() -> None:
@@ -53,3 +62,46 @@ def test_a_voter_that_does_not_catch_up_is_reported() -> None:
     quorum = FakeQuorumPort(observed(state(follower(102), follower(103), down(104))))
     with pytest.raises(quorum_voters.VoterChangeError, match="within 1000 ms: it is a voter, and lags by 120 records"):
         quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=FakeClock())
+
+
+def _under_lock(quorum: FakeQuorumPort, directory: Path) -> list[str]:
+    home = JournalHome(cast(Kafka, None), Cluster(CLUSTER_ID, ()), in_file(str(directory)))
+    change, voters, told = quorum_voters.change_under_lock(
+        quorum, home, Membership.ABSENT, Voter(103, None), verify_timeout_ms=1000
+    )
+    assert change.is_needed
+    assert [each.voter_id for each in voters] == [101, 102]
+    return told
+
+
+@pytest.fixture
+def quorum() -> FakeQuorumPort:
+    return FakeQuorumPort(observed(healthy()), observed(state(follower(102))))
+
+
+def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
+    quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)
+    pending: list[Change] = []
+
+    def meanwhile() -> None:
+        pending.extend(read_pending(str(tmp_path)))
+        with pytest.raises(JournalError, match="another run on this cluster"), open_journal(str(tmp_path)):
+            pass
+
+    quorum.meanwhile = meanwhile
+    assert _under_lock(quorum, tmp_path) == []
+    assert [each.key for each in pending] == [f"voter/103/{disk(103)}"]
+    assert read_pending(str(tmp_path)) == ()
+
+
+def test_what_an_earlier_run_left_stays_in_the_journal_and_is_told(
+    quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)
+    order = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([order])
+    assert "an earlier run left 1 changes" in _under_lock(quorum, tmp_path)[0]
+    assert read_pending(str(tmp_path)) == (order,)

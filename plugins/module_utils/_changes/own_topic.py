@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A topic of this collection, of one partition: find it, create it, append to it, read it, delete it.
+
+Reads and deletes go by topic id, so that neither ever touches a later topic of the same name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .._kafka import error_codes
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.port import Kafka
+from .._kafka.topics import Record, TopicRecords
+from .._model.partition import PartitionState, TopicPartition
+from .journal import LockLostError
+from .record import JournalError
+from .run_topic_errors import TopicOfflineError, TopicUnavailableError
+
+_BYTES_PER_REQUEST = 256 * 1024
+_PAUSE_S = 0.1
+_GONE_AFTER_S = 1.0
+"""A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
+_MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTopics:
+    """A topic by its name, and how to reach it."""
+
+    kafka: Kafka
+    living: Mapping[int, Address]
+    """Brokers that answer, by id, in the order in which they are preferred."""
+    addresses: Mapping[int, Address]
+    """All brokers that the cluster names."""
+    topic: str
+    rights: str
+    """What our principal needs on it."""
+    timeout_s: float
+    """How long one operation on it is tried."""
+
+    def locate(self) -> PartitionState | None:
+        """Return the topic's partition; None when there is no such topic.
+
+        Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
+        """
+        description = self.kafka.describe_partitions([self.topic])
+        for refused in description.refused:
+            if refused.is_unknown:
+                return None
+            raise TopicUnavailableError(
+                f"topic {self.topic} cannot be looked at: {refused}; our principal needs {self.rights} on it"
+            )
+        if not description.partitions:
+            return None
+        if len(description.partitions) > 1:
+            raise TopicUnavailableError(
+                f"topic {self.topic} has {len(description.partitions)} partitions, and must have one: name another "
+                "topic, or delete this one if nobody needs it, and the next run creates it again"
+            )
+        state = description.partitions[0]
+        if state.is_offline:
+            raise TopicOfflineError(state)
+        return state
+
+    def create(self, replicas: Sequence[int], config: Mapping[str, str]) -> OwnTopic | None:
+        """Return the topic that this call created; None when there is one already.
+
+        Raises TopicUnavailableError or JournalError.
+        """
+        problem = "no broker answers"
+        for address in [*self.living.values()] * 2:
+            try:
+                topic_id = self.kafka.create_topic(address, self.topic, replicas, config)
+            except RequestRefusedError as error:
+                if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                    return None
+                if not error.is_transient and not error.is_outcome_unknown:
+                    raise TopicUnavailableError(f"topic {self.topic} cannot be created: {error}") from None
+                problem = str(error)
+            except BrokerCallError as error:
+                problem = str(error)
+            else:
+                return OwnTopic(self, topic_id, replicas[0])
+        raise JournalError(f"topic {self.topic} cannot be created: {problem}")
+
+
+class OwnTopic:
+    """One topic by its id."""
+
+    def __init__(self, topics: OwnTopics, topic_id: str, leader_id: int) -> None:
+        self._topics = topics
+        self._partition = TopicPartition(topics.topic, 0)
+        self.topic_id = topic_id
+        self._leader_id = leader_id
+
+    @property
+    def name(self) -> str:
+        return f"topic {self._topics.topic}"
+
+    def read(self, offset: int) -> TopicRecords:
+        """Return the records from an offset on. Raises LockLostError when the topic is gone, or JournalError."""
+        return self._ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Append records in requests of a limited size; return once every in-sync replica has all of them.
+
+        A request whose outcome is unknown is repeated, so that a record may be there twice.
+
+        Raises LockLostError when the topic is gone, or JournalError.
+        """
+        for batch in _batches(records):
+            self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
+
+    def delete(self) -> str:
+        """Delete the topic, and return why it is not deleted; empty where it is."""
+        problem = "no broker answers"
+        for address in [*self._topics.living.values()] * 2:
+            try:
+                self._topics.kafka.delete_topic(address, self.topic_id)
+            except RequestRefusedError as error:
+                if error.code == error_codes.UNKNOWN_TOPIC_ID:
+                    return ""
+                problem = str(error)
+                if not error.is_transient and not error.is_outcome_unknown:
+                    break
+            except BrokerCallError as error:
+                problem = str(error)
+            else:
+                return ""
+        return problem
+
+    def _ask(self, request: Callable[[Address], Value]) -> Value:
+        """Send a request to the leader, and to the next leader where it has moved."""
+        started = time.monotonic()
+        gone_since: float | None = None
+        while True:
+            try:
+                if self._leader_id in self._topics.addresses:
+                    return request(self._topics.addresses[self._leader_id])
+                problem = f"its leader, broker {self._leader_id}, has no address"
+            except RequestRefusedError as error:
+                problem = str(error)
+                if error.code == error_codes.OFFSET_OUT_OF_RANGE:
+                    raise LockLostError(f"{self.name} ends before the records of this run") from None
+                if error.code not in _MOVED and not error.is_transient:
+                    raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
+            except BrokerCallError as error:
+                problem = str(error)
+            now = time.monotonic()
+            if self._finds_leader():
+                gone_since = None
+            else:
+                gone_since = gone_since or now
+                if now - gone_since >= _GONE_AFTER_S:
+                    raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
+            if now - started >= self._topics.timeout_s:
+                raise JournalError(f"{self.name} does not answer: {problem}")
+            time.sleep(_PAUSE_S)
+
+    def _finds_leader(self) -> bool:
+        """Look up the leader again. Returns False when the topic is not there; another one of its name is not it."""
+        try:
+            found = self._topics.locate()
+        except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
+            return True
+        if found is None or found.topic_id != self.topic_id:
+            return False
+        self._leader_id = found.leader_id
+        return True
+
+
+def _batches(records: Sequence[Record]) -> list[list[Record]]:
+    batches: list[list[Record]] = [[]]
+    size = 0
+    for record in records:
+        bytes_of_it = sum(len(each or b"") for each in record)
+        if size + bytes_of_it > _BYTES_PER_REQUEST and batches[-1]:
+            batches.append([])
+            size = 0
+        batches[-1].append(record)
+        size += bytes_of_it
+    return [each for each in batches if each]

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of two hosts that start at the same moment: one writes, the other one is refused or finds nothing to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from lab import Cluster, scenarios
+from lab.changes import elect, elect_in_process, pending_changes
+from lab.faults import After
+from lab.leadership import Operator, leaders, orders
+from lab.waiting import wait_until
+
+_ROUNDS = [pytest.param(2, id="short"), pytest.param(20, id="long", marks=pytest.mark.wide)]
+_ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 1, 2)}
+
+
+def _together(*works: Callable[[], object]) -> list[LockHeldError]:
+    """Start works at the same moment, and return the refusals. Raises what else went wrong in one of them."""
+    barrier = Barrier(len(works))
+
+    def run(work: Callable[[], object]) -> LockHeldError | None:
+        barrier.wait()
+        try:
+            work()
+        except LockHeldError as refusal:
+            return refusal
+        return None
+
+    with ThreadPoolExecutor(len(works)) as threads:
+        return [each for each in threads.map(run, works) if each is not None]
+
+
+@pytest.mark.parametrize("rounds", _ROUNDS)
+def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
+    """A partition for each round, with the lock free before it. Nothing is elected twice."""
+    offline = scenarios.diverged(cluster, "killed", partitions=rounds)
+    before = cluster.client.describe("killed", broker=offline.best)
+    for number in range(rounds):
+        one, two = (
+            lambda home=home, number=number: elect(
+                cluster.bootstrap(), "killed", range(number, number + 1), offline.best, tmp_path / home
+            )
+            for home in ("one", "two")
+        )
+        assert len(_together(one, two)) < 2
+    after = cluster.client.describe("killed", broker=offline.best)
+    assert {each.leader for each in after.values()} == {offline.best}
+    assert {each.replicas for each in after.values()} == {offline.replicas}
+    assert {after[each].leader_epoch - before[each].leader_epoch for each in after} == {1}
+    elected = [each for each in cluster.proxy.write_requests() if each.api_key == ApiKey.ElectLeaders]
+    assert len(elected) == rounds
+    assert pending_changes(cluster) == ()
+
+
+@pytest.mark.parametrize("rounds", _ROUNDS)
+def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
+    """Two hosts list another broker each, and then both put everything back."""
+    cluster.client.create_topic("killed", _ORIGINAL)
+    one, two = (Operator(cluster, tmp_path / home) for home in ("one", "two"))
+    for _round in range(rounds):
+        refused = _together(lambda: one.list(1), lambda: two.list(2))
+        assert len(refused) < 2
+        drained = orders(cluster, "killed")
+        assert drained in (
+            {0: (2, 3, 1), 1: (2, 3, 1), 2: (3, 2, 1)},
+            {0: (1, 3, 2), 1: (1, 3, 2), 2: (3, 1, 2)},
+            {0: (3, 1, 2), 1: (3, 2, 1), 2: (3, 1, 2)},
+        )
+        assert len(_together(one.restore, two.restore)) < 2
+        assert orders(cluster, "killed") == _ORIGINAL
+    assert pending_changes(cluster) == ()
+
+
+@pytest.mark.wide
+def test_a_frozen_run_that_wakes_up_after_it_was_replaced_elects_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """It is frozen between its reorder and its election. The next run finds its order, and elects in it."""
+    offline = scenarios.diverged(cluster, "killed", partitions=2)
+    frozen = elect_in_process(cluster.bootstrap(), "killed", 2, offline.best, tmp_path)
+    freeze = After(lambda: os.kill(frozen.pid, signal.SIGSTOP))
+    try:
+        with cluster.proxy.inject(freeze, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
+            wait_until(lambda: rule.hits, 60, what="the run has reordered")
+        elect(cluster.bootstrap(), "killed", 2, offline.best)
+        cluster.proxy.clear_once_idle()
+        frozen.send_signal(signal.SIGCONT)
+        frozen.communicate(timeout=60)
+    finally:
+        frozen.kill()
+    written = [each for each in cluster.proxy.write_requests() if each.api_key != ApiKey.ApiVersions]
+    assert written == []
+    assert leaders(cluster, "killed") == {0: offline.best, 1: offline.best}
+    assert orders(cluster, "killed") == dict.fromkeys(range(2), offline.replicas)
+    wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")
