@@ -266,7 +266,8 @@ class _RepairWork:
         params = self.params
         run = _begun(self.kafka, params)
         with run.locked(params, check_mode=False) as (run, journal):
-            assert journal is not None
+            if journal is None:
+                raise AssertionError("only check mode has no journal")
             leftovers = _leftovers(run, params, journal, self.stop)
             cleaners = _looked_at(run, self.source, self.limits)
             targets = [
