@@ -107,6 +107,21 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+targets:
+  description: How many leaderships move to each broker, or would in check mode, those with the most first.
+  returned: success, and when leaders are not as they should be
+  type: list
+  elements: dict
+  sample:
+    - broker_id: 2
+      partitions: 40
+  contains:
+    broker_id:
+      description: The broker that leads them now, or would.
+      type: int
+    partitions:
+      description: How many partitions.
+      type: int
 cluster_id:
   description: The cluster's id.
   returned: success, and when leaders are not as they should be
@@ -276,6 +291,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "partitions": plain(shown),
         "truncated": len(shown) < len(moves),
         "groups": plain(alike(moves)),
+        "targets": electing_preferred.targets_of(moves),
         "summary": counted((each.status for each in moves), MoveStatus),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),

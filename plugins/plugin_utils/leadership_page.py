@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, broker_ids, change, leader, partition_name, printable, topics, words
+from .words import Result, broker_ids, change, leader, listed, partition_name, printable, topics, words
 
 _STYLES = {
     "reordered": "bold green",
@@ -24,6 +24,7 @@ _STYLES = {
 }
 _OTHER_STYLE = "yellow"
 _UNREMARKABLE = "in_order"
+_MOST_TARGETS = 20
 
 
 def blocks(orders: Result, leaders: Result, *, rows: bool) -> Iterator[Block]:
@@ -33,7 +34,15 @@ def blocks(orders: Result, leaders: Result, *, rows: bool) -> Iterator[Block]:
     yield from _section("Replica orders", orders, _order_table, rows=rows)
     # A task that was skipped has returned nothing of the kind.
     if "summary" in leaders:
+        if leaders.get("targets"):
+            yield Paragraph(_targets(leaders))
         yield from _section("Leaders", leaders, _leader_table, rows=rows)
+
+
+def _targets(leaders: Result) -> str:
+    verb = "would move" if leaders["summary"].get("would_move") else "moved"
+    shares = [f"{each['partitions']:,} to broker {each['broker_id']}" for each in leaders["targets"]]
+    return f"Leaderships that {verb}: {listed(shares, _MOST_TARGETS)}."
 
 
 def verdict(orders: Result, leaders: Result) -> str:

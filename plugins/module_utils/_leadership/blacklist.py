@@ -134,3 +134,19 @@ def _changed(listed: tuple[int, ...], change: Change, brokers: Collection[int]) 
             return tuple(sorted({*listed}.difference(brokers)))
         case Change.EXACT:
             return tuple(sorted({*brokers}))
+
+
+def require_registered(named: Iterable[int], listed: Blacklist, registered: Collection[int]) -> None:
+    """Refuse to deprioritize brokers that the controller does not know: a mistyped id would move nothing, and succeed.
+
+    A broker that is ``listed`` already may be named again, registered or not.
+
+    Raises BlacklistError.
+    """
+    known = {*registered, *listed.brokers, *(each for brokers in listed.by_topic.values() for each in brokers)}
+    unknown = sorted(set(named) - known)
+    if unknown:
+        raise BlacklistError(
+            f"not registered with this cluster: broker {', '.join(map(str, unknown))}; registered are "
+            f"{', '.join(map(str, sorted(registered)))}. Nothing was changed: correct the broker ids"
+        )

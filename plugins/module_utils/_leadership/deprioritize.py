@@ -25,7 +25,8 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .blacklist import Blacklist
+from .blacklist import Blacklist, require_registered
+from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
 from .memory import Memory, MemoryStore, list_changes, memory_path
 from .memory_homes import Home, Homes
@@ -101,6 +102,11 @@ def run_leadership(
     homes = run.homes()
     pending = run.journal_home.read().changes
     view = run.look(homes.read(), pending)
+    if wish.change is not ListChange.ABSENT:
+        # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
+        replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
+        registered = {each.broker_id for each in cluster.registrations}
+        require_registered(wish.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
     if options.check_mode or not (view.is_work or pending):
         return _report(cluster, view, homes.home, ())
     with run.journal_home.open(progress) as journal:

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -56,6 +57,13 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     if report_file:
         add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())
     return report
+
+
+def targets_of(moves: Iterable[Move]) -> list[dict[str, int]]:
+    """Return how many leaderships move to each broker, or would, those with the most first."""
+    counts = Counter(each.target for each in moves if each.status in MOVING)
+    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [{"broker_id": broker_id, "partitions": count} for broker_id, count in most_first]
 
 
 def failure_message(report: MoveReport) -> str | None:

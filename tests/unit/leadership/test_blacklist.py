@@ -14,6 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blac
     Change,
     check_request,
     parse_config_value,
+    require_registered,
 )
 
 
@@ -59,3 +60,11 @@ def test_every_fault_is_named() -> None:
     with pytest.raises(BlacklistError) as refused:
         check_request([-1, 2**31], ["[a]", ""])
     assert all(text in str(refused.value) for text in ("-1 is", "2147483648 is", "'[a]' is", "'' is"))
+
+
+def test_a_broker_that_is_not_registered_is_refused_by_name() -> None:
+    """11 typed for 1: that would move nothing, and succeed."""
+    with pytest.raises(BlacklistError, match="not registered with this cluster: broker 11; registered are 1, 2, 3"):
+        require_registered([11, 2], Blacklist(), {1, 2, 3})
+    require_registered([1, 2], Blacklist(), {1, 2, 3})
+    require_registered([11, 12], Blacklist((11,), {"audit": (12,)}), {1, 2, 3})
