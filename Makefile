@@ -34,7 +34,7 @@ SHELL := bash
 # Ansible refuses to start without UTF-8.
 export LC_ALL := C.UTF-8
 # lab, demo, bench and publish are packages in tests/; they use the collection as the modules do.
-demo bench galaxy molecule surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
+demo bench ee galaxy molecule surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
 # molecule writes an ansible.cfg of its own.
 molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
 
@@ -157,6 +157,11 @@ $(DOCS_INSTALLED): | prerequisites
 .PHONY: test-extensions
 test-extensions: install ## What is in extensions/, with Debian's Prometheus, Alertmanager and node exporter
 	$(BIN)/python -m pytest tests/extensions
+
+.PHONY: ee
+ee: install ## The execution environment as an image, and a recovery by jobs in it; wants root, Debian's buildah and mmdebstrap
+	$(BIN)/python -m publish.image
+	$(BIN)/python -m pytest tests/ee
 
 .PHONY: bench
 bench: install ## The benchmarks, as ratios

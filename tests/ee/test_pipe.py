@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The pipe of AWX's container groups: ``ansible-runner transmit | worker (in the image) | process``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import Cluster, scenarios
+from lab.playbook import PROJECT
+from publish.image import IMAGE, buildah, isolated
+
+pytestmark = pytest.mark.timeout(900)
+
+_RUNNER = str(Path(sys.executable).with_name("ansible-runner"))
+_CDS_LOG = "/tmp/cds-%p.log"
+
+
+@contextmanager
+def container() -> Iterator[str]:
+    """Make a container of the image, and remove it with everything that a job wrote there."""
+    made = subprocess.run(buildah("from", IMAGE), check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        yield made
+    finally:
+        subprocess.run(buildah("rm", made), check=True, stdout=subprocess.DEVNULL)
+
+
+def in_container(name: str, *command: str) -> list[str]:
+    """Return the command line that runs a command in a container as AWX's container groups do, by the entry point."""
+    return isolated(
+        buildah("run", "--isolation", "chroot", name, "--", "/opt/builder/bin/entrypoint", "dumb-init", *command)
+    )
+
+
+def run_job(name: str, playbook: str, variables: Mapping[str, object], private: Path) -> dict[str, Any]:
+    """Run one of the workflow's playbooks by the pipe; return its artifacts as AWX collects them."""
+    (private / "env").mkdir(parents=True)
+    shutil.copytree(PROJECT / "extensions" / "awx" / "playbooks", private / "project")
+    (private / "env" / "extravars").write_text(json.dumps(variables), encoding="utf-8")
+    (private / "env" / "envvars").write_text(json.dumps({"JDK_JAVA_OPTIONS": f"-Xlog:cds:file={_CDS_LOG}"}))
+    with (
+        subprocess.Popen([_RUNNER, "transmit", private, "-p", f"{playbook}.yml"], stdout=subprocess.PIPE) as transmit,
+        subprocess.Popen(
+            in_container(name, "ansible-runner", "worker", "--private-data-dir", "/runner"),
+            stdin=transmit.stdout,
+            stdout=subprocess.PIPE,
+        ) as worker,
+    ):
+        ran = subprocess.run(
+            [_RUNNER, "process", private], stdin=worker.stdout, capture_output=True, text=True, check=False
+        )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    events = [json.loads(path.read_text(encoding="utf-8")) for path in private.glob("artifacts/**/job_events/*.json")]
+    (stats,) = [each["event_data"] for each in events if each["event"] == "playbook_on_stats"]
+    assert stats["failures"] == {}, ran.stdout
+    artifacts: dict[str, Any] = stats["artifact_data"]
+    return artifacts
+
+
+def test_a_plan_of_one_container_is_applied_in_another(tmp_path: Path) -> None:
+    with Cluster(proxied=True) as cluster:
+        offline = scenarios.diverged(cluster, "lost")
+        connection = {"kafka_bootstrap_servers": cluster.bootstrap()}
+        with container() as first:
+            planned = run_job(
+                first, "plan", {**connection, "unclean_recovery_strategy": "aggressive"}, tmp_path / "plan"
+            )
+            log = subprocess.run(
+                in_container(first, "bash", "-c", "cat /tmp/cds-*.log"), check=True, stdout=subprocess.PIPE, text=True
+            ).stdout
+        # Spark started warm, from the archive in the image.
+        assert "Opened archive /opt/kafka-recovery/cache/kafkaops.recovery/spark-" in log, log
+        assert cluster.client.describe("lost", broker=offline.best)[0].leader is None
+        assert cluster.proxy.write_requests() == []
+
+        # Nothing of the first job is left but its artifact.
+        shutil.rmtree(tmp_path / "plan")
+        artifact = {"kafka_recovery_plan": planned["kafka_recovery_plan"]}
+        with container() as second:
+            applied = run_job(second, "apply", {**connection, **artifact}, tmp_path / "apply")
+        assert applied["kafka_recovery_summary"] == "1 of 1 partitions recovered"
+        assert cluster.client.describe("lost", broker=offline.best)[0].leader == offline.best
+        # The state of the run was in the cluster, and is settled.
+        written = [request.name for request in cluster.proxy.write_requests()]
+        assert written[0] == "CreateTopics"
+        assert "ElectLeaders" in written
+        assert written[-1] == "DeleteTopics"
