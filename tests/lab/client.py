@@ -117,17 +117,24 @@ class Client:
 
     def consume_all(self, topic: str, partition: int) -> list[str]:
         """Return the values of all committed records of a partition, in order. The partition must have a leader."""
-        consumer = Consumer({**self._config(), "group.id": "lab", "enable.auto.commit": "false"})
+        config = {"group.id": "lab", "enable.auto.commit": "false", "enable.partition.eof": "true"}
+        consumer = Consumer({**self._config(), **config})
         try:
             low, high = self._watermarks(consumer, TopicPartition(topic, partition))
             consumer.assign([TopicPartition(topic, partition, low)])
             values: list[str] = []
-            while consumer.position([TopicPartition(topic, partition)])[0].offset < high and low < high:
-                messages = consumer.consume(10_000, timeout=1.0)
-                for message in messages:
-                    if message.error():
-                        raise KafkaException(message.error())
-                    values.append((message.value() or b"").decode())
+            at = low
+            while at < high:
+                for message in consumer.consume(10_000, timeout=1.0):
+                    error, offset = message.error(), message.offset() or 0
+                    if error is None:
+                        values.append((message.value() or b"").decode())
+                        at = offset + 1
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        # Behind the last record there may be markers of transactions, which no consumer is given.
+                        at = max(at, offset)
+                    else:
+                        raise KafkaException(error)
             return values
         finally:
             consumer.close()
