@@ -59,7 +59,7 @@ $(INSTALLED): | prerequisites
 	touch $@
 
 .PHONY: demo
-demo: install ## A real Kafka cluster loses its leaders and gets them back
+demo: install ## A real Kafka cluster loses its leaders and records, and gets them back
 	$(BIN)/python -m demo
 
 .PHONY: test
