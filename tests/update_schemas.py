@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.parti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 
@@ -26,6 +27,7 @@ DIRECTORY = Path(__file__).parents[1] / "docs" / "schemas"
 def published() -> dict[Path, str]:
     """Return what is in each file of docs/schemas/."""
     schemas = {
+        "designations-file": DESIGNATIONS_FILE,
         "leadership-report": LEADERSHIP_REPORT,
         "log-cleaner-report": LOG_CLEANER_REPORT,
         "partitions-file": PARTITIONS_FILE,

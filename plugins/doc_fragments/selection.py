@@ -38,6 +38,7 @@ options:
       - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
         Files of C(kafka-leader-election.sh), with one C("partition") an entry, are taken too.
       - The whole file is checked before any connection is opened, and every error in it is named with its place.
+      - A file that others may write is refused.
     type: path
   include_internal_topics:
     description:
@@ -46,4 +47,37 @@ options:
         producers fail or read again.
     type: bool
     default: false
+"""
+
+    DESIGNATIONS = r"""
+options:
+  designations:
+    description:
+      - The partitions to recover and who is to lead each, chosen by you. Replicas are asked, losses are forecast, and
+        strategy, limit and all refusals hold as for any other partition.
+      - At most one of this, O(designations_file), O(partitions) and O(partitions_file) is given.
+    type: list
+    elements: dict
+    suboptions:
+      topic:
+        description:
+          - Name of the topic.
+        type: str
+        required: true
+      partition:
+        description:
+          - Number of the partition, from 0.
+        type: int
+        required: true
+      designated_leader:
+        description:
+          - Id of the broker that is to lead.
+        type: int
+        required: true
+  designations_file:
+    description:
+      - Path of a JSON file with the same, as the elect tool of KAFKA-20098 takes it,
+        C({"partitions":[{"topic":"orders","partition":0,"designatedLeader":2}]}).
+      - A file that others may write is refused.
+    type: path
 """

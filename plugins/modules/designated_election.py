@@ -54,13 +54,18 @@ options:
     description:
       - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
       - The whole file is checked before any connection is opened, and every error in it is named with its place. One
-        is that it was edited and its digest not renewed.
+        is that it was edited and its digest not renewed, and another that others may write it.
       - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
     type: path
   plan:
     description:
-      - A plan, as M(kafkaops.recovery.leader_candidate_info) returns it.
+      - A plan as data, RV(kafkaops.recovery.leader_candidate_info#module:plan) or
+        RV(kafkaops.recovery.leader_candidate_info#module:published_plan).
     type: dict
+  plan_digest:
+    description:
+      - The digest of the plan that was approved, C(sha256:...). Any other plan is refused.
+    type: str
   partitions:
     description:
       - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.

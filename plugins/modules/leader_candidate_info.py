@@ -27,6 +27,7 @@ author:
 extends_documentation_fragment:
   - kafkaops.recovery.kafka
   - kafkaops.recovery.selection
+  - kafkaops.recovery.selection.designations
   - kafkaops.recovery.gathering
   - kafkaops.recovery.gathering.max_rows
   - kafkaops.recovery.policy
@@ -78,6 +79,13 @@ options:
       - Must not exist. That is found out before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
+  publish_plan:
+    description:
+      - Whether to return the plan in a form that goes to another job, RV(published_plan), beside O(plan_file) too.
+      - At most 1 MiB, compressed, which takes a plan of some 10,000 partitions. A larger plan is not returned, and
+        RV(publish_fault) says what to do.
+    type: bool
+    default: false
 seealso:
   - module: kafkaops.recovery.designated_election
     description: Carries the plan out.
@@ -416,6 +424,28 @@ summary:
     failed: 0
     unrecoverable: 0
     unknown: 0
+plan_digest:
+  description: The digest of the plan, for O(kafkaops.recovery.designated_election#module:plan_digest).
+  returned: success
+  type: str
+  sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+published_plan:
+  description:
+    - The whole plan as data that another job can be given, for the O(kafkaops.recovery.designated_election#module:plan)
+      option. Up to 64 KiB of JSON it is RV(plan) itself.
+    - A longer one, or one with the characters that begin a template, is compressed, with the keys C(encoding),
+      C(digest) and C(data).
+  returned: with O(publish_plan), unless it is too large
+  type: dict
+  sample:
+    encoding: zlib+base64
+    digest: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    data: eJyrVkrLz1eyUlBKSixSqgUAHfgEbw==
+publish_fault:
+  description: Why there is no RV(published_plan), and what to do.
+  returned: with O(publish_plan), where the compressed plan takes more than 1 MiB
+  type: str
+  sample: 'plan is refused: 1 problem'
 plan:
   description: The whole plan, as it would stand in O(plan_file), for the
     O(kafkaops.recovery.designated_election#module:plan) option.
@@ -441,6 +471,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_p
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    CHOSEN,
     GATHERING,
     MAX_ROWS,
     POLICY,
@@ -456,6 +487,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 ARGUMENTS = (
     connection_arguments("evidence")
     + SELECTION
+    + CHOSEN
     + GATHERING
     + POLICY
     + WAITING
@@ -464,8 +496,15 @@ ARGUMENTS = (
     + REPORT
     + PROGRESS
     + Arguments(
-        argument_spec={"evidence": {"type": "path"}, "plan_file": {"type": "path"}},
-        mutually_exclusive=[("evidence", other) for other in ("partitions", "partitions_file", "evidence_dir")],
+        argument_spec={
+            "evidence": {"type": "path"},
+            "plan_file": {"type": "path"},
+            "publish_plan": {"type": "bool", "default": False},
+        },
+        mutually_exclusive=[
+            ("evidence", other)
+            for other in ("partitions", "partitions_file", "designations", "designations_file", "evidence_dir")
+        ],
     )
 )
 
@@ -475,7 +514,6 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
 
     planned = make_plan(module.params, check_mode=module.check_mode)
@@ -493,8 +531,21 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "groups": plain([each.group for each in grouped(outcomes)]),
         "loss": plain(total_loss(outcomes)),
         "summary": counted((each.status for each in outcomes), Status),
-        **({} if module.params["plan_file"] else {"plan": plan_document(planned.plan)}),
+        "plan_digest": planned.document["digest"],
+        **({} if module.params["plan_file"] else {"plan": planned.document}),
+        **(published(planned.document) if module.params["publish_plan"] else {}),
     }
+
+
+def published(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan as it goes to other jobs, or why it does not."""
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.packed_plan import pack
+
+    try:
+        return {"published_plan": pack(document)}
+    except DocumentError as error:
+        return {"publish_fault": str(error)}
 
 
 if __name__ == "__main__":

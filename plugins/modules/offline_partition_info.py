@@ -21,6 +21,7 @@ author:
 extends_documentation_fragment:
   - kafkaops.recovery.kafka
   - kafkaops.recovery.selection
+  - kafkaops.recovery.selection.designations
   - kafkaops.recovery.journal
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
@@ -299,13 +300,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     JOURNAL,
     SELECTION,
     journal_options,
-    wanted_partitions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    CHOSEN,
     REPORT,
     refuse_existing_output,
+    wanted,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import ReportFile
@@ -314,6 +316,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
 ARGUMENTS = (
     CONNECTION
     + SELECTION
+    + CHOSEN
     + JOURNAL
     + REPORT
     + Arguments(argument_spec={"output_paths": {"type": "list", "elements": "path", "default": []}})
@@ -331,15 +334,15 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, report, *_checked = all_of(
+    settings, asked, report, *_checked = all_of(
         lambda: connection_settings(params),
-        lambda: wanted_partitions(params),
+        lambda: wanted(params),
         lambda: ReportFile(params["report_file"], RunMode.CHECK),
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"])
         for text in kafka.stale_views():
             module.warn(text)
         pending = JournalHome(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()

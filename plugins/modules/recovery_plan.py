@@ -32,14 +32,16 @@ options:
   path:
     description:
       - The plan file.
-      - At most 256 MiB of UTF-8, with a byte order mark or without.
+      - At most 256 MiB of UTF-8, with a byte order mark or without. A file that others may write is refused.
     type: path
     required: true
   state:
     description:
       - V(checked) only reads. It fails unless everything is right, the digest too.
-      - V(digest_renewed) fails unless everything but the digest is right. It then rewrites the plan, in the usual
-        layout and with the digest of its content, as one atomic replacement that keeps owner and mode.
+      - V(digest_renewed) judges each election like a new one, by the strategy and the limit of lost records that its
+        entry has, and fails where one is refused or anything but the digest is wrong. It then rewrites the plan, with
+        the reason and the forecast of what was edited, in the usual layout and with the digest of its content, as one
+        atomic replacement that keeps owner and mode.
     type: str
     choices: [checked, digest_renewed]
     default: checked

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import grp
 import hashlib
 import json
 import os
+import pwd
+import shlex
 import stat
 import tempfile
 from typing import Any
@@ -26,10 +29,13 @@ _KINDS = {
 }
 
 
-def read_file(path: str, max_bytes: int) -> bytes:
+def read_file(path: str, max_bytes: int, *, is_order: bool = False) -> bytes:
     """Read a regular file, or a symbolic link to one. Never waits, and never reads more than ``max_bytes``.
 
-    Raises DocumentError when it does not exist, may not be read, is not a file, or is too large.
+    ``is_order`` is for a file that says what to do to a cluster: others must not be able to change it.
+
+    Raises DocumentError when it does not exist, may not be read, is not a file, or is too large, and for an order that
+    others may write.
     """
     try:
         # Before opening: to open a device can already do something (a watchdog starts counting).
@@ -41,12 +47,35 @@ def read_file(path: str, max_bytes: int) -> bytes:
             raise DocumentError(path, [_too_large(max_bytes)])
         # Not blocking: another process may have put a FIFO there since. One byte more: the file may have grown since.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if is_order:
+                _refuse_writable_by_others(path, os.fstat(file.fileno()))
             data = file.read(max_bytes + 1) or b""
     except (OSError, ValueError) as error:
         raise DocumentError(path, [_unreadable(error)]) from error
     if len(data) > max_bytes:
         raise DocumentError(path, [_too_large(max_bytes)])
     return data
+
+
+def _refuse_writable_by_others(path: str, status: os.stat_result) -> None:
+    who = [
+        name
+        for name, bit in (("its group", stat.S_IWGRP), ("everybody", stat.S_IWOTH))
+        if status.st_mode & bit and not (bit == stat.S_IWGRP and _is_private_group(status))
+    ]
+    if who:
+        message = f"may be written by {' and '.join(who)} (mode {stat.S_IMODE(status.st_mode):04o})"
+        remedy = f"Look it over, then take that right away: chmod go-w {shlex.quote(path)}"
+        raise DocumentError(path, [Problem("", message, remedy)])
+
+
+def _is_private_group(status: os.stat_result) -> bool:
+    """Return whether the owner alone is in the file's group: with such groups, a umask of 002 is common."""
+    try:
+        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    return group.gr_gid == owner.pw_gid and group.gr_name == owner.pw_name and set(group.gr_mem) <= {owner.pw_name}
 
 
 def _too_large(max_bytes: int) -> Problem:

@@ -67,7 +67,7 @@ def read_partitions(path: str) -> tuple[TopicPartition, ...]:
 
     Raises DocumentError with every problem that is in the file.
     """
-    value = read_json(path, _file_problems)
+    value = read_json(path, _file_problems, is_order=True)
     return _sorted(value["partitions"])
 
 

@@ -30,12 +30,12 @@ Check = Callable[[Any], Iterable[Problem]]
 """Finds what is wrong with a value beyond JSON itself."""
 
 
-def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES) -> Any:
+def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES, is_order: bool = False) -> Any:
     """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels; UTF-8, with a BOM or without.
 
     Raises DocumentError with all problems at once: what is wrong with the text, and what ``check`` finds in its value.
     """
-    return parse_json(read_file(path, max_bytes), path, check)
+    return parse_json(read_file(path, max_bytes, is_order=is_order), path, check)
 
 
 def parse_json(data: bytes, path: str, check: Check) -> Any:

@@ -14,17 +14,18 @@ The report file of a run; the doc fragment ``report`` describes the option.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._documents.errors import DocumentError, Problem
 from .._documents.files import refuse_existing
 from .._kafka.native import NativeSource, NativeSourceError
 from .._model.partition import TopicPartition
 from .._module.arguments import Arguments
 from .._module.messages import all_of
+from .._module.options import wanted_partitions
 from .._spark.options import SparkOptions, SparkOptionsError
+from .designations_file import Designations
 from .plan import Plan
 from .policies import PolicyError, PolicyOptions
 from .strategy import Strategy
@@ -34,12 +35,11 @@ from .waiting import WaitLimits
 # ruff: noqa: PLC0415
 
 
-_INT32_MAX = 2**31 - 1
-
 DESIGNATIONS = Arguments(
     argument_spec={
         "plan_file": {"type": "path"},
         "plan": {"type": "dict"},
+        "plan_digest": {"type": "str"},
         "partitions": {
             "type": "list",
             "elements": "dict",
@@ -50,12 +50,9 @@ DESIGNATIONS = Arguments(
             },
         },
     },
-    mutually_exclusive=[("plan_file", "plan", "partitions")],
+    mutually_exclusive=[("plan_file", "plan", "partitions"), ("plan_digest", "partitions")],
     required_one_of=[("plan_file", "plan", "partitions")],
 )
-
-Designations = Mapping[TopicPartition, int]
-"""The broker that is to lead, for each partition."""
 
 
 def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
@@ -64,24 +61,60 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     Raises DocumentError with every problem.
     """
     if params["partitions"] is not None:
-        return _checked(params["partitions"])
-    from .plan_file import check_plan, read_plan
+        from .designations_file import check_designations
 
-    return read_plan(params["plan_file"]) if params["plan_file"] is not None else check_plan(params["plan"])
+        return check_designations(params["partitions"], "partitions")
+    from .packed_plan import unpack
+    from .plan_file import check_plan, read_plan, require_digest
+
+    path = params["plan_file"]
+    plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
+    return require_digest(plan, params["plan_digest"], "plan" if path is None else path)
 
 
-def _checked(entries: Sequence[Mapping[str, Any]]) -> Designations:
-    from .._documents.partitions_file import check_partitions
+CHOSEN = Arguments(
+    argument_spec={
+        "designations": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "topic": {"type": "str", "required": True},
+                "partition": {"type": "int", "required": True},
+                "designated_leader": {"type": "int", "required": True},
+            },
+        },
+        "designations_file": {"type": "path"},
+    },
+    mutually_exclusive=[
+        (one, other)
+        for one in ("designations", "designations_file")
+        for other in ("partitions", "partitions_file", "designations_file")
+        if one != other
+    ],
+)
 
-    check_partitions([{"topic": each["topic"], "partition": each["partition"]} for each in entries])
-    problems = [
-        Problem(f"/{index}/designated_leader", f"{each['designated_leader']} is no broker id", "Give one from 0")
-        for index, each in enumerate(entries)
-        if not 0 <= each["designated_leader"] <= _INT32_MAX
-    ]
-    if problems:
-        raise DocumentError("partitions", problems)
-    return {TopicPartition(each["topic"], each["partition"]): each["designated_leader"] for each in entries}
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which partitions were asked for, and the leaders that a person chose for some of them."""
+
+    partitions: tuple[TopicPartition, ...] | None
+    """None for all offline ones."""
+    leaders: Designations
+
+
+def wanted(params: Mapping[str, Any]) -> Wanted:
+    """Return what was asked for. Opens no connection.
+
+    Raises DocumentError with every problem.
+    """
+    if params["designations"] is None and params["designations_file"] is None:
+        return Wanted(wanted_partitions(params), {})
+    from .designations_file import check_designations, read_designations
+
+    path = params["designations_file"]
+    leaders = read_designations(path) if path is not None else check_designations(params["designations"])
+    return Wanted(tuple(leaders), leaders)
 
 
 _FROM_CONFIG = "from_config"

@@ -45,6 +45,9 @@ _OfflineReplicas: TypeAlias = Annotated[
 ]
 
 
+INTERNAL_NOTE = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
+
+
 class Status(StrEnum):
     """How a requested partition ended. Every one has exactly one, and a reason that a person can act on."""
 

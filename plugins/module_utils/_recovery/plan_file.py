@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
-from .._documents.errors import DocumentError, Problem, refuse_if_any
+from .._documents.errors import DocumentError, Problem, refuse_if_any, shown
 from .._documents.files import MIB, digest, read_file, readable, write_new_file
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
@@ -27,6 +27,7 @@ from .._documents.validation import schema_problems
 from .._model.fields import SCHEMA_VERSION, Meta
 from .plan import Plan
 from .plan_consistency import consistency_problems
+from .renewal import renewed
 
 MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
@@ -98,22 +99,52 @@ class PlanFile:
 
 
 def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
-    """Read a plan file. Its digest may be wrong or missing where it is to be renewed, after an edit by hand.
+    """Read a plan file. Its digest may be wrong or missing where it is to be renewed, after an edit by hand. The
+    elections are judged like new ones then, and the document has what follows from the edit.
 
     Raises DocumentError like ``read_plan``.
     """
 
     def problems(value: Any) -> Iterator[Problem]:
-        if digest_must_fit or not isinstance(value, dict):
+        if isinstance(value, dict) and value.keys() == {"partitions"}:
+            yield _NO_PLAN
+        elif digest_must_fit or not isinstance(value, dict):
             yield from _content_problems(value)
             yield from _digest_problems(value, _how_to_renew(path))
         else:
             value["digest"] = digest(value)
             yield from _content_problems(value)
 
-    found = read_file(path, MAX_BYTES)
+    found = read_file(path, MAX_BYTES, is_order=True)
     document = parse_json(found, path, problems)
-    return PlanFile(_PLAN.decode(document), document, found)
+    plan = _PLAN.decode(document)
+    if not digest_must_fit:
+        plan, against = renewed(plan)
+        refuse_if_any(path, against)
+        document = plan_document(plan)
+    return PlanFile(plan, document, found)
+
+
+_NO_PLAN = Problem(
+    "",
+    "has partitions and nothing else: it designates leaders, and is no plan",
+    "Give it as unclean_recovery_designations_file (designations_file of leader_candidate_info), which compares the "
+    "replicas first",
+)
+
+
+def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
+    """Return the plan if it is the approved one; ``approved`` is its digest, None where no plan was pinned.
+
+    Raises DocumentError for another plan.
+    """
+    found = plan_document(plan)["digest"]
+    if approved is not None and found != approved.strip():
+        message = f"this plan has the digest {found}, and {shown(approved)} was approved"
+        raise DocumentError(
+            place, [Problem("/digest", message, "Carry out the approved plan, or have this one approved")]
+        )
+    return plan
 
 
 def _content_problems(value: Any) -> Iterator[Problem]:

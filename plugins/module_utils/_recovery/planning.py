@@ -6,20 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.partition import Broker, TopicPartition
+from .._model.partition import Broker
 from .._model.run import Progress, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.messages import all_of
-from .._module.options import progress_to, wanted_partitions
+from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .options import Gathering, gathering, policy_options, refuse_existing_output, wait_limits
+from .options import Gathering, Wanted, gathering, policy_options, refuse_existing_output, wait_limits, wanted
 from .plan import Plan, outcomes_of_plan
 from .policies import PolicyOptions, read_policies
 from .report_file import ReportFile
@@ -40,6 +40,8 @@ class Planned:
     """Brokers that were waited for, or would be, the one to start first before the others."""
     notes: tuple[str, ...] = ()
     """What a person must know besides: brokers whose metadata was old."""
+    document: dict[str, Any] = field(default_factory=dict)
+    """The plan as it stands in a file, digest included."""
 
 
 def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
@@ -47,10 +49,10 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, wanted, options, how, limits, *_checked = all_of(
+    report, settings, asked, options, how, limits, *_checked = all_of(
         lambda: ReportFile(params["report_file"], RunMode.CHECK),
         lambda: None if params["evidence"] else connection_settings(params),
-        lambda: wanted_partitions(params),
+        lambda: wanted(params),
         lambda: policy_options(params),
         lambda: gathering(params),
         lambda: wait_limits(params, check_mode=check_mode),
@@ -65,15 +67,15 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
     if settings is None:
         planned = _from_evidence(params["evidence"], options, how, progress)
     else:
-        planned = _from_cluster(settings, wanted, options, params, how, limits, progress)
+        planned = _from_cluster(settings, asked, options, params, how, limits, progress)
     if check is not None and planned.plan.elections:
         check.require()
-    if params["plan_file"] is not None:
-        from .plan_file import write_plan
+    from .plan_file import plan_document, write_plan
 
-        write_plan(planned.plan, params["plan_file"])
+    path = params["plan_file"]
+    document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
     report.write(planned.plan.cluster_id, planned.brokers, outcomes_of_plan(planned.plan))
-    return planned
+    return replace(planned, document=document)
 
 
 def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
@@ -87,7 +89,7 @@ def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: 
 
 def _from_cluster(  # noqa: PLR0917
     settings: ConnectionSettings,
-    wanted: Collection[TopicPartition] | None,
+    asked: Wanted,
     options: PolicyOptions,
     params: Mapping[str, Any],
     how: Gathering,
@@ -96,7 +98,7 @@ def _from_cluster(  # noqa: PLR0917
 ) -> Planned:
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        found = survey(kafka, wanted, include_internal=params["include_internal_topics"], lost=limits.lost)
+        found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"], lost=limits.lost)
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, limits, progress)
@@ -106,7 +108,7 @@ def _from_cluster(  # noqa: PLR0917
         return Planned(plan, found.brokers, waited.awaited, notes)
     from .spark_runs import plan_of_survey
 
-    plan = plan_of_survey(settings, found, policies, params, how, progress)
+    plan = plan_of_survey(settings, found, policies, params, how, progress, asked.leaders)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         plan = flagged(Kafka(wire), plan, {each.topic_partition for each in found.offline if each.is_internal})

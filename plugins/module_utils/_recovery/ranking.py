@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
+from .._model.partition import TopicPartition
 from .._model.run import utc_now
 from .candidate import Flag
 from .decide import decide
@@ -109,9 +111,16 @@ def _holds_what_best_does_not() -> Column:
 
 
 def plan_recovery(
-    spark: SparkSession, evidence: Evidence, policies: Mapping[str, Policy], left_alone: Sequence[LeftAlone] = ()
+    spark: SparkSession,
+    evidence: Evidence,
+    policies: Mapping[str, Policy],
+    left_alone: Sequence[LeftAlone] = (),
+    leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> Plan:
-    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before."""
+    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before.
+
+    ``leaders`` are those that a person chose, for partitions where that is so.
+    """
     replicas = {
         each.topic_partition: each for each in ranked_partitions(ranked(spark.createDataFrame(evidence.replica_logs)))
     }
@@ -119,10 +128,9 @@ def plan_recovery(
     for state in evidence.partitions:
         # A partition without replicas has no rows.
         judged = replicas.get(state.topic_partition)
-        policy = policies[state.topic]
-        decisions.append(
-            decide(state, judged.candidates, judged.silent, policy) if judged else decide(state, (), (), policy)
-        )
+        candidates, silent = (judged.candidates, judged.silent) if judged else ((), ())
+        chosen = leaders.get(state.topic_partition)
+        decisions.append(decide(state, candidates, silent, policies[state.topic], chosen))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
     return Plan(

@@ -17,6 +17,7 @@ from .._kafka.settings import ConnectionSettings
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
+from .designations_file import Designations
 from .evidence import Evidence, write_evidence
 from .gather import gather_evidence
 from .options import Gathering
@@ -50,8 +51,9 @@ def plan_of_survey(  # noqa: PLR0917
     params: Mapping[str, Any],
     how: Gathering,
     progress: Progress,
+    leaders: Designations,
 ) -> Plan:
-    """Asks the replicas of all that was found offline, ranks them and plans.
+    """Asks the replicas of all that was found offline, ranks them and plans. ``leaders`` are a person's own choice.
 
     Raises SparkUnavailableError or EvidenceError.
     """
@@ -59,7 +61,7 @@ def plan_of_survey(  # noqa: PLR0917
     with spark_session(how.spark, rehearse=rehearse) as spark:
         evidence = _gathered(spark, settings, found, params, how, progress)
         progress.step("ranking replicas")
-        return plan_recovery(spark, evidence, policies, found.left_alone)
+        return plan_recovery(spark, evidence, policies, found.left_alone, leaders)
 
 
 def plan_of_evidence(

@@ -17,7 +17,7 @@ from .._kafka.partitions import Description
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
-from .plan import LeftAlone, Plan, Status, leave
+from .plan import INTERNAL_NOTE, LeftAlone, Plan, Status, leave
 
 
 class UnconfirmedViewError(KafkaOpsError):
@@ -147,15 +147,12 @@ def internal(state: PartitionState) -> LeftAlone:
     return leave(state, Status.REFUSED, reason)
 
 
-_INTERNAL = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
-
-
 def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
     """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
 
     Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
     """
-    notes: dict[TopicPartition, list[str]] = {each: [_INTERNAL] for each in internal}
+    notes: dict[TopicPartition, list[str]] = {each: [INTERNAL_NOTE] for each in internal}
     designated: dict[int, list[TopicPartition]] = {}
     for election in plan.elections:
         designated.setdefault(election.designated_leader, []).append(election.topic_partition)

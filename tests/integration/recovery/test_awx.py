@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import ansible_runner
 import pytest
@@ -25,20 +27,7 @@ def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) ->
     variables = recovery.variables(
         unclean_recovery_all_offline_partitions=True, unclean_recovery_automated_recovery=True
     )
-    private = tmp_path / "runner"
-    private.mkdir()
-    ran = ansible_runner.run(
-        private_data_dir=str(private),
-        project_dir=str(PROJECT),
-        playbook=RECOVER,
-        extravars=variables,
-        envvars={
-            "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
-        },
-        quiet=True,
-    )
+    ran = run_job(tmp_path / "runner", variables)
     output = ran.stdout.read()
     assert ran.status == "successful", output
     assert statuses(recovery.report) == [("awx", 0, "recovered")]
@@ -46,3 +35,59 @@ def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) ->
     # ansible-runner reads through a pseudo-terminal, and still: nothing drawn over, no boxes.
     assert not any(character in output.replace("\r\n", "\n") for character in "\r│┃╭━")
     assert "1 recovered  awx 0" in output
+
+
+def test_a_plan_goes_from_one_job_to_the_next(cluster: Cluster, recovery: Recovery, tmp_path: Path) -> None:
+    """The second job receives only the artifact data of the first one: another directory, no file in common."""
+    offline = scenarios.diverged(cluster, "workflow", partitions=60)
+    ran = run_job(
+        tmp_path / "plan",
+        recovery.variables(unclean_recovery_all_offline_partitions=True, unclean_recovery_publish_plan=True),
+    )
+    assert ran.status == "successful", ran.stdout.read()
+    artifacts = artifact_data(ran)
+    assert artifacts["unclean_recovery_plan"]["encoding"] == "zlib+base64", "60 elections take more than 64 KiB"
+    assert artifacts["unclean_recovery_plan"]["digest"] == artifacts["unclean_recovery_plan_digest"]
+    summary = artifacts["unclean_recovery_summary"]
+    assert (summary["mode"], summary["partitions"]["would_recover"]) == ("check", 60)
+    assert (summary["lost_at_least"], summary["lost_at_most"]) == (0, None), "the last leader is dead: unknown, not 0"
+
+    later = {**artifacts, "unclean_recovery_automated_recovery": True}
+    other = run_job(
+        tmp_path / "other",
+        recovery.variables(**{**later, "unclean_recovery_plan_digest": f"sha256:{'0' * 64}"}),
+    )
+    assert (other.status, "was approved" in other.stdout.read()) == ("failed", True)
+    assert {each.leader for each in cluster.client.describe("workflow", broker=offline.best).values()} == {None}
+
+    ran = run_job(tmp_path / "apply", recovery.variables(**later))
+    assert ran.status == "successful", ran.stdout.read()
+    states = cluster.client.describe("workflow", broker=offline.best)
+    assert {each.leader for each in states.values()} == {offline.best}
+    summary = artifact_data(ran)["unclean_recovery_summary"]
+    assert (summary["mode"], summary["partitions"]["recovered"]) == ("apply", 60)
+    assert artifact_data(ran).keys() == {"unclean_recovery_summary"}
+
+
+def run_job(private: Path, variables: Mapping[str, object]) -> ansible_runner.Runner:
+    """Run the playbook in a private directory of its own, as AWX does."""
+    private.mkdir()
+    return ansible_runner.run(
+        private_data_dir=str(private),
+        project_dir=str(PROJECT),
+        playbook=RECOVER,
+        extravars=dict(variables),
+        envvars={
+            "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
+        },
+        quiet=True,
+    )
+
+
+def artifact_data(ran: ansible_runner.Runner) -> dict[str, Any]:
+    """Return what the job published with set_stats."""
+    (stats,) = (each for each in ran.events if each["event"] == "playbook_on_stats")
+    data: dict[str, Any] = stats["event_data"]["artifact_data"]
+    return data

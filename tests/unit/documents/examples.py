@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Flag,
     SilentReplica,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import (
     ExpectedLoss,
     expected_losses,
@@ -37,7 +38,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
     Status,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -60,20 +61,13 @@ def a_candidate(broker_id: int, rank: int, log_end_offset: int) -> Candidate:
 
 
 def an_election(topic: str = "foo", partition: int = 1) -> PlannedElection:
-    return PlannedElection(
-        topic=topic,
-        partition=partition,
-        topic_id=TOPIC_ID,
-        leader_epoch=7,
-        replicas=(1, 2, 3),
-        isr=(1,),
-        elr=(),
-        last_known_elr=None,
-        designated_leader=3,
-        reason="broker 3 holds the most",
-        candidates=(a_candidate(3, 1, 150), a_candidate(2, 2, 120)),
-        silent=(SilentReplica(1, Cause.HUNG, "it accepts connections and answers nothing"),),
-    )
+    """Return what is decided where replica 1 is hung and 3 holds the most."""
+    state = PartitionState(topic, partition, TOPIC_ID, NO_LEADER, 7, (1, 2, 3), (1,), (), None, (1,))
+    candidates = (a_candidate(3, 1, 150), a_candidate(2, 2, 120))
+    silent = (SilentReplica(1, Cause.HUNG, "it accepts connections and answers nothing"),)
+    decision = decide(state, candidates, silent, Policy(Strategy.AGGRESSIVE, max_lost_records=30))
+    assert isinstance(decision, PlannedElection)
+    return decision
 
 
 def a_plan() -> Plan:

@@ -16,11 +16,16 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import read_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
+    check_plan,
+    plan_document,
+    read_plan,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.renewal import renewed
 from ansible_collections.kafkaops.recovery.plugins.modules import recovery_plan
-from unit.documents.examples import CLUSTER_ID, edited
+from unit.documents.examples import CLUSTER_ID, a_plan, edited
 
-PLAN = edited("partitions", 0, "designatedLeader", to=2)
+PLAN = plan_document(renewed(check_plan(edited("partitions", 0, "designatedLeader", to=2)))[0])
 
 
 @pytest.fixture
@@ -104,6 +109,50 @@ def test_other_problems_keep_the_digest_from_being_renewed(run: Any, edited_plan
     assert result["failed"]
     assert "is refused: 1 problem\n  /partitions/0/designatedLeader: broker 9 is not among" in result["msg"]
     assert edited_plan.read_bytes() == before
+
+
+def test_edited_plan_is_judged_like_a_new_one(run: Any, edited_plan: Path) -> None:
+    run(edited_plan, "digest_renewed")
+    edited_election, other = json.loads(edited_plan.read_text())["partitions"]
+    assert edited_election["reason"].startswith(
+        "broker 2, designated by the operator, rank 2; electing 2 loses offsets"
+    )
+    assert "broker 2 was not asked for open transactions after the edit" in edited_election["reason"]
+    assert other == plan_document(a_plan())["partitions"][1], "nobody edited it"
+
+
+@pytest.mark.parametrize(
+    ("place", "to", "problem"),
+    [
+        ("maxLostRecords", 29, "electing 2 loses 30 records or more, and the limit is 29"),
+        ("strategy", "balanced", "balanced waits: any one of them brings all committed records back"),
+        ("strategy", None, "it has no strategy, by which it could be judged"),
+        ("offlineReplicas", [1, 2], "broker 2 cannot be elected: the controller fences it"),
+    ],
+)
+def test_edit_that_a_new_plan_would_refuse_is_refused(
+    run: Any, edited_plan: Path, place: str, to: Any, problem: str
+) -> None:
+    document = json.loads(edited_plan.read_text())
+    document["partitions"][0][place] = to
+    edited_plan.write_bytes(readable(document))
+    before = edited_plan.read_bytes()
+    result = run(edited_plan, "digest_renewed")
+    assert result["failed"]
+    assert "is refused: 1 problem\n  /partitions/0" in result["msg"]
+    assert problem in result["msg"]
+    assert edited_plan.read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", [0o622, 0o606, 0o666])
+def test_plan_that_others_may_write_is_refused(run: Any, edited_plan: Path, mode: int) -> None:
+    edited_plan.write_bytes(readable(PLAN))
+    edited_plan.chmod(mode)
+    os.chown(edited_plan, os.geteuid(), os.getegid())
+    result = run(edited_plan, "checked")
+    if mode & 0o002:
+        assert f"may be written by {'everybody'}" in result["msg"].replace("its group and ", "")
+        assert f"chmod go-w {edited_plan}" in result["msg"]
 
 
 def test_link_stays_a_link(run: Any, edited_plan: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from jinja2 import Template
+from jinja2 import Environment
 
 from unit.roles.role import ROLES, loaded, options
 
@@ -44,12 +44,14 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
 @pytest.mark.parametrize(
     ("variables", "holds"),
     [
-        ({"__unclean_recovery_plan_file": "plan.json"}, True),
-        ({"__unclean_recovery_plan_file": "", "unclean_recovery_max_lost_records": 0}, True),
-        ({"__unclean_recovery_plan_file": "plan.json", "unclean_recovery_max_lost_records": 0}, False),
+        ({"__unclean_recovery_has_plan": True}, True),
+        ({"__unclean_recovery_has_plan": False, "unclean_recovery_max_lost_records": 0}, True),
+        ({"__unclean_recovery_has_plan": True, "unclean_recovery_max_lost_records": 0}, False),
     ],
 )
 def test_a_limit_is_refused_where_nobody_would_judge_it(variables: dict[str, object], holds: bool) -> None:
     rules = loaded(ROLE, "vars/main.yml")["__unclean_recovery_rules"]
     (rule,) = (each for each in rules if each["refusal"].startswith("unclean_recovery_max_lost_records"))
-    assert Template(rule["holds"]).render(variables) == str(holds)
+    environment = Environment(autoescape=True)
+    environment.filters["bool"] = bool
+    assert environment.from_string(rule["holds"]).render(variables) == str(holds)

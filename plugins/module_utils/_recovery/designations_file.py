@@ -1,0 +1,92 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read designated leaders: the file of the KIP's elect tool (KAFKA-20098), and the same list given inline.
+
+An entry is ``{"topic": "foo", "partition": 0, "designatedLeader": 2}``. docs/schemas/designations-file.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._documents.errors import Problem, pointer, refuse_if_any
+from .._documents.screen import screen
+from .._documents.strict_json import read_json
+from .._documents.validation import schema_problems
+from .._model.fields import BrokerId, Meta, PartitionIndex, TopicName
+from .._model.partition import TopicPartition
+
+Designations: TypeAlias = Mapping[TopicPartition, int]
+"""The broker that is to lead, for each partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Designation:
+    topic: TopicName
+    partition: PartitionIndex
+    designated_leader: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    partitions: Annotated[
+        tuple[
+            Annotated[
+                _Designation,
+                Meta(description='an entry is {"topic": "foo", "partition": 0, "designatedLeader": 2}'),
+            ],
+            ...,
+        ],
+        Meta(description="the partitions are a list of at least one entry", min_items=1),
+    ]
+
+
+_FILE = codec(_File, "a file of designated leaders is an object")
+DESIGNATIONS_FILE = document("designations-file", "Leaders that a person designates", _FILE.schema)
+_is_sound = screen(_FILE.schema["properties"]["partitions"]["items"])
+
+
+def read_designations(path: str) -> Designations:
+    """Read the leaders that a file designates.
+
+    Raises DocumentError with every problem that is in the file; one is that others may write it.
+    """
+    return _by_partition(read_json(path, _problems, is_order=True))
+
+
+def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "designations") -> Designations:
+    """Check designations that a module's option has (topic, partition, designated_leader).
+
+    Raises DocumentError with every problem, under the name ``place``.
+    """
+    value = {
+        "partitions": [
+            {"topic": each["topic"], "partition": each["partition"], "designatedLeader": each["designated_leader"]}
+            for each in entries
+        ]
+    }
+    refuse_if_any(place, _problems(value))
+    return _by_partition(value)
+
+
+def _by_partition(value: dict[str, Any]) -> Designations:
+    designations = sorted(_FILE.decode(value).partitions, key=lambda each: (each.topic, each.partition))
+    return {TopicPartition(each.topic, each.partition): each.designated_leader for each in designations}
+
+
+def _problems(value: Any) -> Iterator[Problem]:
+    yield from schema_problems(value, DESIGNATIONS_FILE)
+    entries = value.get("partitions") if isinstance(value, dict) else None
+    seen: dict[tuple[str, int], int] = {}
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if _is_sound(entry):
+            first = seen.setdefault((entry["topic"], entry["partition"]), index)
+            if first != index:
+                name = f"{entry['topic']}-{entry['partition']}"
+                message = f"{name} is there already at {pointer('partitions', first)}"
+                yield Problem(pointer("partitions", index), message, "Remove the one that is not meant")

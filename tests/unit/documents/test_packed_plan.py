@@ -1,0 +1,132 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan that goes from one job to the next as data, and the digest that pins it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import packed_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import read_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.packed_plan import PLAIN_BYTES, pack, unpack
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
+    plan_document,
+    read_plan,
+    write_plan,
+)
+from unit.documents.examples import a_plan, an_election
+
+SMALL = a_plan()
+LARGE = replace(SMALL, elections=tuple(an_election("t", number) for number in range(100)))
+
+
+def given(**options: Any) -> Any:
+    return given_designations({"plan_file": None, "plan": None, "plan_digest": None, "partitions": None, **options})
+
+
+@pytest.mark.parametrize("plan", [SMALL, LARGE], ids=["small", "large"])
+def test_a_published_plan_comes_back(plan: Plan) -> None:
+    document = plan_document(plan)
+    packed = json.loads(json.dumps(pack(document)))
+    assert ("encoding" in packed) == (len(json.dumps(document, separators=(",", ":"))) > PLAIN_BYTES)
+    assert packed["digest"] == document["digest"]
+    assert given(plan=packed) == plan
+
+
+def test_what_ansible_could_template_is_compressed() -> None:
+    marked = replace(SMALL, elections=(replace(an_election(), reason="{{ lookup('pipe', 'id') }}"),))
+    packed = pack(plan_document(marked))
+    assert "{{" not in json.dumps(packed)
+    assert given(plan=packed) == marked
+
+
+def test_a_plan_that_is_too_large_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_plan, "PACKED_BYTES", 100)
+    with pytest.raises(DocumentError, match=r"at most 100 are published\. Write it to a file"):
+        pack(plan_document(LARGE))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoding": "gzip"}, "has the encoding zlib"),
+        ({"data": 1}, "has the encoding zlib"),
+        ({"data": "%"}, "cannot be read"),
+        ({"data": base64.b64encode(b"no zlib").decode()}, "cannot be read"),
+        ({"data": base64.b64encode(zlib.compress(b"{}" * 50)[:-4]).decode()}, "is cut"),
+        ({"data": base64.b64encode(zlib.compress(b'{"a": NaN}')).decode()}, "NaN"),
+    ],
+)
+def test_damaged_data_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DocumentError, match=message):
+        unpack({**pack(plan_document(LARGE)), **change})
+
+
+def test_compressed_data_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_plan, "MAX_BYTES", 1000)
+    with pytest.raises(DocumentError, match="holds more than 1,000 bytes"):
+        unpack(pack(plan_document(LARGE)))
+
+
+def test_only_the_approved_plan_is_carried_out(tmp_path: Path) -> None:
+    path = str(tmp_path / "plan.json")
+    document = write_plan(SMALL, path)
+    other = plan_document(replace(SMALL, left_alone=()))
+    for options in ({"plan": document}, {"plan_file": path}):
+        assert given(**options, plan_digest=document["digest"]) == SMALL
+        with pytest.raises(DocumentError, match=f"has the digest {document['digest']}, and .* was approved"):
+            given(**options, plan_digest=other["digest"])
+    with pytest.raises(DocumentError, match="was approved"):
+        given(plan=document, plan_digest="")
+
+
+def test_the_kips_own_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "kip.json"
+    path.write_text(
+        '{"partitions":[{"topic":"b","partition":1,"designatedLeader":2},{"topic":"a","partition":0,"designatedLeader":3}]}'
+    )
+    path.chmod(0o600)
+    assert read_designations(str(path)) == {TopicPartition("a", 0): 3, TopicPartition("b", 1): 2}
+    with pytest.raises(DocumentError, match=r"it designates leaders, and is no plan\. Give it as"):
+        read_plan(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"partitions":[]}', "at least one entry"),
+        ('{"partitions":[{"topic":"a","partition":0}]}', "designatedLeader"),
+        (
+            '{"partitions":[{"topic":"a","partition":0,"designatedLeader":3},{"topic":"a","partition":0,"designatedLeader":2}]}',
+            "a-0 is there already at /partitions/0",
+        ),
+    ],
+)
+def test_a_wrong_file_of_leaders_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "kip.json"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(DocumentError, match=problem):
+        read_designations(str(path))
+
+
+def test_a_file_of_leaders_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kip.json"
+    path.write_text('{"partitions":[{"topic":"a","partition":0,"designatedLeader":3}]}')
+    os.chmod(path, 0o606)
+    with pytest.raises(DocumentError, match=r"may be written by everybody \(mode 0606\). Look it over"):
+        read_designations(str(path))
