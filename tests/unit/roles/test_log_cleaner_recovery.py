@@ -49,6 +49,12 @@ OF_ANOTHER_NAME = {
 }
 
 
+def _writing() -> dict[str, Any]:
+    """Return the block with everything that the acting host does."""
+    (block,) = (each for each in loaded(ROLE, "tasks/main.yml") if "module_defaults" in each)
+    return block
+
+
 def _tasks(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Return the tasks of a block and of the blocks in it, in order."""
     for task in (*block["block"], *block.get("always", [])):
@@ -77,7 +83,7 @@ def test_the_defaults_are_those_of_the_modules() -> None:
 
 
 def test_every_variable_reaches_the_modules() -> None:
-    block = loaded(ROLE, "tasks/main.yml")[0]
+    block = _writing()
     looked_at = block["module_defaults"]["group/kafkaops.recovery.log_cleaner"]
     for module, ours in NOT_HANDED_ON.items():
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
@@ -94,7 +100,7 @@ def test_every_variable_reaches_the_modules() -> None:
 def test_a_repair_that_nothing_tells_the_replicas_for_is_refused_before_all_else(
     repairs: object, source: str, is_accepted: bool
 ) -> None:
-    first = next(_tasks(loaded(ROLE, "tasks/main.yml")[0]))
+    first = next(_tasks(_writing()))
     environment = Environment()
     environment.filters["bool"] = boolean
     accepts = environment.compile_expression(first["ansible.builtin.assert"]["that"])
@@ -103,7 +109,7 @@ def test_a_repair_that_nothing_tells_the_replicas_for_is_refused_before_all_else
 
 
 def test_the_report_is_written_whatever_comes_of_what_is_done() -> None:
-    doing = loaded(ROLE, "tasks/main.yml")[0]["block"][-1]
+    doing = _writing()["block"][-1]
     assert {name for task in doing["block"] for name in task} >= {
         "kafkaops.recovery.log_cleaner",
         "kafkaops.recovery.log_cleaner_repair",
