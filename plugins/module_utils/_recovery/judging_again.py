@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import PartitionState
-from .._model.replica_log import ReplicaLog
+from .._model.replica_log import Cause, ReplicaLog
 from .candidate import Candidate, Flag, Standing, explain
 from .decide import decide
 from .plan import LeftAlone, PlannedElection
@@ -54,9 +54,9 @@ def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple
 
 
 def _came_online(election: PlannedElection, state: PartitionState) -> list[int]:
-    """Return replicas that were silent and could not lead in the plan, and that could lead now."""
+    """Return replicas that were silent and could not lead in the plan, and that could lead now, unless given up."""
     acceptable = acceptable_replicas(state)
-    silent = {each.broker_id for each in election.silent}
+    silent = {each.broker_id for each in election.silent if each.cause is not Cause.GIVEN_UP}
     return [each for each in election.offline_replicas if each in silent and each in acceptable]
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from .._documents.files import refuse_existing
 from .._kafka.native import NativeSource, NativeSourceError
+from .._model.fields import INT32_MAX
 from .._model.partition import TopicPartition
 from .._module.arguments import Arguments
 from .._module.messages import all_of
@@ -167,7 +168,7 @@ def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
     wait_ms, lost = params["recovery_wait_ms"], params["lost_brokers"]
     if wait_ms < 0:
         raise PolicyError(f"recovery_wait_ms is {wait_ms}, and nothing is awaited for less than 0 ms")
-    unknown = [each for each in lost if not 0 <= each <= _INT32_MAX]
+    unknown = [each for each in lost if not 0 <= each <= INT32_MAX]
     if unknown:
         raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")
     if params["evidence"] is not None and (lost or wait_ms or params["await_brokers"]):

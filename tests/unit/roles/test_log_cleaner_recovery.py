@@ -51,6 +51,7 @@ OF_ANOTHER_NAME = {
 
 def _writing() -> dict[str, Any]:
     """Return the block with everything that the acting host does."""
+    block: dict[str, Any]
     (block,) = (each for each in loaded(ROLE, "tasks/main.yml") if "module_defaults" in each)
     return block
 
