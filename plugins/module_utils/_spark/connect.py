@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .failures import explained, refused_token
 from .java import SparkUnavailableError
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -56,6 +57,11 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
             spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
         yield spark
     except PySparkException as error:
+        cause = explained(str(error))
+        if cause is not None:
+            raise SparkUnavailableError(
+                f"the Spark Connect server at {options.remote} gave the work up: {cause}"
+            ) from error
         ending = _ending(error)
         if ending is None:
             raise
@@ -86,7 +92,8 @@ def _open(options: SparkOptions) -> SparkSession:
         ) from error
     except (PySparkException, OSError) as error:
         raise SparkUnavailableError(
-            f"the Spark Connect server at {options.remote} cannot be used: {_in_short(error)}"
+            f"the Spark Connect server at {options.remote} cannot be used: "
+            f"{refused_token(str(error)) or _in_short(error)}"
         ) from error
     return spark
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .class_archive import ClassArchive, class_archive, is_recorded, lean_spark_home
+from .failures import explained
 from .java import Java, SparkUnavailableError, find_java
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -114,9 +115,15 @@ def spark_session(
                     f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
                 ) from error
             given_up = _GIVEN_UP.search(str(error)) if isinstance(error, Py4JJavaError) else None
-            if given_up is None:
+            cause = explained(str(error)) or (given_up[0] if given_up else None)
+            if cause is None:
                 raise
-            raise SparkUnavailableError(f"Spark gave the work up: {given_up[0]}") from error
+            raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error
+        except PySparkException as error:
+            cause = explained(str(error))
+            if cause is None:
+                raise
+            raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error
         finally:
             jvm = _stop(context)
             # addPyFile put the code for the workers on our own path, and it goes with the directory.
@@ -205,9 +212,12 @@ def _stop(context: SparkContext) -> subprocess.Popen[bytes]:
     return _forget_jvm()
 
 
+def _gateway() -> Any:
+    return SparkContext._gateway
+
+
 def _jvm() -> subprocess.Popen[bytes]:
-    gateway: Any = SparkContext._gateway
-    process: subprocess.Popen[bytes] = gateway.proc
+    process: subprocess.Popen[bytes] = _gateway().proc
     return process
 
 

@@ -86,7 +86,7 @@ except Exception as error:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ("os._exit(1)", "SparkUnavailableError Spark gave the work up: Job aborted due to stage failure: "),
+        ("os._exit(1)", "SparkUnavailableError Spark gave the work up: a Python worker of Spark was killed"),
         ("raise ZeroDivisionError", "PythonException"),
     ],
     ids=["a worker dies", "our own defect"],

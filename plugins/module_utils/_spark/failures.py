@@ -1,0 +1,103 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What Spark's errors mean: the cause in one sentence, and what to do. Pure; standard library only.
+
+Spark passes on what a worker said, as text in the middle of a Java stack. Where a text is known here, a person reads
+this instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_MISMATCH = re.compile(r"Python in worker has different version:? ?(\S+?) than that in driver:? ?(\S+?)[,.]? ")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_NOT_INSTALLED = re.compile(r"((?:PyArrow|Pandas|pandas)) >= ([\d.]+) must be installed")
+_HIDDEN_IMPORT = re.compile(r"Can't get attribute '\w+' on <module 'ansible_collections\.kafkaops\.recovery\.")
+"""Our modules can be imported without the libraries that they need, and lack what is made of these."""
+_NO_PYTHON = re.compile(r'Cannot run program "([^"]+python[^"]*)"')
+_HEAP = re.compile(r"java\.lang\.OutOfMemoryError: ([^\n|]+)")
+_KILLED = re.compile(r"exited with code (137|52)|exit code:? (137|52)|Container killed|exceeding (?:physical )?memory")
+_WORKER_DIED = re.compile(r"Python worker exited unexpectedly|Python worker faulthandler")
+_TOKEN = re.compile(r"UNAUTHENTICATED|[Ii]nvalid authentication token|authentication token", re.ASCII)
+
+_PYTHON = (
+    "Install it for that Python, or name another one in spark.executor_python. On a Spark Connect server, the server's "
+    "PYSPARK_PYTHON counts (docs/spark.md)"
+)
+_MEMORY = (
+    "Give executors more memory (spark.conf: spark.executor.memory, spark.executor.pyspark.memory, "
+    "spark.executor.memoryOverhead), or give each fewer tasks at once (spark.executor.cores)"
+)
+
+
+def _of_versions(match: re.Match[str]) -> str:
+    return (
+        f"executors run Python {match[1]}, and this module runs Python {match[2]}: Spark needs the same minor version. "
+        f"Name a Python {match[2]} that is on the executors' hosts in spark.executor_python, or, with a Spark Connect "
+        f"server, start the server with PYSPARK_PYTHON set to one, or run this module with Python {match[1]}"
+    )
+
+
+def _of_library(match: re.Match[str]) -> str:
+    return f"the Python of Spark's executors lacks the library {match[1]}. {_PYTHON}"
+
+
+def _of_old_library(match: re.Match[str]) -> str:
+    return f"the Python of Spark's executors lacks {match[1].lower()} {match[2]} or later. {_PYTHON}"
+
+
+_KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (_MISMATCH, _of_versions),
+    (_NOT_INSTALLED, _of_old_library),
+    (_NO_MODULE, _of_library),
+    (
+        _HIDDEN_IMPORT,
+        lambda _match: (
+            "the Python of Spark's executors lacks a library that this collection needs, pyarrow or kafka-python. "
+            f"{_PYTHON}"
+        ),
+    ),
+    (
+        _NO_PYTHON,
+        lambda match: (
+            f"there is no Python at {match[1]} on an executor's host. Name one that is there in spark.executor_python"
+        ),
+    ),
+    (_HEAP, lambda match: f"a JVM of Spark ran out of memory ({match[1].strip()}). {_MEMORY}"),
+    (
+        _KILLED,
+        lambda match: (
+            f"an executor was killed or ended itself ({match[0]}), as happens when memory runs out. {_MEMORY}"
+        ),
+    ),
+    (
+        _WORKER_DIED,
+        lambda _match: (
+            "a Python worker of Spark was killed, which is what happens when memory runs out: look for the kernel's "
+            f"out-of-memory killer in the log of the executor's host. {_MEMORY}"
+        ),
+    ),
+)
+
+
+def explained(text: str) -> str | None:
+    """Return cause and remedy of an error that Spark reported; None for one that is not known here."""
+    for pattern, describe in _KNOWN:
+        found = pattern.search(text)
+        if found:
+            return describe(found)
+    return None
+
+
+def refused_token(text: str) -> str | None:
+    """Return cause and remedy where a Spark Connect server refused our token, or wanted one; None otherwise."""
+    if not _TOKEN.search(text):
+        return None
+    return (
+        "it refuses the token, or wants one: set the environment variable SPARK_CONNECT_AUTHENTICATE_TOKEN for the "
+        "task to the server's token (spark.connect.authenticate.token)"
+    )

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What Spark's errors mean. The texts are those of PySpark 4.1 and of Java; tests/integration/spark makes real ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.failures import explained, refused_token
+
+MISMATCH = (
+    "PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: "
+    "3.12 than that in driver: 3.11, PySpark cannot run with different minor versions."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MISMATCH, "executors run Python 3.12, and this module runs Python 3.11"),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "lacks the library pyarrow"),
+        ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.", "pyarrow 18.0.0"),
+        (
+            'Cannot run program "/opt/x/bin/python3": error=2, No such file or directory',
+            "no Python at /opt/x/bin/python3",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space\n\tat x", "ran out of memory (Java heap space)"),
+        ("ExecutorLostFailure (executor 0 exited): Command exited with code 137", "an executor was killed"),
+        (
+            "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
+            "a Python worker of Spark was killed",
+        ),
+    ],
+)
+def test_cause_and_remedy(text: str, said: str) -> None:
+    found = explained(text) or ""
+    assert said in found
+    assert "spark." in found, "a setting to change"
+
+
+def test_what_is_not_known_is_not_explained() -> None:
+    assert explained("org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]") is None
+    assert refused_token("the server said no") is None
+
+
+def test_a_refused_token() -> None:
+    assert "SPARK_CONNECT_AUTHENTICATE_TOKEN" in (refused_token("status = StatusCode.UNAUTHENTICATED") or "")
