@@ -129,6 +129,24 @@ options:
         they return. Costs a few requests to each broker, and nothing when nothing was recovered.
     type: bool
     default: true
+  salvage:
+    description:
+      - Whether to save the records that replicas hold which answered, and which the designated leader does not hold.
+        After the election, these replicas delete them within a second. The plan's forecast says which ones they are.
+      - They are fetched and written by Spark on this host, checksums verified, synced to disk and read back. Only then
+        is the election requested. Partitions where nothing is to be saved do not wait for it. Where none has
+        anything to save, Spark is not started.
+      - V(best_effort) elects all the same where something could not be saved, with a warning. V(required) refuses the
+        election of such a partition.
+      - Designations that are given as O(partitions) have no forecast, so that nothing is saved for them.
+    type: str
+    choices: ['off', best_effort, required]
+    default: 'off'
+  salvage_dir:
+    description:
+      - The directory to save to. It must not exist. Required unless O(salvage=off).
+      - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) gives it back.
+    type: path
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
     description: Makes the plan.
@@ -358,6 +376,41 @@ summary:
     failed: 0
     unrecoverable: 0
     unknown: 0
+salvage:
+  description: What was saved of what live replicas held and the designated leaders did not.
+  returned: always, once the elections began
+  type: dict
+  contains:
+    salvage_dir:
+      description: Where it was saved. Null where nothing was.
+      type: str
+    salvage_id:
+      description: Id of the salvage. Null where nothing was saved.
+      type: str
+    partitions:
+      description: Each partition where such a replica held something, in order of topic and number.
+      type: list
+      elements: dict
+      contains:
+        topic:
+          description: Name of the topic.
+          type: str
+        partition:
+          description: Number of the partition.
+          type: int
+        held_by_losers:
+          description: How many offsets the losers held, each counted once.
+          type: int
+        saved:
+          description: How many records were saved.
+          type: int
+        reason:
+          description: What was not saved, and why. Empty when all was.
+          type: str
+  sample:
+    salvage_dir: /var/tmp/recovery-salvage
+    salvage_id: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
+    partitions: [{topic: orders, partition: 0, held_by_losers: 50, saved: 50, reason: ''}]
 aftermath:
   description:
     - What the elections left behind, most urgent first, and what of it could not be found out. The report file has all.
@@ -433,6 +486,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.afterm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE, Salvage
 
 ARGUMENTS = (
     CONNECTION
@@ -442,6 +496,7 @@ ARGUMENTS = (
     + MAX_ROWS
     + REPORT
     + PROGRESS
+    + SALVAGE
     + Arguments(
         argument_spec={
             "include_internal_topics": {"type": "bool", "default": False},
@@ -464,12 +519,18 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import electing as election_results
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import elect
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
 
-    done = elect(module.params, check_mode=module.check_mode, stop=stop)
+    tails = TailsOfRun(module.params)
+    saves = module.params["salvage"] != Salvage.OFF and not module.check_mode
+    if saves:
+        tails.check()
+    done = elect(module.params, check_mode=module.check_mode, stop=stop, save_tails=tails.saver if saves else None)
     for warning in [
         *election_results.warnings(done.report.leftovers),
         *done.report.notes,
         *filter(None, [done.report_error]),
+        *tails.warnings(),
     ]:
         module.warn(warning)
     outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
@@ -486,6 +547,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(done.report.leftovers),
         "aftermath": plain(first_of(done.aftermath, max_rows)),
+        "salvage": tails.results(),
         "diff": election_results.diff_of(done.report, max_rows),
         **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),

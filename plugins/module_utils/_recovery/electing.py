@@ -19,6 +19,7 @@ from .._changes.home import JournalHome
 from .._changes.record import OrderLeftover, Undoing
 from .._documents.errors import DocumentError
 from .._kafka.port import Kafka
+from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import Progress, RunMode
@@ -33,6 +34,7 @@ from .options import given_designations
 from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
 from .policies import refuse_a_race
 from .report_file import ReportFile
+from .tails import SaveTails
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,13 @@ class Elected:
         return "\n".join(filter(None, [undone, self.report_error])) or None
 
 
-def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Elected:
+def elect(
+    params: Mapping[str, Any],
+    *,
+    check_mode: bool,
+    stop: threading.Event,
+    save_tails: Callable[[ConnectionSettings, Progress], SaveTails] | None = None,
+) -> Elected:
     """Carry out what the parameters name, and write the report that was asked for, or say why it could not be written.
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
@@ -69,9 +77,12 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event)
             timeout_ms=params["election_timeout_ms"],
         ),
     )
+    progress = progress_to(params["progress_file"])
+    if save_tails is not None:
+        options = replace(options, save_tails=save_tails(settings, progress))
     terms = Terms(
         options,
-        progress_to(params["progress_file"]),
+        progress,
         stop,
         include_internal=params["include_internal_topics"],
         acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],

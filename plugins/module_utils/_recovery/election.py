@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +25,7 @@ from .observation import observe
 from .plan import ElectionType, LeftAlone, Outcome, Plan, PlannedElection, Status, left_alone
 from .preconditions import PartitionObservation
 from .survey import internal
+from .tails import SaveTails, losers_tails
 
 _DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
 
@@ -83,6 +84,8 @@ class ElectionOptions:
     check_mode: bool
     timeout_ms: int = 600_000
     """How long all elections may take together. What was not begun by then is not requested."""
+    save_tails: SaveTails | None = None
+    """Called before the first election that makes a live replica delete records. Others do not wait for it."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
@@ -148,7 +151,7 @@ def run_elections(  # noqa: PLR0917
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
-        run = _Run(writer, journal, progress, limits, kept)
+        run = _Run(writer, journal, progress, limits, kept, options.save_tails)
         with collector_paused():
             outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
@@ -247,6 +250,7 @@ class _Run:
     limits: Limits
     kept: Mapping[TopicPartition, OrderChange]
     """Orders of an earlier run that stay until their partitions are elected."""
+    save_tails: SaveTails | None
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions that may be elected, and whose orders are this run's to restore."""
     written: set[TopicPartition] = field(default_factory=set)
@@ -267,7 +271,7 @@ class _Run:
         halt = ""
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
         settled = [each for each in elections if each.topic_partition not in unsettled]
-        for batch in (one for kind in ElectionType for one in in_batches(_of_type(settled, kind))):
+        for batch in self._batches(settled, outcomes):
             halt = halt or self.limits.why_over()
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
@@ -284,6 +288,24 @@ class _Run:
                     continue
             outcomes |= {each.topic_partition: _untouched(each, Status.FAILED, halt) for each in batch}
         return outcomes
+
+    def _batches(
+        self, elections: Sequence[PlannedElection], outcomes: dict[TopicPartition, Outcome]
+    ) -> Iterator[Sequence[PlannedElection]]:
+        """Yield the batches. Before the first one that makes live replicas delete records, these are saved."""
+        tails = {each.topic_partition: losers_tails(each) for each in elections} if self.save_tails else {}
+        at_once = [each for each in elections if not tails.get(each.topic_partition)]
+        yield from (one for kind in ElectionType for one in in_batches(_of_type(at_once, kind)))
+        waiting = [each for each in elections if tails.get(each.topic_partition)]
+        if self.save_tails and waiting and self.journal is not None and not self.limits.why_over():
+            refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
+            outcomes |= {
+                each.topic_partition: _untouched(each, Status.REFUSED, refused[each.topic_partition])
+                for each in waiting
+                if each.topic_partition in refused
+            }
+            waiting = [each for each in waiting if each.topic_partition not in refused]
+        yield from (one for kind in ElectionType for one in in_batches(_of_type(waiting, kind)))
 
     def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
         # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.

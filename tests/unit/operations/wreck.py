@@ -27,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     run_elections,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.tails import SaveTails
 from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
 from unit.operations.fake_cluster import FakeCluster, a_log
 
@@ -83,6 +84,7 @@ class Wreck:
         check_mode: bool = False,
         timeout_ms: int = 600_000,
         journal: JournalOptions | None = None,
+        save_tails: SaveTails | None = None,
     ) -> ElectionReport:
         options = ElectionOptions(
             journal=journal or in_file(self.cluster.journal_dir),
@@ -90,6 +92,7 @@ class Wreck:
             verify_timeout_ms=1000,
             check_mode=check_mode,
             timeout_ms=timeout_ms,
+            save_tails=save_tails,
         )
         return run_elections(self.cluster, plan or self.plan(), options, self.progress, self.stop)
 

@@ -1,0 +1,231 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Saves what only live replicas hold that are about to lose an election: after it, they delete it within a second."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from .._kafka.addresses import Address
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.fetch import DEBUGGING_REPLICA
+from .._kafka.settings import ConnectionSettings, read_settings_reference, temporary_settings_reference
+from .._kafka.wire import Wire
+from .._model.log_contents import EpochRange, Stretches, records_in
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError, Progress
+from .._spark.options import SparkOptions
+from .._spark.session import spark_session
+from .batch import BatchError, ControlType, control_type
+from .directory import check_destination, unfinished
+from .from_disk import SalvageError, in_short, new_manifest
+from .log_reading import Ask, Fetched, fetch
+from .manifest import Manifest, SavedFrom
+from .read_back import ReadBack, read_back
+from .rows import Origin, RowBuffer
+from .save import overlaps
+from .stretch import merged, minus, within
+from .tasks import in_tasks
+from .transactions import Markers
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark.errors import PySparkException
+
+    from .rows import ROW_SCHEMA
+
+_SOME_BYTES = 1024
+"""A guess of what a record takes, to deal tails out to tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What one live replica holds of a partition, and the designated leader does not."""
+
+    partition: TopicPartition
+    topic_id: str
+    broker_id: int
+    lost: Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class TailSalvage:
+    """What became of tails."""
+
+    manifest: Manifest | None
+    """None where nothing was saved."""
+    failures: dict[TopicPartition, str]
+    """Partitions of which not all was saved, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    tail: Tail
+    cluster_id: str
+    address: Address
+    settings_reference: str
+    """Where each task finds the connection settings; their values never travel with the task."""
+
+
+def each_once(tails: Sequence[Tail]) -> list[Tail]:
+    """Return the tails without what an earlier one of the same partition has, too."""
+    taken: dict[TopicPartition, Stretches] = {}
+    found = []
+    for each in tails:
+        before = taken.get(each.partition, ())
+        rest = minus(merged(each.lost), before)
+        taken[each.partition] = merged([*before, *rest])
+        if rest:
+            found.append(Tail(each.partition, each.topic_id, each.broker_id, rest))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TailSaver:
+    """Saves tails of one cluster into one directory."""
+
+    settings: ConnectionSettings
+    cluster_id: str
+    addresses: Mapping[int, Address]
+    destination: str
+    spark: SparkOptions
+    progress: Progress
+
+    def save(self, tails: Sequence[Tail]) -> TailSalvage:
+        """Save the tails, sync them to disk, and read them back. What cannot be saved is named.
+
+        Raises KafkaOpsError where nothing could be saved.
+        """
+        check_destination(self.destination)
+        if os.path.exists(self.destination):
+            raise SalvageError(f"{self.destination} exists: name a directory that does not")
+        wanted = each_once(tails)
+        before = os.umask(0o077)
+        try:
+            with ExitStack() as stack, temporary_settings_reference(self.settings) as reference:
+                self.progress.step("starting Spark, to save what other replicas hold")
+                # What a failed run leaves is removed once Spark is gone: its tasks may still write until then.
+                leftovers = stack.enter_context(ExitStack())
+                spark = stack.enter_context(spark_session(self.spark))
+                work = [
+                    _Work(each, self.cluster_id, self.addresses[each.broker_id], reference)
+                    for each in wanted
+                    if each.broker_id in self.addresses
+                ]
+                if not work:
+                    return TailSalvage(None, self._failures(wanted, ()))
+                self.progress.step(
+                    f"saving what other replicas hold of {len({each.partition for each in wanted})} partitions"
+                )
+                directory = leftovers.enter_context(unfinished(self.destination))
+                try:
+                    in_tasks(spark, work, _weight, _rows, ROW_SCHEMA).write.parquet(directory.records.as_uri())
+                except (PySparkException, Py4JJavaError) as error:
+                    raise SalvageError(in_short(error)) from None
+                files = directory.files()
+                back = read_back(spark.read.parquet(directory.records.as_uri()))
+                failures = self._failures(wanted, back)
+                if not back.partitions:
+                    return TailSalvage(None, failures)
+                origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
+                manifest = new_manifest(self.cluster_id, origins, back, files)
+                directory.finish(manifest)
+                return TailSalvage(manifest, failures)
+        finally:
+            os.umask(before)
+
+    def _failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
+        if back and back.faults:
+            raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(back.faults))
+        saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
+        failures: dict[TopicPartition, str] = {}
+        with Wire(self.settings) as wire:
+            for each in wanted:
+                absent = minus(each.lost, saved.get(each.partition, ()))
+                reason = self._why(wire, each, absent) if absent else ""
+                if reason:
+                    failures[each.partition] = reason
+        return failures
+
+    def _why(self, wire: Wire, tail: Tail, absent: Stretches) -> str:
+        """Return why offsets were not saved; empty where the broker has no batch of them, as after compaction."""
+        offsets = ", ".join(f"{each.start_offset} to {each.end_offset - 1}" for each in absent)
+        what = f"offsets {offsets}, which only broker {tail.broker_id} holds, were not saved"
+        address = self.addresses.get(tail.broker_id)
+        if address is None:
+            return f"{what}: the broker has no address"
+        try:
+            batches = _batches(partial(wire.call, address), tail.partition, absent)
+        except KafkaOpsError as error:
+            return f"{what}: {error}"
+        there = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
+        return f"{what}, and can be read now: run again" if within(there, absent) else ""
+
+
+def _weight(work: _Work) -> int:
+    return records_in(work.tail.lost) * _SOME_BYTES
+
+
+def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
+    """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
+    tail = work.tail
+    with suppress(BrokerCallError, RequestRefusedError):
+        ask = partial(_wire(work.settings_reference).call, work.address)
+        batches = _batches(ask, tail.partition, tail.lost)
+        markers = Markers()
+        for header, raw in batches:
+            if header.is_control:
+                markers.add(header, _kind(Fetched(header, raw)))
+        origin = Origin(
+            work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
+        )
+        buffer = RowBuffer(origin, tail.lost)
+        for header, raw in batches:
+            if overlaps(header, tail.lost):
+                buffer.add(header, raw, markers.outcome(header))
+                yield from buffer.batches()
+        yield from buffer.batches(last=True)
+
+
+def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches) -> list[Fetched]:
+    """Return the batches from the first offset to the last one, whatever of them is wanted.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    offset, end = min(each.start_offset for each in stretches), max(each.end_offset for each in stretches)
+    found: list[Fetched] = []
+    while offset < end:
+        batches = fetch(ask, partition, offset, replica_id=DEBUGGING_REPLICA).batches
+        if not batches:
+            break
+        found += batches
+        offset = batches[-1].header.next_offset
+    return found
+
+
+@lru_cache(maxsize=2)
+def _wire(settings_reference: str) -> Wire:
+    """Return the connections of this task's process: a broker's tails come over one connection each process."""
+    return Wire(read_settings_reference(settings_reference))
+
+
+def _kind(batch: Fetched) -> ControlType:
+    try:
+        return control_type(batch.header, batch.raw)
+    except BatchError:
+        return ControlType.OTHER
+
+
+def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, int]:
+    """Return how many offsets the losers hold of each partition, each once."""
+    found: dict[TopicPartition, list[EpochRange]] = {}
+    for each in tails:
+        found.setdefault(each.partition, []).extend(each.lost)
+    return {name: records_in(merged(some)) for name, some in found.items()}

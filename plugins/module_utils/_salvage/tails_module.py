@@ -1,0 +1,119 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The results of saving losers' tails, for designated_election. Knows Ansible's parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .._kafka.cluster import describe_cluster
+from .._kafka.settings import ConnectionSettings
+from .._kafka.wire import Wire
+from .._model.log_contents import Stretches
+from .._model.partition import TopicPartition
+from .._model.run import KafkaOpsError, Progress
+from .._module.libraries import KAFKA_AND_SPARK, unusable
+from .._spark.options import SparkOptions
+from .directory import check_destination
+from .from_replicas import Tail, TailSalvage, TailSaver, held_by_losers
+from .options import Salvage
+
+_MOST_NAMED = 20
+
+
+class LosersTail(Protocol):
+    """What one replica that answered holds of a partition, and the designated leader does not."""
+
+    @property
+    def partition(self) -> TopicPartition: ...
+    @property
+    def topic_id(self) -> str: ...
+    @property
+    def broker_id(self) -> int: ...
+    @property
+    def lost(self) -> Stretches: ...
+
+
+@dataclass(slots=True)
+class TailsOfRun:
+    """Saves the tails of one run, once, and remembers how that ended."""
+
+    params: Mapping[str, Any]
+    held: dict[TopicPartition, int] = field(default_factory=dict)
+    """Offsets that losers hold, by partition."""
+    done: TailSalvage | None = None
+    failure: str = ""
+    """Why nothing was saved."""
+
+    def check(self) -> None:
+        """Raise KafkaOpsError when it is known now that nothing can be saved, and something must be."""
+        if not self.params["salvage_dir"]:
+            raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
+        if self.params["salvage"] == Salvage.REQUIRED:
+            check_destination(self._destination)
+
+    def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
+        """Return what saves tails before elections: see ``_recovery.tails.SaveTails``."""
+
+        def save(tails: Sequence[LosersTail]) -> dict[TopicPartition, str]:
+            return self._save(settings, progress, tails)
+
+        return save
+
+    def _save(
+        self, settings: ConnectionSettings, progress: Progress, tails: Sequence[LosersTail]
+    ) -> dict[TopicPartition, str]:
+        found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
+        self.held = held_by_losers(found)
+        try:
+            lacking = unusable((*KAFKA_AND_SPARK, "crc32c"))
+            if lacking:
+                raise KafkaOpsError(lacking)
+            with Wire(settings) as wire:
+                cluster = describe_cluster(wire)
+            addresses = {each.broker_id: each.address for each in cluster.registrations}
+            saver = TailSaver(settings, cluster.cluster_id, addresses, self._destination, SparkOptions(), progress)
+            self.done = saver.save(found)
+            failures = self.done.failures
+        except (KafkaOpsError, OSError) as error:
+            self.failure = f"what only losers hold was not saved: {error}"
+            failures = dict.fromkeys(self.held, self.failure)
+        return failures if self.params["salvage"] == Salvage.REQUIRED else {}
+
+    @property
+    def _destination(self) -> str:
+        return str(os.path.abspath(self.params["salvage_dir"]))
+
+    def warnings(self) -> list[str]:
+        """Return what could not be saved, where the elections went on."""
+        if self.params["salvage"] == Salvage.REQUIRED:
+            return []
+        if self.failure:
+            return [self.failure]
+        failures = self.done.failures if self.done is not None else {}
+        return [f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]]
+
+    def results(self) -> dict[str, Any]:
+        """Return what the module tells, by partition in order of topic and number."""
+        manifest = self.done.manifest if self.done is not None else None
+        saved = {each.topic_partition: each for each in manifest.partitions} if manifest else {}
+        failures = self.done.failures if self.done is not None else dict.fromkeys(self.held, self.failure)
+        return {
+            "salvage_id": manifest.salvage_id if manifest else None,
+            "salvage_dir": self.params["salvage_dir"] if manifest else None,
+            "partitions": [
+                {
+                    "topic": each.topic,
+                    "partition": each.partition,
+                    "held_by_losers": held,
+                    "saved": saved[each].records if each in saved else 0,
+                    "reason": failures.get(each, ""),
+                }
+                for each, held in sorted(self.held.items())
+            ],
+        }

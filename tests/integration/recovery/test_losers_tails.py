@@ -1,0 +1,54 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What live losers alone hold is saved before the election, and given back, on real brokers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from lab import Cluster
+from lab.module_process import run_module
+from lab.scenarios import longer_log_of_older_epoch
+
+_TOPIC = "tails"
+_COMMON, _OLDER, _NEWER = _RECORDS = (10, 50, 5)
+
+
+def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster: Cluster, tmp_path: Path) -> None:
+    offline = longer_log_of_older_epoch(cluster, _TOPIC, 2, records=_RECORDS)
+    where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()]}
+    options = {**where, "journal_dir": str(tmp_path)}
+    wanted = [{"topic": _TOPIC, "partitions": [0, 1]}]
+    plan = tmp_path / "plan.json"
+    how = {"recovery_strategy": "aggressive", "partitions": wanted, "plan_file": str(plan)}
+    planned = run_module("leader_candidate_info", {**where, **how})
+    assert "msg" not in planned, planned["msg"]
+    refused = run_module(
+        "designated_election",
+        {**options, "plan_file": str(plan), "salvage": "required", "salvage_dir": str(tmp_path / "none" / "saved")},
+    )
+    assert "has no directory" in refused["msg"]
+    saved = tmp_path / "saved"
+    elected = run_module(
+        "designated_election",
+        {**options, "plan_file": str(plan), "salvage": "required", "salvage_dir": str(saved)},
+    )
+    assert "msg" not in elected, elected["msg"]
+    assert [(each["held_by_losers"], each["saved"], each["reason"]) for each in elected["salvage"]["partitions"]] == [
+        (_OLDER, _OLDER, "")
+    ] * 2
+    rows = pq.read_table(saved / "records").to_pylist()
+    labels = [f"older-{number}" for number in range(_OLDER)]
+    for partition in offline.partitions:
+        assert [row["value"].decode() for row in rows if row["partition"] == partition] == labels
+        assert {row["origin_broker"] for row in rows} == {offline.replicas[1]}
+    given = run_module("salvage_replay", {**options, "salvage_dir": str(saved), "target": "original"})
+    assert "msg" not in given, given["msg"]
+    kept = [f"common-{number}" for number in range(_COMMON)] + [f"newer-{number}" for number in range(_NEWER)]
+    for partition in offline.partitions:
+        assert cluster.client.consume_all(_TOPIC, partition) == [*kept, *labels]

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reading a leader's log for newer keys, what losers hold, and groups' commits."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, each_once
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import commits_in
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.headers import origin_headers, origin_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
+    CommittedLog,
+    OpenTransactionError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.newer_keys import NewerKeys, digest_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import SavedRow
+
+ORDERS = TopicPartition("orders", 0)
+_CRC_AT, _ATTRIBUTES_AT = 17, 21
+_CONTROL = 0x20
+
+
+def a_batch(
+    offset: int, *keys: bytes, epoch: int = 5, producer: int = -1, headers: Any = (), control: int | None = None
+) -> bytes:
+    """Return a batch; with a producer id it is transactional, and ``control`` 0 aborts, 1 commits."""
+    builder = DefaultRecordBatchBuilder(2, 0, producer >= 0, producer, 0, -1, 10**9)
+    for number, key in enumerate([struct.pack(">hh", 0, control)] if control is not None else keys):
+        builder.append(number, 1_700_000_000_000, key, b"value", list(headers))
+    content = bytearray(builder.build())
+    struct.pack_into(">q", content, 0, offset)
+    struct.pack_into(">i", content, 12, epoch)
+    if control is not None:
+        content[_ATTRIBUTES_AT + 1] |= _CONTROL
+        struct.pack_into(">I", content, _CRC_AT, crc32c(bytes(content[_ATTRIBUTES_AT:])))
+    return bytes(content)
+
+
+class Leader:
+    """Answers Fetch from memory."""
+
+    def __init__(self, *batches: tuple[int, bytes], end: int, stable: int | None = None, aborted: Any = ()) -> None:
+        self.batches, self.end, self.stable, self.aborted = list(batches), end, stable, aborted
+
+    def __call__(self, request: Any) -> Any:
+        offset = request.topics[0].partitions[0].fetch_offset
+        stable = self.end if self.stable is None else self.stable
+        content = b"".join(raw for first, raw in self.batches if offset <= first < stable)
+        answer = SimpleNamespace(
+            error_code=0,
+            records=content,
+            high_watermark=self.end,
+            last_stable_offset=stable,
+            aborted_transactions=[SimpleNamespace(producer_id=one, first_offset=at) for one, at in self.aborted],
+        )
+        return SimpleNamespace(error_code=0, responses=[SimpleNamespace(partitions=[answer])])
+
+
+def keys_of(leader: Leader, offset: int = 0) -> list[bytes | None]:
+    return [record.key for _epoch, record in CommittedLog(leader, ORDERS, offset).read(0)]
+
+
+def test_what_was_aborted_is_not_there() -> None:
+    leader = Leader(
+        (0, a_batch(0, b"plain")),
+        (1, a_batch(1, b"aborted", producer=7)),
+        (2, a_batch(2, b"committed", producer=8)),
+        (3, a_batch(3, producer=7, control=0)),
+        (4, a_batch(4, producer=8, control=1)),
+        (5, a_batch(5, b"later", producer=7)),
+        (6, a_batch(6, producer=7, control=1)),
+        end=7,
+        aborted=[(7, 1)],
+    )
+    assert keys_of(leader) == [b"plain", b"committed", b"later"]
+
+
+def test_an_open_transaction_is_named() -> None:
+    leader = Leader((0, a_batch(0, b"plain")), (1, a_batch(1, b"open", producer=7)), end=2, stable=1)
+    with pytest.raises(OpenTransactionError, match="open transaction from offset 1 on"):
+        keys_of(leader)
+
+
+def test_a_damaged_answer_is_refused() -> None:
+    damaged = bytearray(a_batch(0, b"plain"))
+    damaged[-1] ^= 1
+    with pytest.raises(BrokerCallError, match="does not have its checksum"):
+        keys_of(Leader((0, bytes(damaged)), end=1))
+
+
+def test_a_key_is_newer_by_where_it_was_written_first() -> None:
+    """A record that was given back counts as what it was before."""
+    row = SavedRow("orders", 0, 105, 3, 100, "none", False, False, b"given", 1, 1, b"v", [])
+    leader = Leader(
+        (100, a_batch(100, b"newer", b"other")),
+        (102, a_batch(102, b"given", headers=origin_headers("c", row))),
+        end=103,
+    )
+    newer = NewerKeys(leader, ORDERS, 100, {digest_of(b"newer"), digest_of(b"given")})
+    newer.read_on()
+    assert newer.has_newer(b"newer", 3, 120)
+    assert not newer.has_newer(b"given", 3, 105)
+    assert not newer.has_newer(b"given", 3, 110)
+    assert newer.has_newer(b"given", 3, 104)
+    assert not newer.has_newer(b"absent", 3, 104)
+
+
+def test_headers_name_the_origin() -> None:
+    row = SavedRow("orders", 0, 105, 3, 100, "none", False, False, b"k", 99, 1, b"v", [])
+    headers = origin_headers("cluster", row)
+    assert origin_of(headers) == (3, 105)
+    assert origin_of([("other", b"1")]) is None
+    assert dict(headers)["kafkaops.salvage.broker"] == b"1"
+
+
+def test_what_two_losers_hold_is_saved_once() -> None:
+    one = Tail(ORDERS, "id", 1, (EpochRange(3, 100, 150),))
+    two = Tail(ORDERS, "id", 2, (EpochRange(3, 100, 170), EpochRange(4, 170, 180)))
+    assert each_once([one, two]) == [
+        one,
+        Tail(ORDERS, "id", 2, (EpochRange(3, 150, 170), EpochRange(4, 170, 180))),
+    ]
+
+
+def a_commit(group: str, offset: int | None, outcome: str = "none") -> SavedRow:
+    texts = [struct.pack(">h", len(each)) + each.encode() for each in (group, "orders")]
+    key = struct.pack(">h", 1) + b"".join(texts) + struct.pack(">i", 0)
+    value = None if offset is None else struct.pack(">hqi", 3, offset, -1)
+    return SavedRow("__consumer_offsets", 0, 1, 3, 1, outcome, False, False, key, 1, 1, value, [])
+
+
+def test_the_last_commit_of_a_group_counts() -> None:
+    rows = [
+        a_commit("billing", 10),
+        a_commit("billing", 20),
+        a_commit("billing", 30, "aborted"),
+        a_commit("gone", 5),
+        a_commit("gone", None),
+        a_commit("x", 1)._replace(key=struct.pack(">h", 2) + b"group metadata"),
+    ]
+    assert commits_in(rows) == {("billing", ORDERS): 20}
