@@ -295,75 +295,21 @@ truncated:
   type: bool
   sample: false
 groups:
-  description:
-    - All partitions, grouped by what they share, worst first. Never truncated.
-    - Partitions share a status, a leader, a reason and what is lost. When that makes more than eight groups, brokers
-      may differ, and when it still does, reasons.
+  description: All partitions, grouped by what they share, worst first. Never truncated. The fields are those of
+    RV(kafkaops.recovery.leader_candidate_info#module:groups).
   returned: always, once the elections began
   type: list
   elements: dict
-  sample:
-    - status: recovered
-      partitions: 501
-      topics:
-        named:
-          - topic: orders
-            partitions: 0-499, 512
-            count: 501
-        more: 0
-      leaders:
-        - broker_id: 3
-          partitions: 501
-      reason: the longest log of the newest leader epoch
-      loss: loses nothing that broker 2 holds
-      total:
-        at_least: 0
-        at_most: 0
-        unbounded: 0
-  contains:
-    status:
-      description: The status that they share.
-      type: str
-    partitions:
-      description: How many partitions there are in the group.
-      type: int
-    topics:
-      description: C(named) has the four topics with the most partitions, each with ranges of its
-        partitions. C(more) is the number of topics that are not named.
-      type: dict
-    leaders:
-      description: Which brokers lead, or would lead, how many of the partitions. Empty where no election is planned.
-      type: list
-      elements: dict
-    reason:
-      description: What the partitions share of their reasons. Numbers that differ are given from the lowest to the
-        highest.
-      type: str
-    loss:
-      description: What the election of the leader, or of the best surviving replica, loses. Empty where nothing was
-        compared.
-      type: str
-    total:
-      description: The fields of RV(loss) for the group.
-      type: dict
+  sample: []
 loss:
-  description: What all elections lose together, in records.
+  description: What all elections lose together, in records. The fields are those of
+    RV(kafkaops.recovery.leader_candidate_info#module:loss).
   returned: always, once the elections began
   type: dict
   sample:
     at_least: 5
     at_most: null
     unbounded: 1
-  contains:
-    at_least:
-      description: Records that are lost for certain.
-      type: int
-    at_most:
-      description: Records that can be lost, null when that is unknown for a partition.
-      type: int
-    unbounded:
-      description: Number of partitions for which RV(loss.at_most) is unknown.
-      type: int
 summary:
   description: How many partitions have each status.
   returned: always, once the elections began

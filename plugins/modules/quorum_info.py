@@ -115,7 +115,7 @@ voters:
   returned: success
   type: list
   elements: dict
-  contains:
+  contains: &member
     replica_id:
       description: Its node id.
       type: int
@@ -148,34 +148,7 @@ observers:
   returned: success
   type: list
   elements: dict
-  contains:
-    replica_id:
-      description: Its node id.
-      type: int
-    directory_id:
-      description: Id of its metadata log directory. Null in a static quorum while it is not known.
-      type: str
-    endpoints:
-      description: Its listeners as controller, each with C(name), C(host) and C(port).
-      type: list
-      elements: dict
-    log_end_offset:
-      description: Its log end offset, null when the leader does not know it.
-      type: int
-    lag_records:
-      description: How many records the leader has and it has not, null when not known.
-      type: int
-    lag_ms:
-      description: Milliseconds since it last had all that the leader had, null when not known.
-      type: int
-    since_fetch_ms:
-      description: Milliseconds since its last Fetch. Null for the leader, and when not known.
-      type: int
-    is_caught_up:
-      description:
-        - Whether C(lag_ms) is within the fetch timeout. Unknown means it is not, and so does a log that is empty while
-          the leader's is not.
-      type: bool
+  contains: *member
 controllers:
   description: The controllers that were asked on their own listener.
   returned: success
