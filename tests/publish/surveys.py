@@ -30,9 +30,12 @@ ASKED = {
     ),
     "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
     "readiness": ("readiness", ["fail_on", "certificate_days"]),
+    # These run on a broker's host, which reads client.properties there and not from the credential.
+    "salvage": ("log_salvage", ["log_dirs", "dir", "topics", "kafka_command_config"]),
+    "replay": ("salvage_replay", ["dir", "target", "topics", "include_unknown", "kafka_command_config"]),
 }
 # Variables that one survey cannot do without, though the role can.
-_REQUIRED = {("drain", "brokers")}
+_REQUIRED = {("drain", "brokers"), ("salvage", "kafka_command_config"), ("replay", "kafka_command_config")}
 
 _TYPES = {"int": "integer", "float": "float"}
 _MARKUP = re.compile(r"\b[A-Z]\(([^()]*(?:\([^()]*\))?[^()]*)\)")
@@ -60,10 +63,12 @@ def render() -> str:
 def _survey(name: str, role: str, variables: list[str]) -> dict[str, Any]:
     specs = PROJECT / "roles" / role / "meta" / "argument_specs.yml"
     main = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["main"]
-    questions = [
-        _question(f"{role}_{each}", main["options"][f"{role}_{each}"], required=(name, each) in _REQUIRED)
-        for each in variables
-    ]
+    questions = []
+    for each in variables:
+        variable = each if each.startswith("kafka_") else f"{role}_{each}"
+        option = main["options"][variable]
+        required = option.get("required", False) or (name, each) in _REQUIRED
+        questions.append(_question(variable, option, required=required))
     return {"name": name, "description": _plain(main["short_description"]), "spec": questions}
 
 
