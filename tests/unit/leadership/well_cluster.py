@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
@@ -104,8 +104,8 @@ class Bastion:
         """Return the memory in the local file, under the lock of the cluster."""
         topic = MemoryTopic(self.cluster, self.cluster.describe_cluster().living(), "")
         homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE)
-        with self.journal() as journal, homes.open(journal) as held:
-            yield held
+        with ExitStack() as stack:
+            yield stack.enter_context(homes.open(stack.enter_context(self.journal())))
 
     def journal(self) -> AbstractContextManager[Journal]:
         """Return the journal in the local file, under the lock of the cluster."""
