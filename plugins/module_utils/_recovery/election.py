@@ -14,17 +14,16 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome, JournalOptions
 from .._changes.journal import Journal
 from .._changes.orders import Writer, read_states
-from .._changes.record import PUT_BACK, OrderChange, OrderLeftover, ReplicaChange, Undoing
-from .._changes.rollback import AnyLeftover, Rollback, has_put_back, in_doubt, look_at_orders
+from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
+from .._changes.rollback import AnyLeftover, Rollback, has_put_back, look_at_orders
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
+from .earlier_orders import as_found, as_restored, kept_orders, rebased, restored_late
 from .election_batch import ElectionBatch, Limits
 from .observation import observe
 from .plan import ElectionType, LeftAlone, Outcome, Plan, PlannedElection, Status, left_alone
-from .preconditions import PartitionObservation
-from .survey import internal
 from .tails import SaveTails, losers_tails
 
 _DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
@@ -145,7 +144,7 @@ def run_elections(  # noqa: PLR0917
             notes = journal.notes
             writer = writer.under(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
-            kept = _kept(kafka, journal, plan.elections)
+            kept = kept_orders(kafka, journal, plan.elections)
             ended = rollback.undo(journal, kept)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
@@ -153,9 +152,9 @@ def run_elections(  # noqa: PLR0917
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
         run = _Run(writer, journal, progress, limits, kept, options.save_tails)
         with collector_paused():
-            outcomes = {**alone, **run.elect(_rebased(plan.elections, leftovers), leftovers)}
+            outcomes = {**alone, **run.elect(rebased(plan.elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
-            leftovers += _restored_late(rollback, journal, kept, run.begun)
+            leftovers += restored_late(rollback, journal, kept, run.begun)
         for partition, change in kept.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     if not writes and not options.check_mode and any(each.status is Status.WOULD_RECOVER for each in outcomes.values()):
@@ -171,74 +170,6 @@ def _is_any_offline(kafka: Kafka, elections: Sequence[PlannedElection]) -> bool:
     wanted = [each.topic_partition for each in elections]
     sight = kafka.see(wanted)
     return bool(sight.hidden) or any(state.is_offline for state in sight.states.values())
-
-
-def _kept(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> dict[TopicPartition, OrderChange]:
-    """Return the orders of an earlier run that stay until this run has elected.
-
-    An election that the earlier run requested may still be executed. In its order, or in the one that this run sets, it
-    elects a leader that was designated; in the original order it would elect the first live replica.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
-    planned = {each.topic_partition for each in elections}
-    changes = [each for each in journal.orders if each.topic_partition in planned]
-    return {each.topic_partition: each for each in in_doubt(kafka, changes)}
-
-
-def _restored_late(
-    rollback: Rollback, journal: Journal, kept: Mapping[TopicPartition, OrderChange], begun: Collection[TopicPartition]
-) -> tuple[OrderLeftover, ...]:
-    """Restore the kept orders of partitions that this run did not elect, and return how all of them ended."""
-    untouched = kept.keys() - begun
-    pending = {each.topic_partition for each in journal.orders}
-    try:
-        late = rollback.undo_orders(journal, pending - untouched) if pending & untouched else ()
-    except KafkaOpsError as error:
-        late = tuple(OrderLeftover(kept[each], Undoing.FAILED, str(error)) for each in sorted(untouched))
-    elected = sorted(kept.keys() - untouched - pending)
-    return *late, *(OrderLeftover(kept[each], Undoing.RESTORED, "restored after its election") for each in elected)
-
-
-def plan_of_designations(
-    kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
-) -> Plan:
-    """Return a plan of bare (partition, leader) pairs, with the cluster as it is now and without candidates.
-
-    Offline partitions of Kafka's internal topics are left alone unless ``include_internal``.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
-    cluster = kafka.describe_cluster()
-    description = kafka.describe_partitions({each.topic for each in designations})
-    states = {each.topic_partition: each for each in description.partitions}
-    elections, alone = [], []
-    for partition, leader in sorted(designations.items()):
-        state = states.get(partition)
-        if state is None:
-            reason = "no such partition, or it is hidden from our principal"
-            alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
-        elif state.is_offline and state.is_internal and not include_internal:
-            alone.append(internal(state))
-        else:
-            elections.append(
-                PlannedElection(
-                    topic=state.topic,
-                    partition=state.partition,
-                    topic_id=state.topic_id,
-                    leader_epoch=state.leader_epoch,
-                    replicas=state.replicas,
-                    isr=state.isr,
-                    elr=state.elr,
-                    last_known_elr=state.last_known_elr,
-                    designated_leader=leader,
-                    reason=f"broker {leader} was named by the caller; no replica was compared",
-                    candidates=(),
-                    silent=(),
-                    offline_replicas=state.offline_replicas,
-                )
-            )
-    return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,13 +242,13 @@ class _Run:
         # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.
         worlds = observe(self.writer.kafka, self.writer.kafka.describe_cluster(), elections)
         if self.journal is None:
-            worlds = _as_restored(worlds, leftovers)
+            worlds = as_restored(worlds, leftovers)
         # Asked again for each batch: a broker may have been replaced by an older one in between.
         asked = {self.writer.address(attempt) for attempt in range(self.writer.attempts)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
         batch = ElectionBatch(
             {
-                each.topic_partition: _as_found(
+                each.topic_partition: as_found(
                     each, worlds[each.topic_partition].state, self.kept.get(each.topic_partition)
                 )
                 for each in elections
@@ -334,42 +265,9 @@ class _Run:
         return batch
 
 
-def _as_found(election: PlannedElection, state: PartitionState | None, kept: OrderChange | None) -> PlannedElection:
-    """Return the election in the order in which the partition is, where that is the original one or a kept one."""
-    if state is None or kept is None or kept.topic_id != election.topic_id:
-        return election
-    known = (kept.original, kept.changed)
-    return replace(election, replicas=state.replicas) if {election.replicas, state.replicas} <= {*known} else election
-
-
 def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
     """Return the elections of one type: a request can ask for one type only."""
     return [each for each in elections if each.election_type is election_type]
-
-
-def _rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]) -> list[PlannedElection]:
-    """Plans made while an earlier run's order still stood took it for the original; the journal knows better."""
-    restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in PUT_BACK}
-    rebased = []
-    for election in elections:
-        change = restored.get(election.topic_partition)
-        if change and change.topic_id == election.topic_id and change.changed == election.replicas:
-            election = replace(election, replicas=change.original)  # noqa: PLW2901
-        rebased.append(election)
-    return rebased
-
-
-def _as_restored(
-    worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
-) -> dict[TopicPartition, PartitionObservation]:
-    """Check mode: the worlds as a run would find them, once it had put the leftovers' orders back."""
-    orders = {each.change.topic_partition: each.change.original for each in leftovers if each.undoing in PUT_BACK}
-    return {
-        partition: replace(world, state=replace(world.state, replicas=orders[partition]))
-        if world.state and partition in orders
-        else world
-        for partition, world in worlds.items()
-    }
 
 
 def _seen_again(kafka: Kafka, partitions: Iterable[LeftAlone]) -> dict[TopicPartition, Outcome]:

@@ -14,10 +14,10 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptionsError,
     WrongClusterError,
-    plan_of_designations,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     ElectionType,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import AnyLeftover, Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
@@ -22,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.throttle import Throttle
 from unit.journals import open_journal
-from unit.operations.fake_settings import FakeSettings
+from unit.operations.fake_settings import ADDRESSES, FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
@@ -43,9 +44,8 @@ def undone(
     settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
 ) -> tuple[AnyLeftover, ...]:
     """Return a rollback whose replicas are undone by a function; no order is pending."""
-    nothing: Any = None
     replicas: Any = SimpleNamespace(take_back=take_back)
-    return Rollback(nothing, settings.writer(), replicas).undo(journal)
+    return Rollback(Writer(settings, [*ADDRESSES.values()], 2, 1.0), settings.writer(), replicas).undo(journal)
 
 
 def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:

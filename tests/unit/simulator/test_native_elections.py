@@ -23,10 +23,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     ElectionReport,
-    plan_of_designations,
     run_elections,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
