@@ -67,7 +67,8 @@ def run_playbook(
 def start_playbook(playbook: str, variables: Mapping[str, object], *arguments: str) -> subprocess.Popen[str]:
     """Start a playbook, for tests that do something to it while it runs (see ``signal_tree``)."""
     return subprocess.Popen(
-        command(playbook, variables, *arguments),
+        # Under nohup, SIGHUP would be ignored by all that the tests start.
+        ["env", "--default-signal=HUP", *command(playbook, variables, *arguments)],
         cwd=PROJECT,
         env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
         stdin=subprocess.DEVNULL,
