@@ -63,7 +63,8 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
     lab.damaged("dying", (1, 2, 3), 2)
-    lab.damaged("living", (1, 2, 3), 3)
+    # Not on broker 2: Kafka drops a replica only while the other ones of the partition are alive.
+    lab.damaged("living", (1, 3), 3)
     lab.cluster.proxy.clear()
 
     def kill_its_broker() -> None:
@@ -73,7 +74,7 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
             lab.cluster.brokers[2].kill()
 
     lab.cluster.proxy.inject(After(kill_its_broker), api_key=ApiKey.AlterPartitionReassignments)
-    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000)
+    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000, allow_single_copy=True)
     lab.cluster.proxy.clear()
     outcomes = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
     assert outcomes["living"][0] == "repaired", told
