@@ -153,7 +153,11 @@ class LineageSearch:
         is_leaderless: bool = False,
         only_newest: bool = False,
     ) -> None:
-        """``only_newest`` ends the search at the newest epoch with records."""
+        """``only_newest`` ends the search once the newest epoch with records is known.
+
+        That takes the answer for the next older one: a broker that was elected and wrote nothing has an epoch without
+        records at its log's end.
+        """
         self._only_newest = only_newest
         self._start = log_start_offset
         self._end = log_end_offset
@@ -207,8 +211,7 @@ class LineageSearch:
         self.question = None
         if epoch_end is not None:
             self._newest_first.append(epoch_end)
-            if not self._only_newest:
-                self._ask_for_older(epoch_end.epoch)
+            self._ask_for_older(epoch_end.epoch)
 
     def _take_older(self, epoch_end: EpochEnd | None) -> None:
         asked = int(self.question or 0)
@@ -222,8 +225,9 @@ class LineageSearch:
         elif epoch_end is None or epoch_end.end_offset <= self._start:
             return
         elif not is_same_place:
-            self._newest_first.append(epoch_end)
-            self._ask_for_older(epoch_end.epoch)
+            if not self._only_newest:
+                self._newest_first.append(epoch_end)
+                self._ask_for_older(epoch_end.epoch)
         else:
             self._newest_first[-1] = epoch_end
             if epoch_end.epoch == asked > 0:

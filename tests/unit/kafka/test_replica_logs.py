@@ -166,6 +166,18 @@ def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeCl
     assert found[0][0] == found[1][0] > found[2][0]
 
 
+@pytest.mark.parametrize("only_newest", [frozenset[TopicPartition](), frozenset({FIRST})], ids=["all", "newest"])
+def test_epochs_without_records_at_the_end_are_left_out(
+    clock: FakeClock, only_newest: frozenset[TopicPartition]
+) -> None:
+    """A broker that was elected, and wrote nothing before it died, has them in its epoch cache."""
+    wire: Any = FakeWire([FakeBroker({FIRST: a_replica((0, 0), (2, 40), (4, 100), (6, 100))}).answer])
+    (row,) = probe_replicas(
+        SETTINGS, BROKER, [FIRST], clock.now + 5, only_newest=only_newest, open_wire=wire, clock=clock
+    )
+    assert (row.last_written_epoch, row.log_end_offset) == (2, 100)
+
+
 def test_no_request_poses_as_a_follower(probe: Probe) -> None:
     _rows, wire = probe(FakeBroker(TWO_REPLICAS).answer)
     replica_ids = {type(each): each.replica_id for each in wire.requests if hasattr(each, "replica_id")}
