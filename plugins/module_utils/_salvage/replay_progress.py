@@ -78,15 +78,22 @@ class ProgressTopic:
             state = self.kafka.see_one(partition)
             if state is None:
                 return {}
+            is_over = time.monotonic() >= deadline
             if state.leader_id in self.addresses:
-                break
-            if time.monotonic() >= deadline:
+                try:
+                    return self._read_from(self.addresses[state.leader_id], deadline)
+                except RequestRefusedError as error:
+                    # A broker learns late that it leads: a topic that was just created, or after an election.
+                    if not error.is_transient or is_over:
+                        raise
+            elif is_over:
                 raise ReplayProgressError(
                     f"{partition} has no leader, and it holds what was given back already: recover it first"
                 )
             time.sleep(_LOOK_EVERY_S)
-        address = self.addresses[state.leader_id]
-        log = CommittedLog(partial(self.kafka.wire.call, address), partition, 0)
+
+    def _read_from(self, leader: Address, deadline: float) -> dict[Place, Ledger]:
+        log = CommittedLog(partial(self.kafka.wire.call, leader), TopicPartition(self.name, 0), 0)
         found: dict[Place, Ledger] = {}
         try:
             for _epoch, record in log.read(deadline):

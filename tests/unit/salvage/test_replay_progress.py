@@ -1,0 +1,62 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What was given back before is read from the topic, also where its leader learns late that it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from kafka.protocol.consumer import FetchResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import (
+    PROGRESS_TOPIC,
+    ProgressTopic,
+)
+
+LEADER = Address("broker-1.invalid", 9092)
+STATE = PartitionState(PROGRESS_TOPIC, 0, "A" * 22, 1, 0, (1, 2), (1, 2), None, None, ())
+TOPIC_AUTHORIZATION_FAILED = 29
+
+
+class FakeLeader(Kafka):
+    """Stands in for the wire too: its empty topic is answered with these error codes, one after the other."""
+
+    def __init__(self, codes: Sequence[int]) -> None:
+        self.wire: Any = self
+        self.codes = [*codes]
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        return Description((STATE,), ())
+
+    def call(self, address: Address, _request: Any) -> Any:
+        assert address == LEADER
+        topic = FetchResponse.FetchableTopicResponse
+        answer = topic.PartitionData(
+            partition_index=0, error_code=self.codes.pop(0), high_watermark=0, last_stable_offset=0, records=b""
+        )
+        return FetchResponse(responses=[topic(topic=PROGRESS_TOPIC, partitions=[answer])])
+
+
+def test_a_leader_that_does_not_know_that_it_leads_is_asked_again() -> None:
+    kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
+    assert ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read() == {}
+    assert kafka.codes == []
+
+
+def test_what_does_not_pass_is_raised_at_once() -> None:
+    kafka = FakeLeader([TOPIC_AUTHORIZATION_FAILED, 0])
+    with pytest.raises(RequestRefusedError, match="TOPIC_AUTHORIZATION_FAILED"):
+        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read()
+    assert kafka.codes == [0]
