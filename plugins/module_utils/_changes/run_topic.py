@@ -65,7 +65,11 @@ class RunTopics:
         Raises TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
         log = self._existing(None)
-        return log.refresh() if log is not None and log.exists() else None
+        if log is not None:
+            with suppress(LockLostError):
+                return log.refresh()
+        # A topic that was deleted meanwhile cannot be read, and brokers may still describe it.
+        return None
 
     def log_of(self, topic_id: str, leader_id: int, holder: Holder | None = None) -> TopicLog:
         """Return the log in the topic of this id."""
@@ -134,13 +138,6 @@ class TopicLog:
     def state(self) -> RunState:
         """What the topic's records say, as far as they were read."""
         return self._state
-
-    def exists(self) -> bool:
-        """Return whether the topic can be read: one that is just being deleted cannot."""
-        with suppress(LockLostError):
-            self.refresh()
-            return True
-        return False
 
     def refresh(self) -> RunState:
         """Read what was appended since the last time.

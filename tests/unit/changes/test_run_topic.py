@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
     TopicUnavailableError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.changes.fake_topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
 
@@ -176,6 +177,22 @@ def test_a_deleted_topic_is_noticed_and_not_created_again(kafka: FakeTopics) -> 
     with pytest.raises(LockLostError, match="was deleted"):
         journal.require_lock()
     assert kafka.topics == {}
+
+
+@pytest.mark.parametrize("is_read_first", [False, True])
+def test_a_look_that_a_deletion_overtakes_does_not_fail(kafka: FakeTopics, is_read_first: bool) -> None:
+    """Brokers may still describe the topic; one Fetch of its records answers, or says that there are none."""
+    log = acquire(kafka)
+    read_records: Callable[..., TopicRecords] = kafka.read_records
+
+    def meet_a_deletion(leader: Address, topic_id: str, offset: int) -> TopicRecords:
+        found = read_records(leader, topic_id, offset) if is_read_first else None
+        log.delete()
+        return found or read_records(leader, topic_id, offset)
+
+    kafka.read_records = meet_a_deletion  # type: ignore[method-assign,assignment]
+    state = topics(kafka, replace(QUICK, timeout_s=5)).read()
+    assert (state is not None) == is_read_first
 
 
 def test_a_successors_topic_is_not_taken_for_ours(kafka: FakeTopics) -> None:
