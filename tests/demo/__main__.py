@@ -41,7 +41,7 @@ def main() -> int:
         chapter("The playbook recovers them")
         # The page outlives the demo: a person opens it afterwards.
         page = Path(tempfile.mkdtemp(prefix="kafkaops-demo-report-")) / "report.html"
-        status = recover(cluster, Path(name), page)
+        status = recover(cluster, offline.replicas[0], page)
         chapter("What another client reads now")
         status = status or verdict(cluster, offline)
         chapter(f"What only the disk of broker {offline.replicas[0]} holds is saved, before it is started again")
@@ -71,13 +71,14 @@ def what_happened(offline: Offline) -> str:
     )
 
 
-def recover(cluster: Cluster, scratch: Path, page: Path) -> int:
+def recover(cluster: Cluster, dead: int, page: Path) -> int:
     """Run the playbook as a person would, and return its exit status."""
     variables = {
         "unclean_recovery_all_offline_partitions": "true",
         "unclean_recovery_show_replica_info": "true",
         "unclean_recovery_automated_recovery": "true",
         "unclean_recovery_strategy": "aggressive",
+        "unclean_recovery_lost_brokers": str(dead),
         "unclean_recovery_report_file": str(page.with_suffix(".json")),
         "unclean_recovery_report_html": str(page),
     }
