@@ -289,6 +289,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
@@ -310,7 +311,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     wanted,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import write_report
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 
 ARGUMENTS = (
@@ -337,7 +338,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     settings, asked, report, *_checked = all_of(
         lambda: connection_settings(params),
         lambda: wanted(params),
-        lambda: ReportFile(params["report_file"], RunMode.CHECK),
+        lambda: ReportFile(params["report_file"]),
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
     with Wire(settings) as wire:
@@ -350,7 +351,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     outcomes = [left_alone(each) for each in found.left_alone]
     advice = start_order(found.without_leader, found.brokers)
     if not found.offline and not unfinished:
-        report.write(found.cluster_id, found.brokers, outcomes)
+        write_report(report, RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes)
     return {
         "changed": False,
         "cluster_id": found.cluster_id,

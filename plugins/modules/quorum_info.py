@@ -286,11 +286,13 @@ verdicts:
           elements: str
 """
 
+from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
@@ -304,7 +306,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controll
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QuorumReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import (
+    QUORUM_REPORT,
+    quorum_report_document,
+)
 
 ARGUMENTS = (
     CONNECTION
@@ -326,11 +331,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
-        lambda: QuorumReportFile(params["report_file"]),
+        lambda: ReportFile(params["report_file"]),
     )
     with Wire(settings, their_settings) as wire:
         assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
-    report.write(assessment)
+    report.write(partial(quorum_report_document, assessment), QUORUM_REPORT)
     return {"changed": False, **plain(assessment)}
 
 

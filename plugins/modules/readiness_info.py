@@ -162,11 +162,13 @@ broker_losses:
       type: int
 """
 
+from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
@@ -180,7 +182,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controll
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import ReadinessReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import (
+    READINESS_REPORT,
+    readiness_report_document,
+)
 
 ARGUMENTS = (
     CONNECTION
@@ -216,7 +221,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
-        lambda: ReadinessReportFile(params["report_file"]),
+        lambda: ReportFile(params["report_file"]),
     )
     options = ReadinessOptions(
         journal=journal_options(params),
@@ -229,7 +234,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings, their_settings) as wire:
         found = check_readiness(Kafka(wire), options)
-    report.write(found)
+    report.write(partial(readiness_report_document, found), READINESS_REPORT)
     return {"changed": False, **plain(found)}
 
 

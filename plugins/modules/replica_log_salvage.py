@@ -238,6 +238,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     connection_settings,
@@ -250,7 +251,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_mo
     DISK_SALVAGE,
     disk_request,
     local_spark,
-    refuse_report,
 )
 
 ARGUMENTS = CONNECTION + DISK_SALVAGE + PROGRESS
@@ -263,23 +263,22 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import results_of, warnings_of
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import salvage_disk
 
-    params, started_at = module.params, utc_now()
-    settings, request, spark, _checked = all_of(
+    params = module.params
+    settings, request, spark, report_file = all_of(
         lambda: connection_settings(params),
         lambda: disk_request(params),
         lambda: local_spark(params),
-        lambda: refuse_report(params),
+        lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])
     with Wire(settings) as wire:
         done = salvage_disk(wire, request, spark, progress, check_mode=module.check_mode)
     for warning in warnings_of(done):
         module.warn(warning)
-    return results_of(done, params, started_at=started_at)
+    return results_of(done, params, report_file)
 
 
 if __name__ == "__main__":

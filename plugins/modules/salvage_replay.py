@@ -233,6 +233,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     connection_settings,
@@ -244,7 +245,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_p
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import (
     REPLAY,
-    refuse_report,
     replay_request,
 )
 
@@ -258,21 +258,20 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import replay, results_of
 
-    params, started_at, stop = module.params, utc_now(), stop_on_signals()
-    settings, request, _checked = all_of(
+    params, stop = module.params, stop_on_signals()
+    settings, request, report_file = all_of(
         lambda: connection_settings(params),
         lambda: replay_request(params),
-        lambda: refuse_report(params),
+        lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])
     with Wire(settings) as wire:
         done = replay(wire, request, params, progress, stop, check_mode=module.check_mode)
     for note in done.notes:
         module.warn(note)
-    return results_of(done, params, started_at=started_at)
+    return results_of(done, params, report_file)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .page import Block, Entries, Entry, Heading, Paragraph
-from .words import Result, counted, partition_name, printable, size, words
+from .page import Block, Paragraph
+from .salvage_page import partition_entries
+from .words import Result, counted, printable, size, words
 
 _QUIET = ("nothing_left",)
-_BAD = ("refused", "failed")
-_SHOWN = 50
 _REASONS = {
     "aborted": "of aborted transactions",
     "unknown": "of transactions whose outcome is unknown",
@@ -27,16 +26,7 @@ def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
     told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]
-    if told:
-        yield Heading("Partitions")
-        yield Entries(
-            tuple(
-                Entry(partition_name(each), tuple(_lines(each)), "bold red" if each["status"] in _BAD else "")
-                for each in told[:_SHOWN]
-            )
-        )
-    if len(told) > _SHOWN:
-        yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
+    yield from partition_entries(told, _lines)
 
 
 def _verdict(result: Result) -> str:

@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .page import Block, Entries, Entry, Heading, Paragraph
 from .words import Result, counted, partition_name, printable, size
 
 _QUIET = ("nothing_lacking",)
-_BAD = ("failed",)
+_BAD = ("failed", "refused")
 _SHOWN = 50
 _SHOWN_DAMAGES = 5
 
@@ -21,20 +21,25 @@ def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
     told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
+    yield from partition_entries(told, _lines)
+    commits = result.get("newer_commits", ())
+    if commits:
+        yield Heading("Groups that had committed more than the cluster knows")
+        yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
+
+
+def partition_entries(told: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
+    """Return the first of the partitions that a person has to look at, and how many more there are."""
     if told:
         yield Heading("Partitions")
         yield Entries(
             tuple(
-                Entry(partition_name(each), tuple(_lines(each)), "bold red" if each["status"] in _BAD else "")
+                Entry(partition_name(each), tuple(lines(each)), "bold red" if each["status"] in _BAD else "")
                 for each in told[:_SHOWN]
             )
         )
     if len(told) > _SHOWN:
         yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
-    commits = result.get("newer_commits", ())
-    if commits:
-        yield Heading("Groups that had committed more than the cluster knows")
-        yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 
 def _verdict(result: Result) -> str:

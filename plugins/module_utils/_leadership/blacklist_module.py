@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from .._documents.files import refuse_existing
+from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.run import RunMode, utc_now
+from .._model.run import RunMode
 from .._module.arguments import Arguments
 from .._module.connection import connection_settings
 from .._module.messages import all_of, named
@@ -28,7 +28,7 @@ from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipOptions, LeadershipResult, run_leadership
 from .memory_homes import Home
 from .orders import Drift
-from .report import LeadershipReport, write_leadership_report
+from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
 from .view import Wish
 
 WRITING = Arguments(
@@ -60,13 +60,11 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report_file = params["report_file"]
-    settings, _report, _request = all_of(
+    settings, report_file, _request = all_of(
         lambda: connection_settings(params),
-        lambda: refuse_existing(report_file) if report_file else None,
+        lambda: ReportFile(params["report_file"]),
         lambda: check_request(params["brokers"], params["topics"]),
     )
-    started_at = utc_now()
     wish = Wish(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
     options = LeadershipOptions(
         memory=Home(params["memory"]),
@@ -79,11 +77,12 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
         result = run_leadership(Kafka(wire), wish, options, progress_to(params["progress_file"]), stop)
-    if report_file:
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         report = LeadershipReport(
             cluster_id=result.cluster_id,
             started_at=started_at,
-            finished_at=utc_now(),
+            finished_at=finished_at,
             mode=RunMode.CHECK if check_mode else RunMode.APPLY,
             before=result.before,
             after=result.after,
@@ -92,7 +91,9 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
             orders=tuple(result.outcomes.values()),
             leaders=None,
         )
-        write_leadership_report(report, report_file)
+        return leadership_report_document(report)
+
+    report_file.write(document_at, LEADERSHIP_REPORT)
     return result
 
 

@@ -55,12 +55,10 @@ LEADERSHIP_REPORT = document(
 )
 
 
-def write_leadership_report(report: LeadershipReport, path: str) -> None:
-    """Write a report, mode 0600.
-
-    Raises DocumentError when something has that name already, or when it cannot be written.
-    """
-    write_document(path, _REPORT.encode(report), LEADERSHIP_REPORT)
+def leadership_report_document(report: LeadershipReport) -> dict[str, Any]:
+    """Return the report as it stands in a file."""
+    document: dict[str, Any] = _REPORT.encode(report)
+    return document
 
 
 def read_leadership_report(path: str, cluster_id: str | None = None) -> dict[str, Any]:

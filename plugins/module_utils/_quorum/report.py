@@ -13,10 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import refuse_existing
-from .._documents.validation import write_document
 from .._model.fields import SCHEMA_VERSION, Meta, SchemaVersion, Time
-from .._model.run import utc_now
 from .assessment import Assessment
 
 
@@ -38,25 +35,3 @@ def quorum_report_document(assessment: Assessment, started_at: str, finished_at:
     """Return the report as it stands in a file."""
     document: dict[str, Any] = _CODEC.encode(QuorumReport(started_at, finished_at, assessment))
     return document
-
-
-class QuorumReportFile:
-    """The report file that a task asked for, or none. Created before the observation, for the time of its start.
-
-    Raises DocumentError when the file exists or cannot be created.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._started_at = utc_now()
-        if path is not None:
-            refuse_existing(path)
-
-    def write(self, assessment: Assessment) -> None:
-        """Write the report, mode 0600.
-
-        Raises DocumentError when it cannot be written, and when it does not meet its own schema.
-        """
-        if self._path is not None:
-            report = quorum_report_document(assessment, self._started_at, utc_now())
-            write_document(self._path, report, QUORUM_REPORT)

@@ -10,13 +10,10 @@ Schema: docs/schemas/readiness-report.schema.json.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import refuse_existing
-from .._documents.validation import write_document
 from .._model.fields import SCHEMA_VERSION, Meta, SchemaVersion, Time
-from .._model.run import utc_now
 from .check import Readiness
 
 
@@ -36,23 +33,7 @@ READINESS_REPORT = document(
 )
 
 
-class ReadinessReportFile:
-    """The report file that a task asked for, or none. Created before the checks, for the time of their start.
-
-    Raises DocumentError when the file exists or cannot be created.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._started_at = utc_now()
-        if path is not None:
-            refuse_existing(path)
-
-    def write(self, readiness: Readiness) -> None:
-        """Write the report, mode 0600.
-
-        Raises DocumentError when it cannot be written, and when it does not meet its own schema.
-        """
-        if self._path is not None:
-            report = _CODEC.encode(ReadinessReport(self._started_at, utc_now(), readiness))
-            write_document(self._path, report, READINESS_REPORT)
+def readiness_report_document(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as it stands in a file."""
+    document: dict[str, Any] = _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))
+    return document

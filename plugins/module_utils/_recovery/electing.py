@@ -18,6 +18,7 @@ from typing import Any
 from .._changes.home import JournalHome
 from .._changes.record import OrderLeftover, Undoing
 from .._documents.errors import DocumentError
+from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
@@ -34,7 +35,7 @@ from .election import ElectionOptions, ElectionReport, run_elections
 from .options import given_designations
 from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
 from .policies import refuse_a_race
-from .report_file import ReportFile
+from .report_file import write_report
 from .tails import SaveTails
 
 
@@ -67,7 +68,7 @@ def elect(
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
     report_file, settings, given, options = all_of(
-        lambda: ReportFile(params["report_file"], RunMode.CHECK if check_mode else RunMode.APPLY),
+        lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
         lambda: given_designations(params),
         lambda: ElectionOptions(
@@ -91,13 +92,21 @@ def elect(
     )
     check = QuorumCheck(settings, params, check_mode=check_mode)
     with Wire(settings) as wire:
-        return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file)
+        return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
 
 
-def with_report(elected: Elected, report_file: ReportFile) -> Elected:
+def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
     """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
+    mode = RunMode.CHECK if check_mode else RunMode.APPLY
     try:
-        report_file.write(elected.cluster_id, elected.brokers, elected.report.outcomes, elected.aftermath)
+        write_report(
+            report_file,
+            mode,
+            cluster_id=elected.cluster_id,
+            brokers=elected.brokers,
+            outcomes=elected.report.outcomes,
+            aftermath=elected.aftermath,
+        )
     except DocumentError as error:
         return replace(elected, report_error=f"the report is not written: {error}")
     return elected

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
@@ -22,7 +23,7 @@ from .._module.quorum_preflight import QuorumCheck
 from .options import Gathering, Wanted, gathering, policy_options, refuse_existing_output, wait_limits, wanted
 from .plan import Plan, outcomes_of_plan
 from .policies import PolicyOptions, read_policies
-from .report_file import ReportFile
+from .report_file import write_report
 from .survey import flagged, survey
 from .waiting import Awaited, WaitLimits, wait_for_brokers
 
@@ -50,7 +51,7 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
     report, settings, asked, options, how, limits, *_checked = all_of(
-        lambda: ReportFile(params["report_file"], RunMode.CHECK),
+        lambda: ReportFile(params["report_file"]),
         lambda: None if params["evidence"] else connection_settings(params),
         lambda: wanted(params),
         lambda: policy_options(params),
@@ -74,7 +75,8 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
     path = params["plan_file"]
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
-    report.write(planned.plan.cluster_id, planned.brokers, outcomes_of_plan(planned.plan))
+    outcomes = outcomes_of_plan(planned.plan)
+    write_report(report, RunMode.CHECK, cluster_id=planned.plan.cluster_id, brokers=planned.brokers, outcomes=outcomes)
     return replace(planned, document=document)
 
 

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import refuse_existing
-from .._documents.validation import write_document
+from .._documents.report_file import ReportFile
 from .._model.partition import Broker
-from .._model.run import RunMode, utc_now
+from .._model.run import RunMode
 from .plan import AftermathFinding, Outcome, Report
 
 _CODEC = codec(Report, "a report file is an object")
@@ -29,42 +28,22 @@ def report_document(report: Report) -> dict[str, Any]:
     return document
 
 
-def write_report(report: Report, path: str) -> dict[str, Any]:
-    """Write a report file, mode 0600, and return what is in it.
+def write_report(
+    file: ReportFile,
+    mode: RunMode,
+    *,
+    cluster_id: str,
+    brokers: Sequence[Broker],
+    outcomes: Sequence[Outcome],
+    aftermath: Sequence[AftermathFinding] = (),
+) -> None:
+    """Write the report, if one was asked for.
 
-    Raises DocumentError when something has that name already (``files.refuse_existing`` finds that beforehand), when it
-    cannot be written, and when the report does not meet its own schema.
-    """
-    document = report_document(report)
-    write_document(path, document, REPORT_FILE)
-    return document
-
-
-class ReportFile:
-    """The report file that a task asked for, or none. Created before the run, for the time of its start.
-
-    Raises DocumentError when the file exists or cannot be created.
+    Raises DocumentError.
     """
 
-    def __init__(self, path: str | None, mode: RunMode) -> None:
-        self._path = path
-        self._mode = mode
-        self._started_at = utc_now()
-        if path is not None:
-            refuse_existing(path)
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        report = Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath))
+        return report_document(report)
 
-    def write(
-        self,
-        cluster_id: str,
-        brokers: Sequence[Broker],
-        outcomes: Sequence[Outcome],
-        aftermath: Sequence[AftermathFinding] = (),
-    ) -> None:
-        """Write the report, if one was asked for.
-
-        Raises DocumentError.
-        """
-        if self._path is not None:
-            times = (self._started_at, utc_now())
-            report = Report(cluster_id, *times, self._mode, tuple(brokers), tuple(outcomes), tuple(aftermath))
-            write_report(report, self._path)
+    file.write(document_at, REPORT_FILE)

@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._documents.files import refuse_existing, write_new_file
-from .._model.run import KafkaOpsError, utc_now
+from .._documents.report_file import ReportFile
+from .._model.run import KafkaOpsError
 from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._spark.options import SparkOptions
@@ -62,13 +61,7 @@ def local_spark(params: Mapping[str, Any]) -> SparkOptions:
     return SparkOptions(driver_memory=given.get("driver_memory") or _DRIVER_MEMORY, conf=conf)
 
 
-def refuse_report(params: Mapping[str, Any]) -> None:
-    """Raise DocumentError when the report file exists or cannot be made."""
-    if params["report_file"] is not None:
-        refuse_existing(params["report_file"])
-
-
-def results_of(done: DiskSalvage, params: Mapping[str, Any], *, started_at: str) -> dict[str, Any]:
+def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` is there when a partition failed."""
     summary = _summary(done.findings)
     header = {
@@ -80,11 +73,13 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], *, started_at: str)
     }
     rows = [plain(each) for each in done.findings]
     commits = [plain(each) for each in done.newer_commits]
-    if params["report_file"] is not None:
-        times = {"started_at": started_at, "finished_at": utc_now()}
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        times = {"started_at": started_at, "finished_at": finished_at}
         report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
-        report["newer_commits"] = commits
-        write_new_file(params["report_file"], (json.dumps(report, indent=2) + "\n").encode())
+        return {**report, "newer_commits": commits}
+
+    report_file.write(document_at)
     shown = rows[: params["max_rows"]]
     results = {
         "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),

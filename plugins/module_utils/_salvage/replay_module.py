@@ -6,16 +6,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._documents.files import refuse_existing, write_new_file
+from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.run import KafkaOpsError, Progress, utc_now
+from .._model.run import KafkaOpsError, Progress
 from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._module.options import journal_options
@@ -66,12 +65,6 @@ def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
     )
 
 
-def refuse_report(params: Mapping[str, Any]) -> None:
-    """Raise DocumentError when the report file exists or cannot be made."""
-    if params["report_file"] is not None:
-        refuse_existing(params["report_file"])
-
-
 def replay(
     wire: Wire,
     request: ReplayRequest,
@@ -93,7 +86,7 @@ def replay(
     return replayer.give_back()
 
 
-def results_of(done: Replay, params: Mapping[str, Any], *, started_at: str) -> dict[str, Any]:
+def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` is there when a partition was not done."""
     summary = _summary(done.partitions)
     header = {
@@ -103,10 +96,12 @@ def results_of(done: Replay, params: Mapping[str, Any], *, started_at: str) -> d
         "target": params["target"],
     }
     rows = [_row(each) for each in done.partitions]
-    if params["report_file"] is not None:
-        times = {"started_at": started_at, "finished_at": utc_now()}
-        report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
-        write_new_file(params["report_file"], (json.dumps(report, indent=2) + "\n").encode())
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        times = {"started_at": started_at, "finished_at": finished_at}
+        return {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+
+    report_file.write(document_at)
     shown = rows[: params["max_rows"]]
     would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
     results = {

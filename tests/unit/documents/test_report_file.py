@@ -16,10 +16,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import write_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Report, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE, write_report
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import (
+    REPORT_FILE,
+    report_document,
+)
 from unit.documents.examples import CLUSTER_ID, TOPIC_ID, an_election
 
 REPORT = Report(
@@ -55,7 +59,8 @@ REPORT = Report(
 
 def test_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    document = write_report(REPORT, str(path))
+    document = report_document(REPORT)
+    write_document(str(path), document, REPORT_FILE)
     read = json.loads(path.read_text())
     assert read == document
     Draft202012Validator(REPORT_FILE).validate(read)
@@ -101,14 +106,14 @@ def test_report_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("mine")
     with pytest.raises(DocumentError, match="exists already"):
-        write_report(REPORT, str(path))
+        write_document(str(path), report_document(REPORT), REPORT_FILE)
     assert path.read_text() == "mine"
 
 
 def test_report_that_does_not_meet_its_schema_is_not_written(tmp_path: Path) -> None:
     wrong = replace(REPORT, started_at="yesterday")
     with pytest.raises(DocumentError, match='/startedAt: "yesterday" is not allowed; a time is UTC'):
-        write_report(wrong, str(tmp_path / "report.json"))
+        write_document(str(tmp_path / "report.json"), report_document(wrong), REPORT_FILE)
     assert os.listdir(tmp_path) == []
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, RunMode
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import NoQuorumError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
     Elected,
@@ -27,7 +28,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import ReportFile
 from unit.journals import CLUSTER_ID, in_file
 from unit.operations.wreck import BEHIND, BEST, Wreck, partitions
 
@@ -110,15 +110,15 @@ def test_nothing_is_written_through_a_broker_that_is_hung(wreck: Wreck) -> None:
 
 def test_the_report_is_written(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    assert with_report(ELECTED, ReportFile(str(path), RunMode.APPLY)) == ELECTED
+    assert with_report(ELECTED, ReportFile(str(path)), check_mode=False) == ELECTED
     assert path.exists()
 
 
 def test_a_report_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    report_file = ReportFile(str(path), RunMode.APPLY)
+    report_file = ReportFile(str(path))
     path.write_text("somebody else's", encoding="utf-8")
-    done = with_report(ELECTED, report_file)
+    done = with_report(ELECTED, report_file, check_mode=False)
     assert done.report == REPORT
     assert done.report_error.startswith(f"the report is not written: {path} is refused")
     assert done.failure_message(check_mode=False) == done.report_error

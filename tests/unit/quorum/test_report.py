@@ -7,18 +7,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import (
     QUORUM_REPORT,
-    QuorumReportFile,
     quorum_report_document,
 )
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_page
@@ -40,12 +41,12 @@ def test_every_report_meets_its_schema(observation: Observation) -> None:
 
 def test_a_report_is_written_once(tmp_path: Path) -> None:
     path = tmp_path / "quorum.json"
-    QuorumReportFile(str(path)).write(assess(ONE_DOWN))
+    ReportFile(str(path)).write(partial(quorum_report_document, assess(ONE_DOWN)), QUORUM_REPORT)
     written = json.loads(path.read_text(encoding="utf-8"))
     assert written["leaderId"] == 101
     assert {"name": "lag_records", "value": "120"} in written["findings"][0]["evidence"]
     with pytest.raises(DocumentError, match="exists already"):
-        QuorumReportFile(str(path))
+        ReportFile(str(path))
 
 
 def verdicts(result: Result) -> str:

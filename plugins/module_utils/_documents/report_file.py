@@ -1,0 +1,41 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The report file of any operation: refused before the work when it cannot be written, written after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._model.run import utc_now
+from .dataclass_json import Schema
+from .files import readable, refuse_existing, write_new_file
+from .validation import write_document
+
+
+class ReportFile:
+    """The report file that a task asked for, or none. Created before the work, for the time of its start.
+
+    Raises DocumentError when the file exists or cannot be created.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._started_at = utc_now()
+        if path is not None:
+            refuse_existing(path)
+
+    def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> None:
+        """Write what ``document_at`` makes of the times of start and end, mode 0600, if a file was asked for.
+
+        Raises DocumentError when it cannot be written, and when it does not meet the schema.
+        """
+        if self._path is None:
+            return
+        document = document_at(self._started_at, utc_now())
+        if schema is None:
+            write_new_file(self._path, readable(document))
+        else:
+            write_document(self._path, document, schema)
