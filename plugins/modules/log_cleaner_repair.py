@@ -130,11 +130,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 summary:
   description: How many replicas ended in each status.
   returned: success
@@ -146,35 +142,18 @@ outcomes:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic.
-      type: str
-    partition:
-      description: The partition.
-      type: int
-    broker_id:
-      description: Whose replica it is.
-      type: int
+    topic: {type: str, description: The topic.}
+    partition: {type: int, description: The partition.}
+    broker_id: {type: int, description: Whose replica it is.}
     status:
       description: What became of it.
       type: str
       choices: [repaired, would_repair, not_needed, refused, stopped, failed]
-    reason:
-      description: Why, in words, and what helps where this does not.
-      type: str
-    source:
-      description: Whose copy it is made from, null where none was chosen.
-      type: int
-    replicas:
-      description: The replica order, the same before and after.
-      type: list
-      elements: int
-    size_before:
-      description: Bytes of the copy before.
-      type: int
-    size_after:
-      description: Bytes of the new copy when it was in sync.
-      type: int
+    reason: {type: str, description: "Why, in words, and what helps where this does not."}
+    source: {type: int, description: "Whose copy it is made from, null where none was chosen."}
+    replicas: {type: list, elements: int, description: "The replica order, the same before and after."}
+    size_before: {type: int, description: Bytes of the copy before.}
+    size_after: {type: int, description: Bytes of the new copy when it was in sync.}
     verified_by:
       description: V(metrics) when the broker's metrics show fewer marks, V(replicas) when only the replica itself
         was looked at.
@@ -201,27 +180,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PARTITIONS, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 
-PARTITIONS = Arguments(
-    argument_spec={
-        "partitions": {
-            "type": "list",
-            "elements": "dict",
-            "options": {
-                "topic": {"type": "str", "required": True},
-                "partition": {"type": "int"},
-                "partitions": {"type": "list", "elements": "int"},
-            },
-            "mutually_exclusive": [("partition", "partitions")],
-            "required_one_of": [("partition", "partitions")],
-        },
-        "partitions_file": {"type": "path"},
-    },
-    mutually_exclusive=[("partitions", "partitions_file")],
-)
 ARGUMENTS = (
     CONNECTION
     + shared.BROKERS

@@ -26,7 +26,7 @@ from .arguments import Arguments
 # ruff: noqa: PLC0415
 
 
-SELECTION = Arguments(
+PARTITIONS = Arguments(
     argument_spec={
         "partitions": {
             "type": "list",
@@ -40,10 +40,10 @@ SELECTION = Arguments(
             "required_one_of": [("partition", "partitions")],
         },
         "partitions_file": {"type": "path"},
-        "include_internal_topics": {"type": "bool", "default": False},
     },
     mutually_exclusive=[("partitions", "partitions_file")],
 )
+SELECTION = PARTITIONS + Arguments(argument_spec={"include_internal_topics": {"type": "bool", "default": False}})
 
 
 def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:

@@ -36,20 +36,21 @@ from .waiting import WaitLimits
 # ruff: noqa: PLC0415
 
 
+_PAIRS = {
+    "type": "list",
+    "elements": "dict",
+    "options": {
+        "topic": {"type": "str", "required": True},
+        "partition": {"type": "int", "required": True},
+        "designated_leader": {"type": "int", "required": True},
+    },
+}
 DESIGNATIONS = Arguments(
     argument_spec={
         "plan_file": {"type": "path"},
         "plan": {"type": "dict"},
         "plan_digest": {"type": "str"},
-        "partitions": {
-            "type": "list",
-            "elements": "dict",
-            "options": {
-                "topic": {"type": "str", "required": True},
-                "partition": {"type": "int", "required": True},
-                "designated_leader": {"type": "int", "required": True},
-            },
-        },
+        "partitions": _PAIRS,
     },
     mutually_exclusive=[("plan_file", "plan", "partitions"), ("plan_digest", "partitions")],
     required_one_of=[("plan_file", "plan", "partitions")],
@@ -75,15 +76,7 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
 
 CHOSEN = Arguments(
     argument_spec={
-        "designations": {
-            "type": "list",
-            "elements": "dict",
-            "options": {
-                "topic": {"type": "str", "required": True},
-                "partition": {"type": "int", "required": True},
-                "designated_leader": {"type": "int", "required": True},
-            },
-        },
+        "designations": _PAIRS,
         "designations_file": {"type": "path"},
     },
     mutually_exclusive=[
