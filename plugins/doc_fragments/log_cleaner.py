@@ -38,26 +38,14 @@ options:
         C(kafka_log_LogCleanerManager_Value) with a label C(name).
     type: dict
     suboptions:
-      dead_thread_count:
-        description:
-          - Name of C(DeadThreadCount).
-        type: str
-      time_since_last_run_ms:
-        description:
-          - Name of C(time-since-last-run-ms).
-        type: str
-      max_dirty_percent:
-        description:
-          - Name of C(max-dirty-percent).
-        type: str
+      dead_thread_count: {type: str, description: Name of C(DeadThreadCount).}
+      time_since_last_run_ms: {type: str, description: Name of C(time-since-last-run-ms).}
+      max_dirty_percent: {type: str, description: Name of C(max-dirty-percent).}
       uncleanable_partitions_count:
         description:
           - Name of C(uncleanable-partitions-count). It has a label with the log directory.
         type: str
-      uncleanable_bytes:
-        description:
-          - Name of C(uncleanable-bytes). It has a label with the log directory.
-        type: str
+      uncleanable_bytes: {type: str, description: Name of C(uncleanable-bytes). It has a label with the log directory.}
   metrics_timeout_ms:
     description:
       - Milliseconds that one answer of a metrics endpoint may take, as a whole.
@@ -134,21 +122,13 @@ options:
     type: list
     elements: dict
     suboptions:
-      topic:
-        description:
-          - Name of the topic.
-        type: str
-        required: true
+      topic: {type: str, required: true, description: Name of the topic.}
       partition:
         description:
           - Number of the partition, from 0.
           - One of O(partitions[].partition) and O(partitions[].partitions) is required.
         type: int
-      partitions:
-        description:
-          - Numbers of partitions of that topic.
-        type: list
-        elements: int
+      partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
   partitions_file:
     description:
       - Path of a JSON file with the partitions, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).

@@ -18,21 +18,13 @@ options:
     type: list
     elements: dict
     suboptions:
-      topic:
-        description:
-          - Name of the topic.
-        type: str
-        required: true
+      topic: {type: str, required: true, description: Name of the topic.}
       partition:
         description:
           - Number of the partition, from 0.
           - One of O(partitions[].partition) and O(partitions[].partitions) is required.
         type: int
-      partitions:
-        description:
-          - Numbers of partitions of that topic.
-        type: list
-        elements: int
+      partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
   partitions_file:
     description:
       - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
@@ -59,21 +51,9 @@ options:
     type: list
     elements: dict
     suboptions:
-      topic:
-        description:
-          - Name of the topic.
-        type: str
-        required: true
-      partition:
-        description:
-          - Number of the partition, from 0.
-        type: int
-        required: true
-      designated_leader:
-        description:
-          - Id of the broker that is to lead.
-        type: int
-        required: true
+      topic: {type: str, required: true, description: Name of the topic.}
+      partition: {type: int, required: true, description: "Number of the partition, from 0."}
+      designated_leader: {type: int, required: true, description: Id of the broker that is to lead.}
   designations_file:
     description:
       - Path of a JSON file with the same, as the elect tool of KAFKA-20098 takes it,

@@ -19,8 +19,8 @@ description:
   - Where the plan says so, the election is an ordinary one, of a member of the ISR or ELR.
   - Each partition is looked at again just before. One that has a leader, or that differs from the plan in anything
     relevant, is left alone, and the reason is reported. The others continue.
-  - A journal on this host holds each changed order until it is restored. A run after a crash restores what was left,
-    first.
+  - The journal, by default the topic O(journal_topic) of the cluster, holds each changed order until it is restored. A
+    run after a crash restores what was left, first.
   - The task fails when any partition was not recovered, after all others were.
   - When it is asked to end by SIGTERM or SIGINT, it finishes the request in flight, puts orders back, and returns
     what was done.
@@ -28,6 +28,8 @@ author:
   - the kafkaops.recovery authors (@kafkaops)
 extends_documentation_fragment:
   - kafkaops.recovery.kafka
+  - kafkaops.recovery.election_plan
+  - kafkaops.recovery.salvage
   - kafkaops.recovery.journal
   - kafkaops.recovery.quorum_preflight
   - kafkaops.recovery.controllers
@@ -50,44 +52,6 @@ attributes:
     details:
       - A partition that has a leader is left alone.
 options:
-  plan_file:
-    description:
-      - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
-      - The whole file is checked before any connection is opened, and every error in it is named with its place. One
-        is that it was edited and its digest not renewed, and another that others may write it.
-      - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
-    type: path
-  plan:
-    description:
-      - A plan as data, RV(kafkaops.recovery.leader_candidate_info#module:plan) or
-        RV(kafkaops.recovery.leader_candidate_info#module:published_plan).
-    type: dict
-  plan_digest:
-    description:
-      - The digest of the plan that was approved, C(sha256:...). Any other plan is refused.
-    type: str
-  partitions:
-    description:
-      - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.
-      - Those of Kafka's internal topics need O(include_internal_topics).
-    type: list
-    elements: dict
-    suboptions:
-      topic:
-        description:
-          - Name of the topic.
-        type: str
-        required: true
-      partition:
-        description:
-          - Number of the partition, from 0.
-        type: int
-        required: true
-      designated_leader:
-        description:
-          - Id of the broker that is to lead. It must hold a replica.
-        type: int
-        required: true
   include_internal_topics:
     description:
       - Whether O(partitions) may name offline partitions of Kafka's internal topics, such as C(__consumer_offsets).
@@ -129,24 +93,6 @@ options:
         they return. Costs a few requests to each broker, and nothing when nothing was recovered.
     type: bool
     default: true
-  salvage:
-    description:
-      - Whether to save the records that replicas hold which answered, and which the designated leader does not hold.
-        After the election, these replicas delete them within a second. The plan's forecast says which ones they are.
-      - They are fetched and written by Spark on this host, checksums verified, synced to disk and read back. Only then
-        is the election requested. Partitions where nothing is to be saved do not wait for it. Where none has
-        anything to save, Spark is not started.
-      - V(best_effort) elects all the same where something could not be saved, with a warning. V(required) refuses the
-        election of such a partition.
-      - Designations that are given as O(partitions) have no forecast, so that nothing is saved for them.
-    type: str
-    choices: ['off', best_effort, required]
-    default: 'off'
-  salvage_dir:
-    description:
-      - The directory to save to. It must not exist. Required unless O(salvage=off).
-      - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) gives it back.
-    type: path
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
     description: Makes the plan.
@@ -188,14 +134,7 @@ brokers:
   returned: always, once the elections began
   type: list
   elements: dict
-  sample:
-    - broker_id: 2
-      host: kafka2.example.com
-      port: 9092
-      rack: null
-      is_fenced: false
-      state: online
-      cause: ''
+  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
 partitions:
   description:
     - How each partition of the plan ended, in order of topic, then partition.
@@ -223,25 +162,15 @@ partitions:
       elr: [1]
       last_known_elr: [1]
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
     status:
       description: How it ended.
       type: str
       choices: [recovered, would_recover, already_online, refused, failed, unrecoverable, unknown]
-    reason:
-      description: Why, and what can be done about it.
-      type: str
-    topic_id:
-      description: The topic's id, null when it was not found out.
-      type: str
-    designated_leader:
-      description: Broker id of the planned leader, null where no election was planned.
-      type: int
+    reason: {type: str, description: "Why, and what can be done about it."}
+    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
+    designated_leader: {type: int, description: "Broker id of the planned leader, null where no election was planned."}
     leader_before:
       description: Broker id of the leader before, -1 when there was none, null when it was not found out.
       type: int
@@ -251,13 +180,8 @@ partitions:
     leader_epoch_before:
       description: The partition's leader epoch before, null when it was not found out.
       type: int
-    leader_epoch_after:
-      description: The partition's leader epoch after, null when it was not found out.
-      type: int
-    replicas:
-      description: Broker ids of its replicas before, in order of preference.
-      type: list
-      elements: int
+    leader_epoch_after: {type: int, description: "The partition's leader epoch after, null when it was not found out."}
+    replicas: {type: list, elements: int, description: "Broker ids of its replicas before, in order of preference."}
     replicas_after:
       description: Broker ids of its replicas after, null when it was not found out.
       type: list
@@ -277,10 +201,7 @@ partitions:
         M(kafkaops.recovery.leader_candidate_info).
       type: list
       elements: dict
-    isr:
-      description: Broker ids of the ISR before, null when it was not found out.
-      type: list
-      elements: int
+    isr: {type: list, elements: int, description: "Broker ids of the ISR before, null when it was not found out."}
     elr:
       description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
       type: list
@@ -306,53 +227,29 @@ loss:
     RV(kafkaops.recovery.leader_candidate_info#module:loss).
   returned: always, once the elections began
   type: dict
-  sample:
-    at_least: 5
-    at_most: null
-    unbounded: 1
+  sample: {at_least: 5, at_most: null, unbounded: 1}
 summary:
   description: How many partitions have each status.
   returned: always, once the elections began
   type: dict
-  sample:
-    recovered: 1
-    would_recover: 0
-    already_online: 0
-    refused: 0
-    failed: 0
-    unrecoverable: 0
-    unknown: 0
+  sample: {recovered: 1, would_recover: 0, already_online: 0, refused: 0, failed: 0, unrecoverable: 0, unknown: 0}
 salvage:
   description: What was saved of what live replicas held and the designated leaders did not.
   returned: always, once the elections began
   type: dict
   contains:
-    salvage_dir:
-      description: Where it was saved. Null where nothing was.
-      type: str
-    salvage_id:
-      description: Id of the salvage. Null where nothing was saved.
-      type: str
+    salvage_dir: {type: str, description: Where it was saved. Null where nothing was.}
+    salvage_id: {type: str, description: Id of the salvage. Null where nothing was saved.}
     partitions:
       description: Each partition where such a replica held something, in order of topic and number.
       type: list
       elements: dict
       contains:
-        topic:
-          description: Name of the topic.
-          type: str
-        partition:
-          description: Number of the partition.
-          type: int
-        held_by_losers:
-          description: How many offsets the losers held, each counted once.
-          type: int
-        saved:
-          description: How many records were saved.
-          type: int
-        reason:
-          description: What was not saved, and why. Empty when all was.
-          type: str
+        topic: {type: str, description: Name of the topic.}
+        partition: {type: int, description: Number of the partition.}
+        held_by_losers: {type: int, description: "How many offsets the losers held, each counted once."}
+        saved: {type: int, description: How many records were saved.}
+        reason: {type: str, description: "What was not saved, and why. Empty when all was."}
   sample:
     salvage_dir: /var/tmp/recovery-salvage
     salvage_id: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
@@ -374,15 +271,9 @@ aftermath:
       description: What to look at.
       type: str
       choices: [committed_beyond_end, open_transaction, will_truncate, not_known]
-    topic:
-      description: Name of the topic, null where it is not about one partition.
-      type: str
-    partition:
-      description: Number of the partition, null where it is not about one.
-      type: int
-    explanation:
-      description: What was found, with the numbers.
-      type: str
+    topic: {type: str, description: "Name of the topic, null where it is not about one partition."}
+    partition: {type: int, description: "Number of the partition, null where it is not about one."}
+    explanation: {type: str, description: "What was found, with the numbers."}
 leftovers:
   description: Replica orders that an earlier run changed and could not restore, and how each ended.
   returned: always, once the elections began
@@ -406,9 +297,7 @@ leftovers:
       description: What became of it.
       type: str
       choices: [restored, would_restore, already_back, conflict, gone, failed]
-    reason:
-      description: Why, for a person.
-      type: str
+    reason: {type: str, description: "Why, for a person."}
 report_fault:
   description: Why O(report_file) could not be written, after the elections. The task fails then, with all results.
   returned: when that is so

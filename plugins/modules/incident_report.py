@@ -58,20 +58,9 @@ options:
     elements: dict
     default: []
     suboptions:
-      at:
-        description:
-          - When, in UTC, such as V(2026-01-31T23:59:59Z).
-        type: str
-        required: true
-      by:
-        description:
-          - Who, for people.
-        type: str
-        required: true
-      plan_digest:
-        description:
-          - The C(digest) of the plan. It must be one of the documents then.
-        type: str
+      at: {type: str, required: true, description: "When, in UTC, such as V(2026-01-31T23:59:59Z)."}
+      by: {type: str, required: true, description: "Who, for people."}
+      plan_digest: {type: str, description: The C(digest) of the plan. It must be one of the documents then.}
 """
 
 EXAMPLES = r"""
@@ -89,11 +78,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-html:
-  description: Where the page is.
-  returned: success
-  type: str
-  sample: /srv/incidents/2026-01-31.html
+html: {type: str, returned: success, sample: /srv/incidents/2026-01-31.html, description: Where the page is.}
 verdict:
   description: The sentence that the page begins with.
   returned: success
@@ -109,15 +94,9 @@ documents:
       kind: recovery report
       sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
   contains:
-    path:
-      description: The file or directory.
-      type: str
-    kind:
-      description: What it is.
-      type: str
-    sha256:
-      description: Digest of its content.
-      type: str
+    path: {type: str, description: The file or directory.}
+    kind: {type: str, description: What it is.}
+    sha256: {type: str, description: Digest of its content.}
 has_pictures:
   description: Whether vl-convert-python is installed. The page has no pictures without it.
   returned: success

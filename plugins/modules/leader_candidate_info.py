@@ -31,6 +31,7 @@ extends_documentation_fragment:
   - kafkaops.recovery.gathering
   - kafkaops.recovery.gathering.max_rows
   - kafkaops.recovery.policy
+  - kafkaops.recovery.waiting
   - kafkaops.recovery.report
   - kafkaops.recovery.quorum_preflight
   - kafkaops.recovery.controllers
@@ -46,33 +47,6 @@ options:
       - The plan contains what the replicas answered then. When it is carried out, partitions that changed since then
         are left alone.
     type: path
-  await_brokers:
-    description:
-      - Whether to wait for brokers that are away and whose answer may decide an election, up to
-        O(recovery_duration_ms). Each is connected to every second, and so are brokers that have registered meanwhile.
-      - Asking those that are there takes at most a third of that time more.
-      - The controller quorum is observed meanwhile, for O(quorum_window_ms). The module fails where elections are
-        planned and the quorum cannot bear them.
-      - Otherwise, and in check mode, RV(awaited) says for whom it would wait. Not with O(evidence).
-    type: bool
-    default: false
-  recovery_wait_ms:
-    description:
-      - How many milliseconds to wait for replicas without which O(recovery_strategy) does not recover a partition,
-        where that is longer than O(recovery_duration_ms). This is KIP-966's C(unclean.recovery.timeout.ms).
-      - The controller elects most of them by itself when they return. What is left is judged then.
-      - Only with O(await_brokers). Not with O(evidence).
-    type: int
-    default: 0
-  lost_brokers:
-    description:
-      - Ids of brokers that are gone for good. They are not awaited, and V(balanced) compares the replicas that are
-        left.
-      - One that answers is not gone. It is treated as all others are.
-      - Not with O(evidence).
-    type: list
-    elements: int
-    default: []
   plan_file:
     description:
       - Where to write the plan, a JSON file for M(kafkaops.recovery.designated_election).
@@ -109,11 +83,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description:
     - Every broker that is registered or that occurs in a replica list, in order of its id. Empty with O(evidence).
@@ -121,14 +91,7 @@ brokers:
   returned: success
   type: list
   elements: dict
-  sample:
-    - broker_id: 2
-      host: kafka2.example.com
-      port: 9092
-      rack: null
-      is_fenced: false
-      state: online
-      cause: ''
+  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
 awaited:
   description:
     - Brokers that were waited for, or that would be with O(await_brokers), the one to start first before the others.
@@ -137,40 +100,20 @@ awaited:
   type: list
   elements: dict
   sample:
-    - broker_id: 1
-      state: fenced
-      cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
-      partitions: 12
-      holds_back: 8
-      limit_ms: 30000
-      waited_ms: null
-      has_returned: false
+    - {broker_id: 1, state: fenced, partitions: 12, holds_back: 8, limit_ms: 30000, waited_ms: null,
+       has_returned: false, cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'}
   contains:
-    broker_id:
-      description: The broker's id.
-      type: int
+    broker_id: {type: int, description: The broker's id.}
     state:
       description: Its state when it was looked at last.
       type: str
       choices: [online, fenced, unreachable, hung, not_authorised, given_up]
-    cause:
-      description: Why it was in this state. Empty when it was online.
-      type: str
-    partitions:
-      description: For how many partitions its answer may decide who is elected.
-      type: int
-    holds_back:
-      description: How many of these are not recovered without it.
-      type: int
-    limit_ms:
-      description: How long a run waits for it, in milliseconds.
-      type: int
-    waited_ms:
-      description: How long this run waited for it, in milliseconds, null where it only looked.
-      type: int
-    has_returned:
-      description: Whether it was there in the end.
-      type: bool
+    cause: {type: str, description: Why it was in this state. Empty when it was online.}
+    partitions: {type: int, description: For how many partitions its answer may decide who is elected.}
+    holds_back: {type: int, description: How many of these are not recovered without it.}
+    limit_ms: {type: int, description: "How long a run waits for it, in milliseconds."}
+    waited_ms: {type: int, description: "How long this run waited for it, in milliseconds, null where it only looked."}
+    has_returned: {type: bool, description: Whether it was there in the end.}
 partitions:
   description:
     - Each partition with what is planned for it, in order of topic, then partition.
@@ -192,46 +135,25 @@ partitions:
       replicas: [1, 2, 3]
       replicas_after: null
       candidates:
-        - broker_id: 3
-          rank: 1
-          last_written_epoch: 6
-          log_start_offset: 0
-          log_end_offset: 150
-          lineage:
-            - epoch: 2
-              end_offset: 100
-            - epoch: 6
-              end_offset: 150
-          size_bytes: 11034
-          flags: []
-          explanation: 'rank 1: last written epoch 6 is the highest, log end offset 150'
+        - {broker_id: 3, rank: 1, last_written_epoch: 6, log_start_offset: 0, log_end_offset: 150, flags: [],
+           size_bytes: 11034, lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}],
+           explanation: 'rank 1: last written epoch 6 is the highest, log end offset 150'}
       silent:
-        - broker_id: 1
-          cause: unreachable
-          error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+        - {broker_id: 1, cause: unreachable,
+           error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'}
       isr: []
       elr: [1]
       last_known_elr: [1]
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
     status:
       description: V(would_recover) where an election is planned, or why there is none.
       type: str
       choices: [would_recover, already_online, refused, unrecoverable, unknown]
-    reason:
-      description: Why, for a person.
-      type: str
-    topic_id:
-      description: The topic's id, null when it was not found out.
-      type: str
-    designated_leader:
-      description: Broker id of the planned leader, null where no election is planned.
-      type: int
+    reason: {type: str, description: "Why, for a person."}
+    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
+    designated_leader: {type: int, description: "Broker id of the planned leader, null where no election is planned."}
     leader_before:
       description: Broker id of the present leader, -1 when there is none, null when it was not found out.
       type: int
@@ -244,91 +166,55 @@ partitions:
     leader_epoch_after:
       description: The same as RV(partitions[].leader_epoch_before) where no election is planned, otherwise null.
       type: int
-    replicas:
-      description: Broker ids of its replicas, in order of preference.
-      type: list
-      elements: int
-    replicas_after:
-      description: Always null, as nothing is done.
-      type: list
-      elements: int
+    replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
+    replicas_after: {type: list, elements: int, description: "Always null, as nothing is done."}
     candidates:
       description: The replicas that answered, best first.
       type: list
       elements: dict
       contains:
-        broker_id:
-          description: The replica's broker.
-          type: int
-        rank:
-          description: Its place in the ranking. 1 is the best.
-          type: int
+        broker_id: {type: int, description: The replica's broker.}
+        rank: {type: int, description: Its place in the ranking. 1 is the best.}
         last_written_epoch:
           description: Newest leader epoch that the log holds records of, null when it has none.
           type: int
-        log_start_offset:
-          description: First offset of the log.
-          type: int
-        log_end_offset:
-          description: Offset after the last record of the log.
-          type: int
+        log_start_offset: {type: int, description: First offset of the log.}
+        log_end_offset: {type: int, description: Offset after the last record of the log.}
         lineage:
           description: Every leader epoch of the log with the offset after its last record, oldest first.
           type: list
           elements: dict
-        size_bytes:
-          description: Bytes on disk, null when the broker did not return it.
-          type: int
+        size_bytes: {type: int, description: "Bytes on disk, null when the broker did not return it."}
         flags:
           description: What to know before electing it.
           type: list
           elements: str
           choices: [empty_log, gap, future_replica, fenced, diverged]
-        explanation:
-          description: Why it has this rank, in words.
-          type: str
+        explanation: {type: str, description: "Why it has this rank, in words."}
     silent:
       description: The replicas that gave no answer.
       type: list
       elements: dict
       contains:
-        broker_id:
-          description: The replica's broker.
-          type: int
-        cause:
-          description: Why it gave no answer, in one word.
-          type: str
-        error:
-          description: What was found, for a person.
-          type: str
+        broker_id: {type: int, description: The replica's broker.}
+        cause: {type: str, description: "Why it gave no answer, in one word."}
+        error: {type: str, description: "What was found, for a person."}
     losses:
       description: What electing each of the candidates would lose, in their order.
       type: list
       elements: dict
       contains:
-        broker_id:
-          description: The candidate.
-          type: int
-        at_least:
-          description: Records that are lost for certain.
-          type: int
+        broker_id: {type: int, description: The candidate.}
+        at_least: {type: int, description: Records that are lost for certain.}
         at_most:
           description: Records that can be lost, null when that is unknown, as it mostly is while a replica is silent.
           type: int
         more_than_first:
           description: Records more than rank 1 would lose, negative for fewer, null when it is unknown.
           type: int
-        explanation:
-          description: The same in words, with the offsets.
-          type: str
-        against:
-          description: The comparison with each other replica.
-          type: list
-          elements: dict
-    isr:
-      description: Broker ids of the ISR before, null when it was not found out.
-      type: list
-      elements: int
+        explanation: {type: str, description: "The same in words, with the offsets."}
+        against: {type: list, elements: dict, description: The comparison with each other replica.}
+    isr: {type: list, elements: int, description: "Broker ids of the ISR before, null when it was not found out."}
     elr:
       description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
       type: list
@@ -351,34 +237,16 @@ groups:
   type: list
   elements: dict
   sample:
-    - status: would_recover
-      partitions: 501
-      topics:
-        named:
-          - topic: orders
-            partitions: 0-499, 512
-            count: 501
-        more: 0
-      leaders:
-        - broker_id: 3
-          partitions: 501
-      reason: the longest log of the newest leader epoch
-      loss: loses nothing that broker 2 holds
-      total:
-        at_least: 0
-        at_most: 0
-        unbounded: 0
+    - {status: would_recover, partitions: 501, leaders: [{broker_id: 3, partitions: 501}],
+       topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0},
+       reason: the longest log of the newest leader epoch,
+       loss: loses nothing that broker 2 holds, total: {at_least: 0, at_most: 0, unbounded: 0}}
   contains:
-    status:
-      description: The status that they share.
-      type: str
-    partitions:
-      description: How many partitions there are in the group.
-      type: int
+    status: {type: str, description: The status that they share.}
+    partitions: {type: int, description: How many partitions there are in the group.}
     topics:
-      description: C(named) has the four topics with the most partitions, each with ranges of its
-        partitions. C(more) is the number of topics that are not named.
-      type: dict
+      {type: dict, description: "C(named) has the four topics with the most partitions, each with ranges of its
+        partitions. C(more) is the number of topics that are not named."}
     leaders:
       description: Which brokers lead, or would lead, how many of the partitions. Empty where no election is planned.
       type: list
@@ -391,39 +259,21 @@ groups:
       description: What the election of the leader, or of the best surviving replica, loses. Empty where nothing was
         compared.
       type: str
-    total:
-      description: The fields of RV(loss) for the group.
-      type: dict
+    total: {type: dict, description: The fields of RV(loss) for the group.}
 loss:
   description: What all elections lose together, in records.
   returned: success
   type: dict
-  sample:
-    at_least: 5
-    at_most: null
-    unbounded: 1
+  sample: {at_least: 5, at_most: null, unbounded: 1}
   contains:
-    at_least:
-      description: Records that are lost for certain.
-      type: int
-    at_most:
-      description: Records that can be lost, null when that is unknown for a partition.
-      type: int
-    unbounded:
-      description: Number of partitions for which RV(loss.at_most) is unknown.
-      type: int
+    at_least: {type: int, description: Records that are lost for certain.}
+    at_most: {type: int, description: "Records that can be lost, null when that is unknown for a partition."}
+    unbounded: {type: int, description: Number of partitions for which RV(loss.at_most) is unknown.}
 summary:
   description: How many partitions have each status.
   returned: success
   type: dict
-  sample:
-    recovered: 0
-    would_recover: 1
-    already_online: 0
-    refused: 0
-    failed: 0
-    unrecoverable: 0
-    unknown: 0
+  sample: {recovered: 0, would_recover: 1, already_online: 0, refused: 0, failed: 0, unrecoverable: 0, unknown: 0}
 plan_digest:
   description: The digest of the plan, for O(kafkaops.recovery.designated_election#module:plan_digest).
   returned: success
@@ -451,9 +301,7 @@ plan:
     O(kafkaops.recovery.designated_election#module:plan) option.
   returned: when O(plan_file) is not given
   type: dict
-  sample:
-    schemaVersion: 1
-    clusterId: 4L6g3nShT-eMCtK--X86sw
+  sample: {schemaVersion: 1, clusterId: 4L6g3nShT-eMCtK--X86sw}
 """
 
 from typing import Any

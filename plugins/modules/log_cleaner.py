@@ -68,22 +68,13 @@ options:
         description:
           - C(log.cleaner.dedupe.buffer.size), in bytes, of all threads together.
         type: int
-      io_buffer_size:
-        description:
-          - C(log.cleaner.io.buffer.size), in bytes, of all threads together.
-        type: int
-      io_buffer_load_factor:
-        description:
-          - C(log.cleaner.io.buffer.load.factor), from V(0) to V(1).
-        type: float
+      io_buffer_size: {type: int, description: "C(log.cleaner.io.buffer.size), in bytes, of all threads together."}
+      io_buffer_load_factor: {type: float, description: "C(log.cleaner.io.buffer.load.factor), from V(0) to V(1)."}
       io_max_bytes_per_second:
         description:
           - C(log.cleaner.io.max.bytes.per.second), of reads and writes together.
         type: float
-      backoff_ms:
-        description:
-          - C(log.cleaner.backoff.ms).
-        type: int
+      backoff_ms: {type: int, description: C(log.cleaner.backoff.ms).}
   unset:
     description:
       - Settings that the brokers shall not have as their own, so that the cluster's default, C(server.properties) or
@@ -126,11 +117,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 summary:
   description: How many brokers ended in each status.
   returned: success
@@ -142,30 +129,20 @@ outcomes:
   type: list
   elements: dict
   contains:
-    broker_id:
-      description: The broker.
-      type: int
+    broker_id: {type: int, description: The broker.}
     status:
       description: What became of it. V(not_helped) means that something is wrong that a restart does not mend.
       type: str
       choices: [restarted, would_restart, not_needed, not_helped, unknown, changed, would_change, as_wanted, stopped,
         failed]
-    reason:
-      description: Why, in words.
-      type: str
+    reason: {type: str, description: "Why, in words."}
     edits:
       description: What was changed, each with C(name), C(before) and C(after). Null is "not set".
       type: list
       elements: dict
-    case_before:
-      description: The diagnosis before.
-      type: str
-    case_after:
-      description: The diagnosis after a restart, by metrics. Null without them.
-      type: str
-    verified_by:
-      description: How it was seen, V(metrics) or V(config). Empty where nothing was done.
-      type: str
+    case_before: {type: str, description: The diagnosis before.}
+    case_after: {type: str, description: "The diagnosis after a restart, by metrics. Null without them."}
+    verified_by: {type: str, description: "How it was seen, V(metrics) or V(config). Empty where nothing was done."}
 leftovers:
   description: What an earlier run had left changed, each with C(change), C(undoing) and C(reason).
   returned: success

@@ -51,11 +51,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 summary:
   description: How many brokers are in each case.
   returned: success
@@ -67,46 +63,26 @@ brokers:
   type: list
   elements: dict
   contains:
-    broker_id:
-      description: The broker.
-      type: int
-    host:
-      description: Its advertised host, null when none is known.
-      type: str
+    broker_id: {type: int, description: The broker.}
+    host: {type: str, description: "Its advertised host, null when none is known."}
     diagnosis:
       description:
         - The one case. V(idle) means that it runs and nothing is dirty. With several, it is the one to mend first.
       type: str
       choices: [healthy, idle, dead_threads, uncleanable_partitions, stalled, unknown]
-    reason:
-      description: Why, in words.
-      type: str
-    restart_helps:
-      description: Whether a restart of the cleaner threads mends it.
-      type: bool
-    is_inferred:
-      description: Whether it was concluded from sizes, without metrics.
-      type: bool
-    threads:
-      description: How many cleaner threads it is set to, null when it is unknown.
-      type: int
-    dead_threads:
-      description: C(DeadThreadCount), null when it is unknown.
-      type: int
-    time_since_last_run_ms:
-      description: C(time-since-last-run-ms), null when it is unknown.
-      type: int
-    max_dirty_percent:
-      description: C(max-dirty-percent), null when it is unknown.
-      type: int
+    reason: {type: str, description: "Why, in words."}
+    restart_helps: {type: bool, description: Whether a restart of the cleaner threads mends it.}
+    is_inferred: {type: bool, description: "Whether it was concluded from sizes, without metrics."}
+    threads: {type: int, description: "How many cleaner threads it is set to, null when it is unknown."}
+    dead_threads: {type: int, description: "C(DeadThreadCount), null when it is unknown."}
+    time_since_last_run_ms: {type: int, description: "C(time-since-last-run-ms), null when it is unknown."}
+    max_dirty_percent: {type: int, description: "C(max-dirty-percent), null when it is unknown."}
     log_dirs:
       description: The log directories.
       type: list
       elements: dict
       contains:
-        log_dir:
-          description: Path of the directory.
-          type: str
+        log_dir: {type: str, description: Path of the directory.}
         uncleanable_partitions:
           description: How many partitions are marked as uncleanable, null when unknown.
           type: int
@@ -123,36 +99,20 @@ brokers:
       type: list
       elements: dict
       contains:
-        topic:
-          description: Name of the topic.
-          type: str
-        partition:
-          description: Number of the partition.
-          type: int
-        broker_id:
-          description: The broker that has the copy.
-          type: int
-        log_dir:
-          description: Its log directory.
-          type: str
-        size_bytes:
-          description: Bytes on disk.
-          type: int
+        topic: {type: str, description: Name of the topic.}
+        partition: {type: int, description: Number of the partition.}
+        broker_id: {type: int, description: The broker that has the copy.}
+        log_dir: {type: str, description: Its log directory.}
+        size_bytes: {type: int, description: Bytes on disk.}
         smallest_copy_bytes:
           description: Size of the smallest other copy of the partition, null when there is none.
           type: int
-        reason:
-          description: Why it is suspicious.
-          type: str
+        reason: {type: str, description: Why it is suspicious.}
         is_proven:
           description: Whether the copy was read and is damaged. Otherwise it is an inference from sizes.
           type: bool
-    metrics_error:
-      description: Why its metrics could not be read, empty when they were.
-      type: str
-    settings_error:
-      description: Why its settings could not be read, empty when they were.
-      type: str
+    metrics_error: {type: str, description: "Why its metrics could not be read, empty when they were."}
+    settings_error: {type: str, description: "Why its settings could not be read, empty when they were."}
 """
 
 from typing import Any

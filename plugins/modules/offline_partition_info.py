@@ -63,11 +63,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description: Every broker that is registered or that occurs in a replica list, in order of its id.
   returned: success
@@ -82,21 +78,11 @@ brokers:
       state: unreachable
       cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
   contains:
-    broker_id:
-      description: The broker's id.
-      type: int
-    host:
-      description: Its advertised host, null when the controller lists none.
-      type: str
-    port:
-      description: Its advertised port, null when the controller lists none.
-      type: int
-    rack:
-      description: Its rack, null when it has none.
-      type: str
-    is_fenced:
-      description: Whether the controller fences it. It can lead nothing then.
-      type: bool
+    broker_id: {type: int, description: The broker's id.}
+    host: {type: str, description: "Its advertised host, null when the controller lists none."}
+    port: {type: int, description: "Its advertised port, null when the controller lists none."}
+    rack: {type: str, description: "Its rack, null when it has none."}
+    is_fenced: {type: bool, description: Whether the controller fences it. It can lead nothing then.}
     state:
       description:
         - V(online), or what is wrong with it.
@@ -106,9 +92,7 @@ brokers:
           O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
       type: str
       choices: [online, fenced, unreachable, hung, not_authorised, given_up]
-    cause:
-      description: Why it is in this state. Empty when it is online.
-      type: str
+    cause: {type: str, description: Why it is in this state. Empty when it is online.}
 partitions:
   description: The partitions that have no leader, in order of topic, then partition.
   returned: success
@@ -127,29 +111,13 @@ partitions:
       offline_replicas: [1]
       is_internal: false
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
-    topic_id:
-      description: The topic's id, as Kafka writes it.
-      type: str
-    leader_id:
-      description: Always -1, Kafka's word for no leader.
-      type: int
-    leader_epoch:
-      description: The partition's leader epoch.
-      type: int
-    replicas:
-      description: Broker ids of its replicas, in order of preference.
-      type: list
-      elements: int
-    isr:
-      description: Broker ids of the in-sync replicas. Can name dead brokers.
-      type: list
-      elements: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    topic_id: {type: str, description: "The topic's id, as Kafka writes it."}
+    leader_id: {type: int, description: "Always -1, Kafka's word for no leader."}
+    leader_epoch: {type: int, description: The partition's leader epoch.}
+    replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
+    isr: {type: list, elements: int, description: Broker ids of the in-sync replicas. Can name dead brokers.}
     elr:
       description: Broker ids of the eligible leader replicas (KIP-966), null when unknown.
       type: list
@@ -162,9 +130,7 @@ partitions:
       description: Broker ids of the replicas that the cluster takes for offline.
       type: list
       elements: int
-    is_internal:
-      description: Whether the topic is one of Kafka's own.
-      type: bool
+    is_internal: {type: bool, description: Whether the topic is one of Kafka's own.}
 left_alone:
   description:
     - Partitions that were asked for, or are offline, and that are not looked at, in order of topic, then partition.
@@ -209,33 +175,15 @@ start_order:
   elements: dict
   sample: []
   contains:
-    broker_id:
-      description: The broker to start.
-      type: int
-    explanation:
-      description: All of the following in words.
-      type: str
-    broker:
-      description: The broker as in RV(brokers), null when the controller does not know it.
-      type: dict
-    last_leader_of:
-      description: How many of the partitions it led last.
-      type: int
-    eligible_for:
-      description: Of how many it is in the ISR or ELR.
-      type: int
-    only_eligible_for:
-      description: Of how many it is alone in the ISR or ELR.
-      type: int
-    replica_of:
-      description: Of how many it has a replica.
-      type: int
-    always_back:
-      description: How many get a leader when it returns, however it stopped.
-      type: int
-    back_after_clean_stop:
-      description: How many get a leader only if it stopped cleanly.
-      type: int
+    broker_id: {type: int, description: The broker to start.}
+    explanation: {type: str, description: All of the following in words.}
+    broker: {type: dict, description: "The broker as in RV(brokers), null when the controller does not know it."}
+    last_leader_of: {type: int, description: How many of the partitions it led last.}
+    eligible_for: {type: int, description: Of how many it is in the ISR or ELR.}
+    only_eligible_for: {type: int, description: Of how many it is alone in the ISR or ELR.}
+    replica_of: {type: int, description: Of how many it has a replica.}
+    always_back: {type: int, description: "How many get a leader when it returns, however it stopped."}
+    back_after_clean_stop: {type: int, description: How many get a leader only if it stopped cleanly.}
     partitions:
       description: What the controller does about each, for the first 20 partitions.
       type: list
@@ -247,39 +195,18 @@ unfinished:
   returned: success
   type: list
   elements: dict
-  sample:
-    - topic: orders
-      partition: 3
-      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
-      original: [1, 2, 3]
-      changed: [3, 1, 2]
+  sample: [{topic: orders, partition: 3, topic_id: 0kfAK7wCTDmDzRwEXhGdqg, original: [1, 2, 3], changed: [3, 1, 2]}]
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
-    topic_id:
-      description: The topic's id.
-      type: str
-    original:
-      description: The order that the replicas had.
-      type: list
-      elements: int
-    changed:
-      description: The order that the earlier run set.
-      type: list
-      elements: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    topic_id: {type: str, description: The topic's id.}
+    original: {type: list, elements: int, description: The order that the replicas had.}
+    changed: {type: list, elements: int, description: The order that the earlier run set.}
 summary:
   description: How many partitions of RV(left_alone) have each status, and how many are offline.
   returned: success
   type: dict
-  sample:
-    offline: 1
-    already_online: 1
-    refused: 0
-    unknown: 0
+  sample: {offline: 1, already_online: 1, refused: 0, unknown: 0}
 """
 
 from functools import partial

@@ -112,16 +112,10 @@ targets:
   returned: success, and when leaders are not as they should be
   type: list
   elements: dict
-  sample:
-    - broker_id: 2
-      partitions: 40
+  sample: [{broker_id: 2, partitions: 40}]
   contains:
-    broker_id:
-      description: The broker that leads them now, or would.
-      type: int
-    partitions:
-      description: How many partitions.
-      type: int
+    broker_id: {type: int, description: "The broker that leads them now, or would."}
+    partitions: {type: int, description: How many partitions.}
 cluster_id:
   description: The cluster's id.
   returned: success, and when leaders are not as they should be
@@ -146,39 +140,21 @@ partitions:
       replicas: [2, 3, 1]
       isr: [1, 2, 3]
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
     status:
       description: What became of its leadership.
       type: str
       choices: [moved, would_move, only_in_sync, all_listed, lagging, still_preferred, leaderless, failed]
-    reason:
-      description: Why, and what can be done about it.
-      type: str
-    leader_before:
-      description: Broker id of the leader before, -1 when there was none.
-      type: int
-    leader_after:
-      description: Broker id of the leader after, -1 when there is none, null in check mode.
-      type: int
+    reason: {type: str, description: "Why, and what can be done about it."}
+    leader_before: {type: int, description: "Broker id of the leader before, -1 when there was none."}
+    leader_after: {type: int, description: "Broker id of the leader after, -1 when there is none, null in check mode."}
     target:
       description: Broker id of the replica that shall lead, which is the preferred one unless that is not in sync.
       type: int
-    topic_id:
-      description: The topic's id.
-      type: str
-    replicas:
-      description: Broker ids of its replicas, in order of preference.
-      type: list
-      elements: int
-    isr:
-      description: Broker ids of its in-sync replicas, before.
-      type: list
-      elements: int
+    topic_id: {type: str, description: The topic's id.}
+    replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
+    isr: {type: list, elements: int, description: "Broker ids of its in-sync replicas, before."}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success, and when leaders are not as they should be
@@ -192,27 +168,16 @@ groups:
   sample:
     - status: moved
       partitions: 501
-      topics:
-        named:
-          - topic: orders
-            partitions: 0-499, 512
-            count: 501
-        more: 0
+      topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0}
       reason: broker 1 is on the list
   contains:
-    status:
-      description: The status that they share.
-      type: str
-    partitions:
-      description: How many partitions there are in the group.
-      type: int
+    status: {type: str, description: The status that they share.}
+    partitions: {type: int, description: How many partitions there are in the group.}
     topics:
       description: C(named) has the four topics with the most partitions, each with ranges of its
         partitions. C(more) is the number of topics that are not named.
       type: dict
-    reason:
-      description: Their reason. Numbers that differ are given from the lowest to the highest.
-      type: str
+    reason: {type: str, description: Their reason. Numbers that differ are given from the lowest to the highest.}
 summary:
   description: How many partitions have each status.
   returned: success, and when leaders are not as they should be

@@ -141,25 +141,15 @@ before:
   description: The list before.
   returned: success, and when replica orders could not be changed
   type: dict
-  sample:
-    brokers: []
-    by_topic: []
+  sample: {brokers: [], by_topic: []}
   contains:
-    brokers:
-      description: Ids of the brokers that are listed for every topic.
-      type: list
-      elements: int
-    by_topic:
-      description: The lists of topics by C(pattern), each with its C(brokers).
-      type: list
-      elements: dict
+    brokers: {type: list, elements: int, description: Ids of the brokers that are listed for every topic.}
+    by_topic: {type: list, elements: dict, description: "The lists of topics by C(pattern), each with its C(brokers)."}
 after:
   description: The list after. The fields are those of RV(before).
   returned: success, and when replica orders could not be changed
   type: dict
-  sample:
-    brokers: [1]
-    by_topic: []
+  sample: {brokers: [1], by_topic: []}
 is_native:
   description: Whether every broker knows the config, so that no replica order has to be changed for it.
   returned: success, and when replica orders could not be changed
@@ -189,12 +179,8 @@ partitions:
       replicas_after: [2, 3, 1]
       original: [1, 2, 3]
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
     status:
       description: What became of its replica order.
       type: str
@@ -209,28 +195,18 @@ partitions:
         - gone
         - left_alone
         - failed
-    reason:
-      description: Why, and what can be done about it.
-      type: str
-    topic_id:
-      description: The topic's id, null when it was not found out.
-      type: str
+    reason: {type: str, description: "Why, and what can be done about it."}
+    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
     drift:
       description: What somebody else did to it since it was left.
       type: str
       choices: [none, recreated, reassigned, reordered]
-    replicas:
-      description: The order before, null when it was not found out.
-      type: list
-      elements: int
+    replicas: {type: list, elements: int, description: "The order before, null when it was not found out."}
     replicas_after:
       description: The order after or, in check mode, the one that would be set; null when it was not found out.
       type: list
       elements: int
-    original:
-      description: The order that it would have if no broker were listed.
-      type: list
-      elements: int
+    original: {type: list, elements: int, description: The order that it would have if no broker were listed.}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success, and when replica orders could not be changed
@@ -244,27 +220,16 @@ groups:
   sample:
     - status: reordered
       partitions: 501
-      topics:
-        named:
-          - topic: orders
-            partitions: 0-499, 512
-            count: 501
-        more: 0
+      topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0}
       reason: broker 1 is on the list
   contains:
-    status:
-      description: The status that they share.
-      type: str
-    partitions:
-      description: How many partitions there are in the group.
-      type: int
+    status: {type: str, description: The status that they share.}
+    partitions: {type: int, description: How many partitions there are in the group.}
     topics:
       description: C(named) has the four topics with the most partitions, each with ranges of its
         partitions. C(more) is the number of topics that are not named.
       type: dict
-    reason:
-      description: Their reason. Numbers that differ are given from the lowest to the highest.
-      type: str
+    reason: {type: str, description: Their reason. Numbers that differ are given from the lowest to the highest.}
 summary:
   description: How many partitions have each status.
   returned: success, and when replica orders could not be changed

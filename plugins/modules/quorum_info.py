@@ -63,21 +63,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 leader_id:
   description: The leader of the quorum, null when there is none that could be asked.
   returned: success
   type: int
   sample: 101
-leader_epoch:
-  description: Its epoch.
-  returned: success
-  type: int
-  sample: 7
+leader_epoch: {type: int, returned: success, sample: 7, description: Its epoch.}
 high_watermark:
   description: Offset up to which the metadata log is committed, null while that is not known.
   returned: success
@@ -105,11 +97,7 @@ election_timeout_ms:
   returned: success
   type: int
   sample: 1000
-window_ms:
-  description: How long it was looked at.
-  returned: success
-  type: int
-  sample: 10000
+window_ms: {type: int, returned: success, sample: 10000, description: How long it was looked at.}
 voters:
   description: The voters, in order of their ids, as the leader sees them. Empty when there is no leader.
   returned: success
@@ -155,36 +143,16 @@ controllers:
   type: list
   elements: dict
   contains:
-    address:
-      description: Where it was asked.
-      type: str
-    node_id:
-      description: Its node id, null when it could not be found out.
-      type: int
-    supports_pre_vote:
-      description: Whether it has Pre-Vote (KIP-996, Kafka 4.0).
-      type: bool
-    fetch_timeout_ms:
-      description: Its C(controller.quorum.fetch.timeout.ms).
-      type: int
-    election_timeout_ms:
-      description: Its C(controller.quorum.election.timeout.ms).
-      type: int
-    auto_join:
-      description: Its C(controller.quorum.auto.join.enable), null before Kafka 4.2.
-      type: bool
-    election_backoff_ms:
-      description: Its C(controller.quorum.election.backoff.max.ms).
-      type: int
-    retry_backoff_ms:
-      description: Its C(controller.quorum.retry.backoff.ms).
-      type: int
-    cause:
-      description: Why it did not answer, for example V(hung) or V(unreachable). Null when it did.
-      type: str
-    error:
-      description: The same for a person.
-      type: str
+    address: {type: str, description: Where it was asked.}
+    node_id: {type: int, description: "Its node id, null when it could not be found out."}
+    supports_pre_vote: {type: bool, description: "Whether it has Pre-Vote (KIP-996, Kafka 4.0)."}
+    fetch_timeout_ms: {type: int, description: Its C(controller.quorum.fetch.timeout.ms).}
+    election_timeout_ms: {type: int, description: Its C(controller.quorum.election.timeout.ms).}
+    auto_join: {type: bool, description: "Its C(controller.quorum.auto.join.enable), null before Kafka 4.2."}
+    election_backoff_ms: {type: int, description: Its C(controller.quorum.election.backoff.max.ms).}
+    retry_backoff_ms: {type: int, description: Its C(controller.quorum.retry.backoff.ms).}
+    cause: {type: str, description: "Why it did not answer, for example V(hung) or V(unreachable). Null when it did."}
+    error: {type: str, description: The same for a person.}
 findings:
   description: What is wrong, most severe first. Empty for a healthy quorum.
   returned: success
@@ -218,72 +186,40 @@ findings:
           V(info) for what is worth to know before a change.
       type: str
       choices: [critical, warning, info]
-    node_ids:
-      description: The controllers that it is about.
-      type: list
-      elements: int
-    evidence:
-      description: The numbers that show it, by name.
-      type: dict
-    meaning:
-      description: What it means.
-      type: str
-    remedy:
-      description: What to do.
-      type: str
+    node_ids: {type: list, elements: int, description: The controllers that it is about.}
+    evidence: {type: dict, description: "The numbers that show it, by name."}
+    meaning: {type: str, description: What it means.}
+    remedy: {type: str, description: What to do.}
 verdicts:
   description: What may be done now.
   returned: success
   type: dict
   contains:
-    elections:
-      description: Whether elections may be asked for, as C(allowed), with C(reasons) why not.
-      type: dict
+    elections: {type: dict, description: "Whether elections may be asked for, as C(allowed), with C(reasons) why not."}
     restart:
       description: Which voter may be stopped. A majority must be caught up without it.
       type: list
       elements: dict
       contains:
-        node_id:
-          description: The controller.
-          type: int
-        allowed:
-          description: Whether it may be done now.
-          type: bool
-        reasons:
-          description: Every reason why not.
-          type: list
-          elements: str
+        node_id: {type: int, description: The controller.}
+        allowed: {type: bool, description: Whether it may be done now.}
+        reasons: {type: list, elements: str, description: Every reason why not.}
     removal:
       description: Which voter may be removed.
       type: list
       elements: dict
       contains:
-        node_id:
-          description: The controller.
-          type: int
-        allowed:
-          description: Whether it may be done now.
-          type: bool
-        reasons:
-          description: Every reason why not.
-          type: list
-          elements: str
+        node_id: {type: int, description: The controller.}
+        allowed: {type: bool, description: Whether it may be done now.}
+        reasons: {type: list, elements: str, description: Every reason why not.}
     addition:
       description: Which controller that is no voter may become one.
       type: list
       elements: dict
       contains:
-        node_id:
-          description: The controller.
-          type: int
-        allowed:
-          description: Whether it may be done now.
-          type: bool
-        reasons:
-          description: Every reason why not.
-          type: list
-          elements: str
+        node_id: {type: int, description: The controller.}
+        allowed: {type: bool, description: Whether it may be done now.}
+        reasons: {type: list, elements: str, description: Every reason why not.}
 """
 
 from functools import partial

@@ -64,21 +64,9 @@ options:
     type: list
     elements: dict
     suboptions:
-      name:
-        description:
-          - Name of the listener.
-        type: str
-        required: true
-      host:
-        description:
-          - Host to reach it at.
-        type: str
-        required: true
-      port:
-        description:
-          - Port to reach it at, from 1 to 65535.
-        type: int
-        required: true
+      name: {type: str, required: true, description: Name of the listener.}
+      host: {type: str, required: true, description: Host to reach it at.}
+      port: {type: int, required: true, description: "Port to reach it at, from 1 to 65535."}
   verify_timeout_ms:
     description:
       - Milliseconds in which the change must be seen.
@@ -116,10 +104,7 @@ voter:
   sample:
     voter_id: 103
     directory_id: TTFZAVyg00dmv5kCFQdCDQ
-    endpoints:
-      - name: CONTROLLER
-        host: controller3.example.com
-        port: 9093
+    endpoints: [{name: CONTROLLER, host: controller3.example.com, port: 9093}]
 voters:
   description:
     - All voters as the quorum returned them after the change, or as they would be in check mode. Each has the keys of
@@ -130,10 +115,7 @@ voters:
   sample:
     - voter_id: 101
       directory_id: sGUCElBLThKIizHJnCI01Q
-      endpoints:
-        - name: CONTROLLER
-          host: controller1.example.com
-          port: 9093
+      endpoints: [{name: CONTROLLER, host: controller1.example.com, port: 9093}]
 reasons:
   description: Every reason why the change is refused.
   returned: when it is refused

@@ -121,12 +121,8 @@ checks:
     subject:
       description: What it is about, such as a broker. Empty where it is about the whole cluster or this host.
       type: str
-    found:
-      description: What was found.
-      type: str
-    remedy:
-      description: What to do. Empty where nothing has to be done.
-      type: str
+    found: {type: str, description: What was found.}
+    remedy: {type: str, description: What to do. Empty where nothing has to be done.}
 broker_losses:
   description: What would happen if one broker died now, for each broker that answers.
   returned: success
@@ -140,21 +136,11 @@ broker_losses:
       unrecoverable: ''
       below_min_isr_partitions: 40
   contains:
-    broker_id:
-      description: The broker.
-      type: int
-    offline_partitions:
-      description: How many partitions would have no leader.
-      type: int
-    offline:
-      description: Their topics, with partition numbers.
-      type: str
-    unrecoverable_partitions:
-      description: How many of these have no replica on another broker that lives.
-      type: int
-    unrecoverable:
-      description: Their topics, with partition numbers.
-      type: str
+    broker_id: {type: int, description: The broker.}
+    offline_partitions: {type: int, description: How many partitions would have no leader.}
+    offline: {type: str, description: "Their topics, with partition numbers."}
+    unrecoverable_partitions: {type: int, description: How many of these have no replica on another broker that lives.}
+    unrecoverable: {type: str, description: "Their topics, with partition numbers."}
     below_min_isr_partitions:
       description:
         - How many partitions would have a leader and take no record with acks=all. Null where settings could not be

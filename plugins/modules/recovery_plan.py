@@ -69,21 +69,13 @@ cluster_id:
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
-created_at:
-  description: When the plan was made, UTC.
-  returned: success
-  type: str
-  sample: '2026-01-31T23:59:59Z'
+created_at: {type: str, returned: success, sample: "2026-01-31T23:59:59Z", description: "When the plan was made, UTC."}
 digest:
   description: The digest that fits the plan's content.
   returned: success
   type: str
   sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-elections:
-  description: How many elections are planned.
-  returned: success
-  type: int
-  sample: 3000
+elections: {type: int, returned: success, sample: 3000, description: How many elections are planned.}
 left_alone:
   description: How many partitions were asked for and get no election.
   returned: success

@@ -48,11 +48,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description:
     - Every broker that is registered or that occurs in a replica list, in order of its id.
@@ -60,14 +56,7 @@ brokers:
   returned: success
   type: list
   elements: dict
-  sample:
-    - broker_id: 2
-      host: kafka2.example.com
-      port: 9092
-      rack: null
-      is_fenced: false
-      state: online
-      cause: ''
+  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
 rows:
   description:
     - What each replica answered, in order of topic, partition and place in the replica list.
@@ -85,54 +74,30 @@ rows:
       log_end_offset: 150
       current_leader_epoch: 7
       last_written_epoch: 6
-      lineage:
-        - epoch: 2
-          end_offset: 100
-        - epoch: 6
-          end_offset: 150
+      lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}]
       size_bytes: 11034
       log_dir: /var/lib/kafka
       is_future: false
       cause: null
       error: ''
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
-    broker_id:
-      description: The broker that was asked about its own replica.
-      type: int
-    place:
-      description: Its place in the replica list, from 0.
-      type: int
-    is_fenced:
-      description: Whether the controller fences the broker.
-      type: bool
-    log_start_offset:
-      description: First offset of the log.
-      type: int
-    log_end_offset:
-      description: Offset after the last record of the log.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    broker_id: {type: int, description: The broker that was asked about its own replica.}
+    place: {type: int, description: "Its place in the replica list, from 0."}
+    is_fenced: {type: bool, description: Whether the controller fences the broker.}
+    log_start_offset: {type: int, description: First offset of the log.}
+    log_end_offset: {type: int, description: Offset after the last record of the log.}
     current_leader_epoch:
       description: The partition's leader epoch as the broker knows it. Says nothing about what the log holds.
       type: int
-    last_written_epoch:
-      description: Newest leader epoch that the log holds records of.
-      type: int
+    last_written_epoch: {type: int, description: Newest leader epoch that the log holds records of.}
     lineage:
       description: Every leader epoch of the log with the offset after its last record, oldest first.
       type: list
       elements: dict
-    size_bytes:
-      description: Bytes on disk.
-      type: int
-    log_dir:
-      description: The broker's log directory that holds the replica.
-      type: str
+    size_bytes: {type: int, description: Bytes on disk.}
+    log_dir: {type: str, description: The broker's log directory that holds the replica.}
     is_future:
       description: Whether a move to another log directory is running, null when the broker returned no log directory.
       type: bool
@@ -153,37 +118,18 @@ rows:
         - error
         - deadline
         - given_up
-    error:
-      description: What was found, for a person. Empty when nothing went wrong.
-      type: str
-truncated:
-  description: Whether there are more rows than O(max_rows).
-  returned: success
-  type: bool
-  sample: false
+    error: {type: str, description: "What was found, for a person. Empty when nothing went wrong."}
+truncated: {type: bool, returned: success, sample: false, description: Whether there are more rows than O(max_rows).}
 summary:
   description: How many partitions are offline, how many replicas they have, and how many of those answered, or why not.
   returned: success
   type: dict
-  sample:
-    partitions: 1
-    replicas: 3
-    answered: 2
-    silent:
-      unreachable: 1
+  sample: {partitions: 1, replicas: 3, answered: 2, silent: {unreachable: 1}}
   contains:
-    partitions:
-      description: Number of offline partitions.
-      type: int
-    replicas:
-      description: Number of their replicas.
-      type: int
-    answered:
-      description: Number of replicas that answered everything.
-      type: int
-    silent:
-      description: Number of replicas that did not, for each cause that occurred.
-      type: dict
+    partitions: {type: int, description: Number of offline partitions.}
+    replicas: {type: int, description: Number of their replicas.}
+    answered: {type: int, description: Number of replicas that answered everything.}
+    silent: {type: dict, description: "Number of replicas that did not, for each cause that occurred."}
 left_alone:
   description:
     - Partitions that were asked for, or are offline, and that are not looked at.

@@ -72,14 +72,8 @@ options:
       - How Spark runs, on the host that has the disks.
     type: dict
     suboptions:
-      driver_memory:
-        description:
-          - Memory of its JVM, V(1g) unless given.
-        type: str
-      conf:
-        description:
-          - Further Spark settings. Names that Spark takes for secrets are refused.
-        type: dict
+      driver_memory: {type: str, description: "Memory of its JVM, V(1g) unless given."}
+      conf: {type: dict, description: Further Spark settings. Names that Spark takes for secrets are refused.}
   report_file:
     description:
       - Where to write the report of the run, a JSON file with every replica on the disks. It holds no record.
@@ -116,11 +110,7 @@ cluster_id:
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
-broker_id:
-  description: The broker that the log directories are of.
-  returned: success
-  type: int
-  sample: 1
+broker_id: {type: int, returned: success, sample: 1, description: The broker that the log directories are of.}
 log_dirs:
   description: The log directories that were read.
   returned: success
@@ -157,32 +147,17 @@ partitions:
   type: list
   elements: dict
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
-    topic_id:
-      description: Id of the topic, as C(partition.metadata) on the disk has it.
-      type: str
-    directory_id:
-      description: Id of the log directory.
-      type: str
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    topic_id: {type: str, description: "Id of the topic, as C(partition.metadata) on the disk has it."}
+    directory_id: {type: str, description: Id of the log directory.}
     status:
       description: How the disk compares with the cluster, and what was done.
       type: str
       choices: [saved, would_be_saved, already_saved, nothing_lacking, left_alone, failed]
-    reason:
-      description: Why it has this status, for a person.
-      type: str
-    leader_id:
-      description: The leader that the disk was compared with.
-      type: int
-    held:
-      description: What was read from the disk, checksums verified.
-      type: list
-      elements: dict
+    reason: {type: str, description: "Why it has this status, for a person."}
+    leader_id: {type: int, description: The leader that the disk was compared with.}
+    held: {type: list, elements: dict, description: "What was read from the disk, checksums verified."}
     lost:
       description: What the leader never held. Offsets of transaction markers and of compacted records count.
       type: list

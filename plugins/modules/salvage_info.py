@@ -54,21 +54,9 @@ cluster_id:
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
-taken_at:
-  description: When it was saved, UTC.
-  returned: success
-  type: str
-  sample: '2026-01-31T23:59:59Z'
-taken_on:
-  description: Name of the host that saved it.
-  returned: success
-  type: str
-  sample: kafka1.example.com
-taken_by:
-  description: Name of the user that saved it.
-  returned: success
-  type: str
-  sample: kafka
+taken_at: {type: str, returned: success, sample: "2026-01-31T23:59:59Z", description: "When it was saved, UTC."}
+taken_on: {type: str, returned: success, sample: kafka1.example.com, description: Name of the host that saved it.}
+taken_by: {type: str, returned: success, sample: kafka, description: Name of the user that saved it.}
 collection_version:
   description: Version of this collection that saved it.
   returned: success
@@ -91,61 +79,26 @@ partitions:
   type: list
   elements: dict
   contains:
-    topic:
-      description: Name of the topic.
-      type: str
-    partition:
-      description: Number of the partition.
-      type: int
-    topic_id:
-      description: Id of the topic.
-      type: str
-    ranges:
-      description: Offsets of one leader epoch each, the end exclusive.
-      type: list
-      elements: dict
-    records:
-      description: Data records. Control records are not among them.
-      type: int
-    bytes:
-      description: Bytes of keys and values.
-      type: int
-    first_timestamp_ms:
-      description: The oldest timestamp.
-      type: int
-    last_timestamp_ms:
-      description: The newest timestamp.
-      type: int
-    committed:
-      description: Records of committed transactions.
-      type: int
-    aborted:
-      description: Records of aborted transactions.
-      type: int
-    unknown:
-      description: Records of transactions without a marker, whose outcome is unknown.
-      type: int
-    committed_transactions:
-      description: Commit markers.
-      type: int
-    aborted_transactions:
-      description: Abort markers.
-      type: int
-    open_transactions:
-      description: Transactions without a marker.
-      type: int
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    topic_id: {type: str, description: Id of the topic.}
+    ranges: {type: list, elements: dict, description: "Offsets of one leader epoch each, the end exclusive."}
+    records: {type: int, description: Data records. Control records are not among them.}
+    bytes: {type: int, description: Bytes of keys and values.}
+    first_timestamp_ms: {type: int, description: The oldest timestamp.}
+    last_timestamp_ms: {type: int, description: The newest timestamp.}
+    committed: {type: int, description: Records of committed transactions.}
+    aborted: {type: int, description: Records of aborted transactions.}
+    unknown: {type: int, description: "Records of transactions without a marker, whose outcome is unknown."}
+    committed_transactions: {type: int, description: Commit markers.}
+    aborted_transactions: {type: int, description: Abort markers.}
+    open_transactions: {type: int, description: Transactions without a marker.}
     undecodable_batches:
       description: Batches with a good checksum that do not decode. They are kept as raw batches.
       type: int
-    batches:
-      description: Raw batches.
-      type: int
-    largest_record_bytes:
-      description: Bytes of key, value and headers of the largest record.
-      type: int
-    largest_batch_bytes:
-      description: Bytes of the largest raw batch, compressed as it was.
-      type: int
+    batches: {type: int, description: Raw batches.}
+    largest_record_bytes: {type: int, description: "Bytes of key, value and headers of the largest record."}
+    largest_batch_bytes: {type: int, description: "Bytes of the largest raw batch, compressed as it was."}
   sample:
     - topic: orders
       partition: 0

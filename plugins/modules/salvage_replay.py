@@ -144,11 +144,7 @@ salvage_dir:
   returned: success
   type: str
   sample: /var/tmp/salvage-2026-01-31
-target:
-  description: Where records were given back to.
-  returned: success
-  type: str
-  sample: side
+target: {type: str, returned: success, sample: side, description: Where records were given back to.}
 summary:
   description: Counts over all partitions.
   returned: success
@@ -168,37 +164,19 @@ partitions:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic that the records came from.
-      type: str
-    partition:
-      description: Number of the partition, there and in the target topic.
-      type: int
-    topic_id:
-      description: Id of the topic that the records came from.
-      type: str
-    target_topic:
-      description: The topic that they are given back to.
-      type: str
+    topic: {type: str, description: The topic that the records came from.}
+    partition: {type: int, description: "Number of the partition, there and in the target topic."}
+    topic_id: {type: str, description: Id of the topic that the records came from.}
+    target_topic: {type: str, description: The topic that they are given back to.}
     status:
       description: What became of the records.
       type: str
       choices: [given_back, would_be_given_back, nothing_left, never_replayed, refused, failed]
-    reason:
-      description: Why it has this status, for a person.
-      type: str
-    saved:
-      description: Records that the salvage has.
-      type: int
-    to_give:
-      description: Records that were to be given back when the run began.
-      type: int
-    given:
-      description: Records that this run gave back.
-      type: int
-    given_bytes:
-      description: Bytes of their keys and values.
-      type: int
+    reason: {type: str, description: "Why it has this status, for a person."}
+    saved: {type: int, description: Records that the salvage has.}
+    to_give: {type: int, description: Records that were to be given back when the run began.}
+    given: {type: int, description: Records that this run gave back.}
+    given_bytes: {type: int, description: Bytes of their keys and values.}
     given_before:
       description:
         - Records that earlier runs gave back to this topic, of this salvage or of others of the same partition.

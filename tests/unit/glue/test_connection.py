@@ -12,12 +12,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins.doc_fragments.election_plan import (
+    ModuleDocFragment as ElectionPlanDocs,
+)
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.gathering import ModuleDocFragment as GatheringDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.journal import ModuleDocFragment as JournalDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.kafka import ModuleDocFragment as ConnectionDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.progress import ModuleDocFragment as ProgressDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.report import ModuleDocFragment as ReportDocs
+from ansible_collections.kafkaops.recovery.plugins.doc_fragments.salvage import ModuleDocFragment as SalvageDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.selection import ModuleDocFragment as SelectionDocs
+from ansible_collections.kafkaops.recovery.plugins.doc_fragments.waiting import ModuleDocFragment as WaitingDocs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
@@ -25,7 +30,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import GATHERING, MAX_ROWS, REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    CHOSEN,
+    DESIGNATIONS,
+    GATHERING,
+    MAX_ROWS,
+    REPORT,
+    WAITING,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE
 
 SECRETS = {"sasl_password", "ssl_key_password", "sasl_oauthbearer_token", "sasl_oauthbearer_client_secret"}
 NOTHING = dict.fromkeys(CONNECTION.argument_spec)
@@ -56,6 +69,10 @@ def test_no_option_has_a_default_that_would_win_over_command_config() -> None:
     [
         (ConnectionDocs.DOCUMENTATION, CONNECTION),
         (SelectionDocs.DOCUMENTATION, SELECTION),
+        (SelectionDocs.DESIGNATIONS, CHOSEN),
+        (ElectionPlanDocs.DOCUMENTATION, DESIGNATIONS),
+        (SalvageDocs.DOCUMENTATION, SALVAGE),
+        (WaitingDocs.DOCUMENTATION, WAITING),
         (GatheringDocs.DOCUMENTATION, GATHERING),
         (GatheringDocs.MAX_ROWS, MAX_ROWS),
         (JournalDocs.DOCUMENTATION, JOURNAL),

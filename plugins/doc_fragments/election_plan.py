@@ -1,0 +1,43 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is to be elected; module_utils/_recovery/options.py has the argument spec."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  plan_file:
+    description:
+      - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
+      - The whole file is checked before any connection is opened, and every error in it is named with its place. One
+        is that it was edited and its digest not renewed, and another that others may write it.
+      - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
+    type: path
+  plan:
+    description:
+      - A plan as data, RV(kafkaops.recovery.leader_candidate_info#module:plan) or
+        RV(kafkaops.recovery.leader_candidate_info#module:published_plan).
+    type: dict
+  plan_digest:
+    description:
+      - The digest of the plan that was approved, C(sha256:...). Any other plan is refused.
+    type: str
+  partitions:
+    description:
+      - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.
+      - Those of Kafka's internal topics need O(include_internal_topics).
+    type: list
+    elements: dict
+    suboptions:
+      topic: {type: str, required: true, description: Name of the topic.}
+      partition: {type: int, required: true, description: "Number of the partition, from 0."}
+      designated_leader:
+        description:
+          - Id of the broker that is to lead. It must hold a replica.
+        type: int
+        required: true
+"""

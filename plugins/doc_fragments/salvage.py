@@ -1,0 +1,31 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What to save before an election; module_utils/_salvage/options.py has the argument spec."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  salvage:
+    description:
+      - Whether to save the records that replicas hold which answered, and which the designated leader does not hold.
+        After the election, these replicas delete them within a second. The plan's forecast says which ones they are.
+      - They are fetched and written by Spark on this host, checksums verified, synced to disk and read back. Only then
+        is the election requested. Partitions where nothing is to be saved do not wait for it. Where none has
+        anything to save, Spark is not started.
+      - V(best_effort) elects all the same where something could not be saved, with a warning. V(required) refuses the
+        election of such a partition.
+      - Designations that are given as O(partitions) have no forecast, so that nothing is saved for them.
+    type: str
+    choices: ['off', best_effort, required]
+    default: 'off'
+  salvage_dir:
+    description:
+      - The directory to save to. It must not exist. Required unless O(salvage=off).
+      - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) gives it back.
+    type: path
+"""
