@@ -13,17 +13,19 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome, JournalOptions
 from .._changes.journal import Journal
-from .._changes.orders import Writer, read_states
+from .._changes.orders import Writer
 from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import AnyLeftover, Rollback, has_put_back, look_at_orders
 from .._kafka.messages import in_batches
+from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
-from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
 from .earlier_orders import as_found, as_restored, kept_orders, rebased, restored_late
 from .election_batch import ElectionBatch, Limits
 from .observation import observe
-from .plan import ElectionType, LeftAlone, Outcome, Plan, PlannedElection, Status, left_alone
+from .plan import ElectionType, Outcome, Plan, PlannedElection, Status, left_alone, outcome_of
+from .preconditions import PartitionObservation, judge
 from .tails import SaveTails, losers_tails
 
 _DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
@@ -100,15 +102,12 @@ def run_elections(  # noqa: PLR0917
     progress: Progress,
     stop: threading.Event,
     brokers: Collection[Broker] = (),
-    *,
-    is_offline_now: bool = False,
 ) -> ElectionReport:
     """Restore what an earlier run left, then elect. Each partition ends with one outcome, whatever happens to others.
 
     Setting ``stop`` ends the run after the request in flight: orders are restored, and the rest is reported as stopped.
     In check mode no write request is sent and no journal is opened for writing. ``brokers``, as they were just seen,
     keep writes away from one that is hung: it might execute them when it thaws, after the order is restored.
-    ``is_offline_now`` says that a planned partition was just seen offline; otherwise that is looked up.
 
     Raises WrongClusterError, JournalError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError, all of them
     before the first write. The same trouble between two batches ends the run, and is the reason that the rest gets.
@@ -126,15 +125,18 @@ def run_elections(  # noqa: PLR0917
         options.attempts,
         options.verify_timeout_ms / 1000,
     )
-    alone = _seen_again(kafka, plan.left_alone)
+    planned = [each.topic_partition for each in plan.elections]
+    sight = kafka.see(planned + [each.topic_partition for each in plan.left_alone])
+    alone = {each.topic_partition: _as_seen(left_alone(each), sight) for each in plan.left_alone}
     home = JournalHome(kafka, cluster, options.journal, brokers)
     pending = home.read()
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
+    # What an earlier run left may stand on a partition that has a leader.
+    settled = {} if pending.changes else _settled(plan.elections, sight)
+    elections = [each for each in plan.elections if each.topic_partition not in settled]
     # A run that finds nothing to do creates no topic.
-    writes = not options.check_mode and bool(
-        pending.changes or pending.notes or is_offline_now or _is_any_offline(kafka, plan.elections)
-    )
+    writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
         rollback, kept = None, dict[TopicPartition, OrderChange]()
@@ -144,7 +146,7 @@ def run_elections(  # noqa: PLR0917
             notes = journal.notes
             writer = writer.under(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
-            kept = kept_orders(kafka, journal, plan.elections)
+            kept = kept_orders(kafka, journal, elections)
             ended = rollback.undo(journal, kept)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
@@ -152,24 +154,30 @@ def run_elections(  # noqa: PLR0917
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
         run = _Run(writer, journal, progress, limits, kept, options.save_tails)
         with collector_paused():
-            outcomes = {**alone, **run.elect(rebased(plan.elections, leftovers), leftovers)}
+            outcomes = {**alone, **settled, **run.elect(rebased(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
             leftovers += restored_late(rollback, journal, kept, run.begun)
         for partition, change in kept.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
-    if not writes and not options.check_mode and any(each.status is Status.WOULD_RECOVER for each in outcomes.values()):
-        # It lost its leader since that look, or the broker that was asked then lags behind.
-        return run_elections(kafka, plan, options, progress, stop, brokers, is_offline_now=True)
     return ElectionReport(
         tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others, frozenset(run.written)
     )
 
 
-def _is_any_offline(kafka: Kafka, elections: Sequence[PlannedElection]) -> bool:
-    """Return whether one of the planned partitions is offline, or nothing is known about it."""
-    wanted = [each.topic_partition for each in elections]
-    sight = kafka.see(wanted)
-    return bool(sight.hidden) or any(state.is_offline for state in sight.states.values())
+def _settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
+    """How elections end that need no second look: the partition has a leader, or is known not to exist.
+
+    Whatever else is found is compared with the plan under the lock.
+    """
+    outcomes = {}
+    for each in elections:
+        state = sight.states.get(each.topic_partition)
+        if each.topic in sight.hidden or (state and (state.is_offline or state.topic_id != each.topic_id)):
+            continue
+        verdict = judge(each, PartitionObservation(state, {}, is_reassigning=False))
+        if verdict.status is not None:
+            outcomes[each.topic_partition] = outcome_of(each, verdict.status, verdict.reason, before=state, after=state)
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +203,7 @@ class _Run:
             # A replica that an earlier run dropped, and that is not in sync again.
             unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
         outcomes = {
-            each.topic_partition: _untouched(each, Status.REFUSED, "an earlier run's replica order is not put back yet")
+            each.topic_partition: outcome_of(each, Status.REFUSED, "an earlier run's replica order is not put back yet")
             for each in elections
             if each.topic_partition in unsettled
         }
@@ -217,7 +225,7 @@ class _Run:
                     outcomes |= current.outcomes
                     halt = _DISTURBED if current.is_disturbed else ""
                     continue
-            outcomes |= {each.topic_partition: _untouched(each, Status.FAILED, halt) for each in batch}
+            outcomes |= {each.topic_partition: outcome_of(each, Status.FAILED, halt) for each in batch}
         return outcomes
 
     def _batches(
@@ -231,7 +239,7 @@ class _Run:
         if self.save_tails and waiting and self.journal is not None and not self.limits.why_over():
             refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
             outcomes |= {
-                each.topic_partition: _untouched(each, Status.REFUSED, refused[each.topic_partition])
+                each.topic_partition: outcome_of(each, Status.REFUSED, refused[each.topic_partition])
                 for each in waiting
                 if each.topic_partition in refused
             }
@@ -270,17 +278,9 @@ def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) 
     return [each for each in elections if each.election_type is election_type]
 
 
-def _seen_again(kafka: Kafka, partitions: Iterable[LeftAlone]) -> dict[TopicPartition, Outcome]:
-    """How partitions end that the plan leaves alone, by the leaders that they have now: it may be hours old.
-
-    Raises NoBrokerAnswersError or BrokerCallError.
-    """
-    outcomes = {each.topic_partition: left_alone(each) for each in partitions}
-    states = read_states(kafka, outcomes)
-    return {each: _as_seen(outcome, states.get(each)) for each, outcome in outcomes.items()}
-
-
-def _as_seen(outcome: Outcome, state: PartitionState | None) -> Outcome:
+def _as_seen(outcome: Outcome, sight: Sight) -> Outcome:
+    """How a partition ends that the plan leaves alone, by the leader that it has now: the plan may be hours old."""
+    state = sight.states.get(outcome.topic_partition)
     was_online = outcome.status is Status.ALREADY_ONLINE
     if state is None:
         seen = replace(outcome, leader_after=None, leader_epoch_after=None)
@@ -293,21 +293,3 @@ def _as_seen(outcome: Outcome, state: PartitionState | None) -> Outcome:
     if was_online and state.leader_id != outcome.leader_before:
         return replace(seen, reason=f"broker {state.leader_id} leads it")
     return seen
-
-
-def _untouched(election: PlannedElection, status: Status, reason: str) -> Outcome:
-    return Outcome(
-        topic=election.topic,
-        partition=election.partition,
-        status=status,
-        reason=reason,
-        topic_id=election.topic_id,
-        designated_leader=election.designated_leader,
-        replicas=election.replicas,
-        candidates=election.candidates,
-        silent=election.silent,
-        losses=election.losses,
-        isr=election.isr,
-        elr=election.elr,
-        last_known_elr=election.last_known_elr,
-    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .judging_again import judge_again
-from .plan import ElectionType, Outcome, PlannedElection, Status
+from .plan import ElectionType, Outcome, PlannedElection, Status, outcome_of
 from .preconditions import PartitionObservation, against, designated_order, judge, order_to_elect_in
 
 
@@ -112,27 +112,9 @@ class ElectionOutcomes:
 
     def end(self, partition: TopicPartition, status: Status, reason: str, after: PartitionState | None = None) -> None:
         """End one partition. ``after`` is how it was seen last; without it, as it was seen first."""
-        election, before = self.elections[partition], self.worlds[partition].state
-        after = after or before
-        self.outcomes[partition] = Outcome(
-            topic=election.topic,
-            partition=election.partition,
-            status=status,
-            reason=reason,
-            topic_id=election.topic_id,
-            designated_leader=election.designated_leader,
-            leader_before=before.leader_id if before else None,
-            leader_after=after.leader_id if after else None,
-            leader_epoch_before=before.leader_epoch if before else None,
-            leader_epoch_after=after.leader_epoch if after else None,
-            replicas=election.replicas,
-            replicas_after=after.replicas if after else None,
-            candidates=election.candidates,
-            silent=election.silent,
-            losses=election.losses,
-            isr=before.isr if before else election.isr,
-            elr=before.elr if before else election.elr,
-            last_known_elr=before.last_known_elr if before else election.last_known_elr,
+        before = self.worlds[partition].state
+        self.outcomes[partition] = outcome_of(
+            self.elections[partition], status, reason, before=before, after=after or before
         )
 
     def end_all(self, partitions: Iterable[TopicPartition], status: Status, reason: str) -> None:

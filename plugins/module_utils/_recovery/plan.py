@@ -12,7 +12,7 @@ How partitions end, or would end, without anything being done. Standard library 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
@@ -263,28 +263,44 @@ class Report:
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:
     """One outcome for each partition of a plan that is not carried out, in order of topic, then partition."""
-    outcomes = [*map(would_recover, plan.elections), *map(left_alone, plan.left_alone)]
+    outcomes = [*map(_foreseen, plan.elections), *map(left_alone, plan.left_alone)]
     return tuple(sorted(outcomes, key=lambda outcome: outcome.topic_partition))
 
 
-def would_recover(election: PlannedElection) -> Outcome:
+def outcome_of(
+    election: PlannedElection,
+    status: Status,
+    reason: str,
+    *,
+    before: PartitionState | None = None,
+    after: PartitionState | None = None,
+) -> Outcome:
+    """Return how a planned election ended. ``before`` and ``after`` are the partition as it was seen, if it was."""
     return Outcome(
-        election.topic,
-        election.partition,
-        Status.WOULD_RECOVER,
-        election.reason,
+        topic=election.topic,
+        partition=election.partition,
+        status=status,
+        reason=reason,
         topic_id=election.topic_id,
         designated_leader=election.designated_leader,
-        leader_before=NO_LEADER,
-        leader_epoch_before=election.leader_epoch,
+        leader_before=before.leader_id if before else None,
+        leader_after=after.leader_id if after else None,
+        leader_epoch_before=before.leader_epoch if before else None,
+        leader_epoch_after=after.leader_epoch if after else None,
         replicas=election.replicas,
+        replicas_after=after.replicas if after else None,
         candidates=election.candidates,
         silent=election.silent,
         losses=election.losses,
-        isr=election.isr,
-        elr=election.elr,
-        last_known_elr=election.last_known_elr,
+        isr=before.isr if before else election.isr,
+        elr=before.elr if before else election.elr,
+        last_known_elr=before.last_known_elr if before else election.last_known_elr,
     )
+
+
+def _foreseen(election: PlannedElection) -> Outcome:
+    outcome = outcome_of(election, Status.WOULD_RECOVER, election.reason)
+    return replace(outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch)
 
 
 def left_alone(partition: LeftAlone) -> Outcome:
