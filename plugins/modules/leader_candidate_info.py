@@ -318,18 +318,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
-    CHOSEN,
-    GATHERING,
-    MAX_ROWS,
-    POLICY,
-    REPORT,
-    WAITING,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     DONE_OR_FORESEEN,
     Status,
     outcomes_of_plan,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
+    GATHERING,
+    POLICY,
+    WAITING,
 )
 
 ARGUMENTS = (

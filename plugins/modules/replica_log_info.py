@@ -159,12 +159,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
-    GATHERING,
     MAX_ROWS,
-    gathering,
     refuse_existing_output,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import GATHERING, gathering
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 

@@ -32,7 +32,7 @@ from .aftermath import look_at_aftermath
 from .designations import plan_of_designations
 from .designations_file import Designations
 from .election import ElectionOptions, ElectionReport, run_elections
-from .options import given_designations
+from .election_options import given_designations
 from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
 from .policies import refuse_a_race
 from .report_file import write_report

@@ -2,13 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be elected: a plan file, a plan, or bare pairs of a partition and its leader.
+"""Which partitions are meant, the leaders that a person chose, how much is returned, and the report file.
 
-How much may be lost; the doc fragment ``policy`` describes the options.
-
-How replicas are asked, and how much of it is returned; the doc fragment ``gathering`` describes the options.
-
-The report file of a run; the doc fragment ``report`` describes the option.
+The doc fragments ``selection.designations``, ``gathering.max_rows`` and ``report`` describe the options. Every module
+of recovery imports this, and Ansible packs all that a module imports: what only some need has files of its own.
 """
 
 from __future__ import annotations
@@ -19,24 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._documents.files import refuse_existing
-from .._kafka.native import NativeSource, NativeSourceError
-from .._model.fields import INT32_MAX
 from .._model.partition import TopicPartition
 from .._module.arguments import Arguments
-from .._module.messages import all_of
 from .._module.options import wanted_partitions
-from .._spark.options import SparkOptions, SparkOptionsError
 from .designations_file import Designations
-from .plan import Plan
-from .policies import PolicyError, PolicyOptions
-from .strategy import Strategy
-from .waiting import WaitLimits
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
 
 
-_PAIRS = {
+PAIRS: dict[str, Any] = {
     "type": "list",
     "elements": "dict",
     "options": {
@@ -45,38 +34,9 @@ _PAIRS = {
         "designated_leader": {"type": "int", "required": True},
     },
 }
-DESIGNATIONS = Arguments(
-    argument_spec={
-        "plan_file": {"type": "path"},
-        "plan": {"type": "dict"},
-        "plan_digest": {"type": "str"},
-        "partitions": _PAIRS,
-    },
-    mutually_exclusive=[("plan_file", "plan", "partitions"), ("plan_digest", "partitions")],
-    required_one_of=[("plan_file", "plan", "partitions")],
-)
-
-
-def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
-    """Return the plan, or the bare pairs. Opens no connection.
-
-    Raises DocumentError with every problem.
-    """
-    if params["partitions"] is not None:
-        from .designations_file import check_designations
-
-        return check_designations(params["partitions"], "partitions")
-    from .packed_plan import unpack
-    from .plan_file import check_plan, read_plan, require_digest
-
-    path = params["plan_file"]
-    plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
-    return require_digest(plan, params["plan_digest"], "plan" if path is None else path)
-
-
 CHOSEN = Arguments(
     argument_spec={
-        "designations": _PAIRS,
+        "designations": PAIRS,
         "designations_file": {"type": "path"},
     },
     mutually_exclusive=[
@@ -111,150 +71,13 @@ def wanted(params: Mapping[str, Any]) -> Wanted:
     return Wanted(tuple(leaders), leaders)
 
 
-_FROM_CONFIG = "from_config"
-
-POLICY = Arguments(
-    argument_spec={
-        "recovery_strategy": {
-            "type": "str",
-            "choices": [*(each.value for each in Strategy), _FROM_CONFIG],
-            "default": Strategy.BALANCED.value,
-        },
-        "max_lost_records": {"type": "int"},
-        "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
-    }
-)
-
-
-def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
-    """Read the options of the requested elections. Opens no connection.
-
-    Raises PolicyError.
-    """
-    limit, strategy = params["max_lost_records"], params["recovery_strategy"]
-    if limit is not None and limit < 0:
-        raise PolicyError(f"max_lost_records is {limit}, and nothing loses fewer than 0 records")
-    options = PolicyOptions(
-        None if strategy == _FROM_CONFIG else Strategy(strategy),
-        limit,
-        params["acknowledge_unclean_leader_election"],
-    )
-    if params["evidence"] is not None:
-        options.same_for_all(())
-    return options
-
-
-WAITING = Arguments(
-    argument_spec={
-        "await_brokers": {"type": "bool", "default": False},
-        "recovery_wait_ms": {"type": "int", "default": 0},
-        "lost_brokers": {"type": "list", "elements": "int", "default": []},
-    }
-)
-
-
-def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
-    """Read how long brokers are awaited. Opens no connection.
-
-    Raises PolicyError.
-    """
-    wait_ms, lost = params["recovery_wait_ms"], params["lost_brokers"]
-    if wait_ms < 0:
-        raise PolicyError(f"recovery_wait_ms is {wait_ms}, and nothing is awaited for less than 0 ms")
-    unknown = [each for each in lost if not 0 <= each <= INT32_MAX]
-    if unknown:
-        raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")
-    if params["evidence"] is not None and (lost or wait_ms or params["await_brokers"]):
-        raise PolicyError(
-            "await_brokers, recovery_wait_ms and lost_brokers are about brokers that are asked, and evidence was "
-            "gathered earlier: leave them out, or leave out evidence"
-        )
-    return WaitLimits(
-        params["recovery_duration_ms"], wait_ms, params["await_brokers"] and not check_mode, frozenset(lost)
-    )
-
-
-_PUBLIC, _NATIVE = "public", "native"
-GATHERING = Arguments(
-    argument_spec={
-        "recovery_duration_ms": {"type": "int", "default": 30000},
-        "evidence_dir": {"type": "path"},
-        "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
-        "replica_log_api_key": {"type": "int", "no_log": False},
-        "spark": {
-            "type": "dict",
-            "options": {
-                "master": {"type": "str"},
-                "remote": {"type": "str"},
-                "driver_memory": {"type": "str"},
-                "executor_python": {"type": "path"},
-                "settings_reference": {"type": "path"},
-                "conf": {"type": "dict"},
-            },
-            "mutually_exclusive": [("master", "remote")],
-        },
-    },
-)
 MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    """How replicas are asked: by which RPC, and where the Spark that does it runs."""
-
-    native: NativeSource | None
-    spark: SparkOptions
-    settings_reference: str | None
-    """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
-
-
-def gathering(params: Mapping[str, Any]) -> Gathering:
-    """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
-    native, spark = all_of(lambda: _native_source(params), lambda: _spark_options(params))
-    return Gathering(native, spark, (params["spark"] or {}).get("settings_reference"))
-
-
-def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
-    key, is_native = params["replica_log_api_key"], params["replica_log_source"] == _NATIVE
-    if key is None and is_native:
-        raise NativeSourceError(
-            "replica_log_source is native, and replica_log_api_key does not say under which API key these brokers have "
-            "GetReplicaLogInfo: no released Kafka has it, so there is no default"
-        )
-    if key is not None and not is_native:
-        raise NativeSourceError(f"replica_log_api_key is {key}, and replica_log_source is not native")
-    return NativeSource(key) if is_native else None
-
-
-def _spark_options(params: Mapping[str, Any]) -> SparkOptions:
-    given = params["spark"] or {}
-    values = {name: value for name, value in given.items() if value is not None and name != "settings_reference"}
-    if "conf" in values:
-        # Ansible's booleans are Python's, and Spark's are lower case.
-        values["conf"] = {name: _spark_text(value) for name, value in values["conf"].items()}
-    options = SparkOptions(**values)
-    asks_brokers = params.get("evidence") is None
-    if asks_brokers and not options.is_local and given.get("settings_reference") is None:
-        raise SparkOptionsError(
-            f"Spark runs at {options.remote or options.master}, so its executors need a file of their own with the "
-            "connection settings: put one on each of their hosts, and name it in spark.settings_reference "
-            "(docs/spark.md)"
-        )
-    return options
-
-
-def _spark_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def refuse_existing_output(path: str | None) -> None:
     """Raise DocumentError when something is there already, or cannot be made."""
     if path is not None:
         refuse_existing(os.path.normpath(path))
-
-
-# What most runs do without is imported where it is needed.
-# ruff: noqa: PLC0415
 
 
 REPORT = Arguments(argument_spec={"report_file": {"type": "path"}})

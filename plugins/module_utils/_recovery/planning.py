@@ -20,8 +20,9 @@ from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .options import Gathering, Wanted, gathering, policy_options, refuse_existing_output, wait_limits, wanted
+from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
+from .planning_options import Gathering, gathering, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies
 from .report_file import write_report
 from .survey import flagged, survey

@@ -20,8 +20,8 @@ from .._spark.session import spark_session
 from .designations_file import Designations
 from .evidence import Evidence, write_evidence
 from .gather import gather_evidence
-from .options import Gathering
 from .plan import Plan
+from .planning_options import Gathering
 from .ranking import plan_recovery
 from .rehearsal import rehearse
 from .strategy import Policy

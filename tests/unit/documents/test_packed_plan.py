@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import packed_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import read_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import given_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.packed_plan import PLAIN_BYTES, pack, unpack
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
