@@ -14,10 +14,10 @@ version_added: 1.1.0
 description:
   - Joins the documents of one incident on one page, with the verdict first, then a timeline, brokers, what each replica
     holds as pictures, records lost, leaders, what is left behind, findings, and the documents with their digests.
-  - Reads recovery, leadership, log cleaner and quorum reports, plans, results of
+  - Reads recovery, leadership, log cleaner, quorum and readiness reports, plans, results of
     M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and reports of salvages
-    and replays. Of these, it accounts for each partition what losers held, what was saved and given back, and what is
-    still lost.
+    and replays. It shows what each of these runs did, and accounts for each partition what losers held, what was
+    saved and given back, and what is still lost.
   - The file has no script and loads nothing. It can be printed, and read on a phone.
   - Connects to no broker.
 author:

@@ -238,7 +238,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     wanted,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import write_report
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE, report_at
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 
 ARGUMENTS = (
@@ -278,7 +278,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     outcomes = [left_alone(each) for each in found.left_alone]
     advice = start_order(found.without_leader, found.brokers)
     if not found.offline and not unfinished:
-        write_report(report, RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes)
+        document_at = report_at(
+            mode=RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes
+        )
+        report.write(document_at, REPORT_FILE)
     return {
         "changed": False,
         "cluster_id": found.cluster_id,

@@ -19,6 +19,7 @@ author:
 extends_documentation_fragment:
   - kafkaops.recovery.attributes
   - kafkaops.recovery.attributes.info_module
+  - kafkaops.recovery.printing
 options:
   result:
     description:

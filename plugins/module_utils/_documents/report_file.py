@@ -11,6 +11,7 @@ from typing import Any
 
 from .._model.run import utc_now
 from .dataclass_json import Schema
+from .errors import DocumentError
 from .files import readable, refuse_existing, write_new_file
 from .validation import write_document
 
@@ -39,3 +40,14 @@ class ReportFile:
             write_new_file(self._path, readable(document))
         else:
             write_document(self._path, document, schema)
+
+    def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> str:
+        """Write the report after a change, and return why it could not be written: the change's outcome must be told.
+
+        Empty when it was written, and when no file was asked for.
+        """
+        try:
+            self.write(document_at, schema)
+        except DocumentError as error:
+            return f"the report is not written: {error}"
+        return ""

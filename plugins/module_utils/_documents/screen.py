@@ -56,6 +56,10 @@ def screen(schema: Mapping[str, Any]) -> Screen:
             properties.keys() == set(keys) and not rest
         ):
             return _record({key: screen(value) for key, value in properties.items()})
+        case {"type": "object", "additionalProperties": False, "properties": properties, "required": [], **rest} if (
+            not rest
+        ):
+            return _some_of({key: screen(value) for key, value in properties.items()})
         case {"type": "object", "if": {"required": [key]}, "then": with_key, "else": without, **rest} if not rest:
             with_key, without = screen(with_key), screen(without)
             return lambda value: isinstance(value, dict) and (with_key if key in value else without)(value)
@@ -78,5 +82,14 @@ def _record(properties: dict[str, Screen]) -> Screen:
             if not meets_property(value[key]):
                 return False
         return True
+
+    return meets
+
+
+def _some_of(properties: dict[str, Screen]) -> Screen:
+    def meets(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            key in properties and properties[key](each) for key, each in value.items()
+        )
 
     return meets

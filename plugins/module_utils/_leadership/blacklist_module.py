@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -93,8 +94,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
         )
         return leadership_report_document(report)
 
-    report_file.write(document_at, LEADERSHIP_REPORT)
-    return result
+    return replace(result, report_error=report_file.write_or_explain(document_at, LEADERSHIP_REPORT))
 
 
 def warnings(result: LeadershipResult) -> list[str]:
@@ -118,7 +118,7 @@ def failure_message(result: LeadershipResult) -> str | None:
     """Return the failure message; None when everything was done."""
     failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
     head = f"{len(failed)} replica orders were not changed as asked"
-    return named(head, failed) if failed else None
+    return "\n".join(filter(None, [named(head, failed) if failed else "", result.report_error])) or None
 
 
 def diff_of(result: LeadershipResult, max_rows: int) -> dict[str, Any]:

@@ -71,6 +71,8 @@ class LeadershipResult:
     outcomes: Mapping[TopicPartition, OrderOutcome]
     has_put_back: bool = False
     """What an earlier run had left changed was put back."""
+    report_error: str = ""
+    """Why there is no report file, although one was asked for."""
 
     @property
     def is_changed(self) -> bool:

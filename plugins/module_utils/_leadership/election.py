@@ -84,6 +84,8 @@ class MoveReport:
     """What an earlier run had left changed was put back."""
     requested: frozenset[TopicPartition] = frozenset()
     """Partitions whose election this run requested. Another leader than theirs was elected by somebody else."""
+    report_error: str = ""
+    """Why this is not in the report file, although one was asked for."""
 
     @property
     def is_changed(self) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from .._documents.errors import DocumentError
 from .._kafka.messages import PARTITIONS_PER_REQUEST
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -55,7 +57,10 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
         require_quorum(wire, params, check_mode=check_mode)
         report = move_leaders(Kafka(wire), options, progress_to(params["progress_file"]), stop)
     if report_file:
-        add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())
+        try:
+            add_leaders(report_file, report.cluster_id, report.moves.values(), utc_now())
+        except DocumentError as error:
+            return replace(report, report_error=f"the leaders are not in the report: {error}")
     return report
 
 
@@ -69,7 +74,8 @@ def targets_of(moves: Iterable[Move]) -> list[dict[str, int]]:
 def failure_message(report: MoveReport) -> str | None:
     """Return the failure message, for leaders that did not move; None when there is none."""
     wrong = [each for each in report.moves.values() if each.status in WRONG]
-    return named(f"{len(wrong)} partitions are not led as they should be", wrong) if wrong else None
+    undone = named(f"{len(wrong)} partitions are not led as they should be", wrong) if wrong else ""
+    return "\n".join(filter(None, [undone, report.report_error])) or None
 
 
 def warnings(report: MoveReport) -> list[str]:

@@ -17,7 +17,6 @@ from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.record import OrderLeftover, Undoing
-from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
@@ -35,7 +34,7 @@ from .election import ElectionOptions, ElectionReport, run_elections
 from .election_options import given_designations
 from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
 from .policies import refuse_a_race
-from .report_file import write_report
+from .report_file import REPORT_FILE, report_at
 from .tails import SaveTails
 
 
@@ -97,19 +96,14 @@ def elect(
 
 def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
     """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
-    mode = RunMode.CHECK if check_mode else RunMode.APPLY
-    try:
-        write_report(
-            report_file,
-            mode,
-            cluster_id=elected.cluster_id,
-            brokers=elected.brokers,
-            outcomes=elected.report.outcomes,
-            aftermath=elected.aftermath,
-        )
-    except DocumentError as error:
-        return replace(elected, report_error=f"the report is not written: {error}")
-    return elected
+    document_at = report_at(
+        mode=RunMode.CHECK if check_mode else RunMode.APPLY,
+        cluster_id=elected.cluster_id,
+        brokers=elected.brokers,
+        outcomes=elected.report.outcomes,
+        aftermath=elected.aftermath,
+    )
+    return replace(elected, report_error=report_file.write_or_explain(document_at, REPORT_FILE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
 from .planning_options import Gathering, gathering, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies
-from .report_file import write_report
+from .report_file import REPORT_FILE, report_at
 from .survey import flagged, survey
 from .waiting import Awaited, WaitLimits, wait_for_brokers
 
@@ -76,8 +76,9 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
     path = params["plan_file"]
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
-    outcomes = outcomes_of_plan(planned.plan)
-    write_report(report, RunMode.CHECK, cluster_id=planned.plan.cluster_id, brokers=planned.brokers, outcomes=outcomes)
+    cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
+    document_at = report_at(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
+    report.write(document_at, REPORT_FILE)
     return replace(planned, document=document)
 
 

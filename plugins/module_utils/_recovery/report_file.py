@@ -9,11 +9,10 @@ Schema: docs/schemas/report-file.schema.json. The doc fragment ``report`` descri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._documents.dataclass_json import codec, document
-from .._documents.report_file import ReportFile
 from .._model.partition import Broker
 from .._model.run import RunMode
 from .plan import AftermathFinding, Outcome, Report
@@ -28,22 +27,18 @@ def report_document(report: Report) -> dict[str, Any]:
     return document
 
 
-def write_report(
-    file: ReportFile,
-    mode: RunMode,
+def report_at(
     *,
+    mode: RunMode,
     cluster_id: str,
     brokers: Sequence[Broker],
     outcomes: Sequence[Outcome],
     aftermath: Sequence[AftermathFinding] = (),
-) -> None:
-    """Write the report, if one was asked for.
-
-    Raises DocumentError.
-    """
+) -> Callable[[str, str], dict[str, Any]]:
+    """Return what makes the report of a run, once the times of its start and end are known."""
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         report = Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath))
         return report_document(report)
 
-    file.write(document_at, REPORT_FILE)
+    return document_at

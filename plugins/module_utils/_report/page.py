@@ -16,10 +16,13 @@ from .._recovery.plan import Outcome, outcomes_of_plan
 from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
-from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
+from .readiness_section import readiness_section
+from .recovery_sections import outcomes_of, recovery_sections
+from .salvage_runs import disk_section, replay_section
 from .salvage_section import account_section
 from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
 from .sources import SALVAGE_KINDS, Kind, Source
+from .verdict import verdict_of
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
@@ -67,7 +70,7 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
     salvaged = {kind: [each.content for each in _of(sources, kind)] for kind in SALVAGE_KINDS}
     if any(salvaged.values()):
         main.append(account_section(outcomes, *salvaged.values()))
-    verdict, tone = _verdict(sources, outcomes, first)
+    verdict, tone = verdict_of(sources, outcomes, first)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
     return Page(
@@ -91,35 +94,6 @@ def _of(sources: Sequence[Source], kind: Kind) -> list[Source]:
     return [each for each in sources if each.kind is kind]
 
 
-def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None) -> tuple[str, str]:
-    if outcomes:
-        statuses = {each.status.value for each in outcomes}
-        tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
-        return recovery_verdict(outcomes, first), tone
-    for source in sources:
-        content = source.content
-        match source.kind:
-            case Kind.RECOVERY:
-                return "No partition is offline.", "good"
-            case Kind.SURVEY:
-                count = len(content["partitions"])
-                start = "" if first is None else f"; broker {first} should be started first"
-                offline = "1 partition has" if count == 1 else f"{count:,} partitions have"
-                return f"{offline} no leader{start}.", "bad" if count else "good"
-            case Kind.QUORUM:
-                allowed = content["verdicts"]["elections"]["allowed"]
-                return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
-            case Kind.CLEANER:
-                well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
-                return f"{sum(well)} of {len(well)} log cleaners are healthy or idle.", "good" if all(well) else "bad"
-            case Kind.LEADERSHIP:
-                bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
-                return f"{bad:,} replica orders are not as wanted.", "bad" if bad else "good"
-            case Kind.EVIDENCE:
-                return f"Evidence of {len(content.partitions):,} partitions; nothing was decided.", "warning"
-    return "There is nothing to report.", "good"
-
-
 def _warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
     notes = []
     if len(clusters) > 1:
@@ -136,6 +110,9 @@ def _other(source: Source) -> Iterator[Section]:
         Kind.CLEANER: cleaner_section,
         Kind.LEADERSHIP: leadership_section,
         Kind.SURVEY: survey_section,
+        Kind.READINESS: readiness_section,
+        Kind.DISK_SALVAGE: disk_section,
+        Kind.REPLAY: replay_section,
     }
     if source.kind in sections:
         yield sections[source.kind](source.content)
@@ -176,6 +153,8 @@ def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
                 yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
             case Kind.QUORUM:
                 yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
+            case Kind.READINESS:
+                yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
             case Kind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
                 yield _Event(content["taken_at"], f"{records:,} records saved", "salvage")
@@ -217,6 +196,10 @@ def _options(source: Source) -> str:
     match source.kind:
         case Kind.RECOVERY | Kind.LEADERSHIP:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
+        case Kind.READINESS:
+            return f"schema {content['schemaVersion']}"
+        case Kind.REPLAY:
+            return f"target {content['target']}"
         case Kind.QUORUM:
             return f"schema {content['schemaVersion']}, window {content['windowMs']:,} ms"
         case Kind.CLEANER:

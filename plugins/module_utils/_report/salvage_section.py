@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._model.log_contents import EpochRange, records_in
@@ -32,10 +32,12 @@ class _Account:
     saved_records: int = 0
     aborted: int = 0
     given: int = 0
+    is_complete: bool = True
+    """False where no document says how many of the saved records are of aborted transactions."""
 
     @property
     def held(self) -> int:
-        return records_in(merged([*self.held_ranges, *self.saved_ranges]))
+        return max(records_in(merged([*self.held_ranges, *self.saved_ranges])), self.saved)
 
     @property
     def saved(self) -> int:
@@ -44,7 +46,9 @@ class _Account:
         return max(0, self.saved_records - twice)
 
     @property
-    def lost(self) -> int:
+    def lost(self) -> int | None:
+        if not self.is_complete and self.given < self.saved:
+            return None
         not_saved = records_in(minus(merged(self.held_ranges), merged(self.saved_ranges)))
         return not_saved + max(0, self.saved - self.aborted - self.given)
 
@@ -65,30 +69,55 @@ def account_section(
                 accounts[outcome.topic_partition].held_ranges += against.lost
     for each in (one for disk in disks for one in disk["partitions"] if one["lost"]):
         accounts[_name(each)].held_ranges += _ranges(each["lost"])
-    # The same salvage may be there twice, by its manifest and by a copy of it.
-    for manifest in {each["salvage_id"]: each for each in manifests}.values():
-        for each in manifest["partitions"]:
-            account = accounts[_name(each)]
-            account.saved_ranges += _ranges(each["ranges"])
-            account.saved_records += each["records"]
-            account.aborted += each["aborted"]
-    for each in (one for replay in replays for one in replay["partitions"]):
+    for name, saved in _saved(manifests, disks):
+        account = accounts[name]
+        account.saved_ranges += _ranges(saved["ranges"])
+        account.saved_records += saved["records"]
+        account.aborted += saved["aborted"]
+    known = {each["salvage_id"] for each in (*manifests, *disks)}
+    for salvage_id, each in ((run["salvage_id"], one) for run in replays for one in run["partitions"]):
         account = accounts[_name(each)]
         account.given = max(account.given, each["given"] + each["given_before"])
+        if salvage_id not in known:
+            account.saved_records = max(account.saved_records, each["saved"])
+            account.is_complete = False
     rows = tuple(_row(name, accounts[name]) for name in sorted(accounts)[:MAX_ROWS])
     columns = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
-    total = sum(each.lost for each in accounts.values())
+    total = sum(each.lost or 0 for each in accounts.values())
+    unknown = sum(each.lost is None for each in accounts.values())
     verdict = f"Still lost: {total:,}." if total else "Nothing that was found anywhere is still lost."
+    if unknown:
+        verdict = (
+            f"Still lost: at least {total:,}; unknown for {unknown:,} of {len(accounts):,} partitions without the "
+            "manifest of their salvage."
+        )
     caption = f"{len(accounts):,} partitions"
     return Section(
         "Records that were lost",
-        (Paragraph(verdict, "bad" if total else "good"), Table(caption, columns, rows), Paragraph(_NOTE)),
+        (Paragraph(verdict, "bad" if total or unknown else "good"), Table(caption, columns, rows), Paragraph(_NOTE)),
     )
 
 
 def _row(name: TopicPartition, account: _Account) -> tuple[Cell, ...]:
-    lost = Cell(f"{account.lost:,}", "bad" if account.lost else "good", is_number=True)
+    lost = replace(number(account.lost), tone="good" if account.lost == 0 else "bad")
     return (Cell(str(name)), number(account.held), number(account.saved), number(account.given), lost)
+
+
+def _saved(
+    manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
+    """Return what each salvage has saved of each partition, by its manifest, or else by the report of its disks.
+
+    The same salvage may be there twice, by its manifest and by a copy of it.
+    """
+    by_id = {each["salvage_id"]: each for each in manifests}
+    for manifest in by_id.values():
+        for each in manifest["partitions"]:
+            yield _name(each), each
+    for disk in {each["salvage_id"]: each for each in disks if each["salvage_id"] not in by_id}.values():
+        for each in disk["partitions"]:
+            if each["saved"] is not None:
+                yield _name(each), each["saved"]
 
 
 def _name(each: Mapping[str, Any]) -> TopicPartition:

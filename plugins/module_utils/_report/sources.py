@@ -22,6 +22,7 @@ from .._documents.validation import schema_problems
 from .._leadership.report import LEADERSHIP_REPORT
 from .._model.run import collector_paused
 from .._quorum.report import QUORUM_REPORT
+from .._readiness.report import READINESS_REPORT
 from .._recovery.plan_file import check_plan
 from .._recovery.report_file import REPORT_FILE
 from .salvage import DISK_REPORT, MANIFEST, REPLAY_REPORT
@@ -39,6 +40,7 @@ class Kind(StrEnum):
     LEADERSHIP = "leadership report"
     CLEANER = "log cleaner report"
     QUORUM = "quorum report"
+    READINESS = "readiness report"
     SURVEY = "result of offline_partition_info"
     MANIFEST = "manifest of a salvage"
     DISK_SALVAGE = "salvage report"
@@ -52,6 +54,7 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.LEADERSHIP, frozenset({"orders", "rememberedIn"}), LEADERSHIP_REPORT),
     (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
     (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
+    (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
     (Kind.MANIFEST, frozenset({"salvage_id", "origins", "files"}), MANIFEST),
     (Kind.DISK_SALVAGE, frozenset({"salvage_id", "log_dirs"}), DISK_REPORT),

@@ -67,7 +67,7 @@ TEMPLATE = """\
 {%- for row in each.rows %}
 <tr>
 {%- for cell in row -%}
-{%- set style = "number" if cell.is_number else cell.tone -%}
+{%- set style = (("number " if cell.is_number else "") ~ cell.tone) | trim -%}
 <td data-name="{{ each.columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>{{ cell.text }}</td>
 {%- endfor -%}
 </tr>

@@ -62,7 +62,7 @@ def local_spark(params: Mapping[str, Any]) -> SparkOptions:
 
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
-    """Return what the module returns, and write the report file. ``msg`` is there when a partition failed."""
+    """Return what the module returns, and write the report file. ``msg`` tells what failed."""
     summary = _summary(done.findings)
     header = {
         "cluster_id": done.cluster_id,
@@ -79,7 +79,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
         return {**report, "newer_commits": commits}
 
-    report_file.write(document_at)
+    report_error = report_file.write_or_explain(document_at)
     shown = rows[: params["max_rows"]]
     results = {
         "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
@@ -90,9 +90,12 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "newer_commits": commits[: params["max_rows"]],
     }
     failed = [each for each in done.findings if each.status is Status.FAILED]
+    faults = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:20])
-        results["msg"] = f"{len(failed)} of {len(rows)} partitions were not salvaged: {named}"
+        faults.insert(0, f"{len(failed)} of {len(rows)} partitions were not salvaged: {named}")
+    if faults:
+        results["msg"] = "\n".join(faults)
     return results
 
 

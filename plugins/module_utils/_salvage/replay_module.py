@@ -87,7 +87,7 @@ def replay(
 
 
 def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
-    """Return what the module returns, and write the report file. ``msg`` is there when a partition was not done."""
+    """Return what the module returns, and write the report file. ``msg`` is there when one of them was not done."""
     summary = _summary(done.partitions)
     header = {
         "cluster_id": done.manifest.cluster_id,
@@ -101,7 +101,7 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         times = {"started_at": started_at, "finished_at": finished_at}
         return {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
 
-    report_file.write(document_at)
+    report_error = report_file.write_or_explain(document_at)
     shown = rows[: params["max_rows"]]
     would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
     results = {
@@ -112,9 +112,12 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "truncated": len(shown) < len(rows),
     }
     failed = not_done(done.partitions)
+    faults = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
-        results["msg"] = f"{len(failed)} of {len(rows)} partitions were not given back: {named}"
+        faults.insert(0, f"{len(failed)} of {len(rows)} partitions were not given back: {named}")
+    if faults:
+        results["msg"] = "\n".join(faults)
     return results
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from .._model.log_contents import EpochRange
 from .log_dir import Segment
@@ -115,7 +115,7 @@ def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
             {"epoch": each.epoch, "start_offset": each.start_offset, "end_offset": each.end_offset}
             for each in found.runs
         ],
-        "damages": [each._asdict() for each in found.damages],
+        "damages": [asdict(each) for each in found.damages],
         "batches": found.batches,
         "read_bytes": found.read_bytes,
         "error": found.error,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, NamedTuple, TypeAlias
 
@@ -32,7 +33,8 @@ class DamageKind(StrEnum):
     """Message format v0 or v1, which Kafka 3.0 and later do not write."""
 
 
-class Damage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Damage:
     """Bytes that were skipped. Offsets ``from_offset`` up to, not including, ``to_offset`` may have been there."""
 
     kind: DamageKind

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
+from unit.report import salvages
 
 LOST = {"epoch": 0, "start_offset": 100, "end_offset": 350}
 DAMAGE = {"kind": "corrupt", "position": 70, "size": 30, "from_offset": 120, "to_offset": 130}
@@ -45,3 +47,9 @@ def test_what_was_saved_and_what_could_not_be_read() -> None:
 
 def test_nothing_saved() -> None:
     assert "nothing was saved" in printed(partition(0, "would_be_saved", lost=[LOST]), salvage_id=None)
+
+
+def test_what_the_module_returns_is_printed() -> None:
+    result = salvages.disk_result(salvages.a_disk_salvage(), ReportFile(None), max_rows=10)
+    text = " ".join(rendered(blocks(result), 200, color=False).split())
+    assert "torn_tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text

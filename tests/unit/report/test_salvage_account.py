@@ -32,14 +32,16 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0) -> dict[
 def a_disk(start: int, end: int) -> dict[str, Any]:
     lost = {"topic": "orders", "partition": 0, "status": "saved", "reason": "", "lost": [a_range(start, end)]}
     place = {"cluster_id": CLUSTER, "salvage_id": "a", "broker_id": 1, "log_dirs": ["/d"], "finished_at": AT}
-    return {**place, "partitions": [{**lost, "held": []}]}
+    unread: dict[str, Any] = {"unreadable": [], "before_log_start": [], "damages": [], "saved": None}
+    more = {"salvage_dir": "/s", "started_at": AT, "newer_commits": []}
+    return {**place, **more, "partitions": [{**lost, **unread, "held": []}]}
 
 
 def a_replay(given: int, given_before: int = 0) -> dict[str, Any]:
-    counts = {"given": given, "given_before": given_before, "left_out": {}}
+    counts = {"saved": 250, "to_give": given, "given": given, "given_before": given_before, "left_out": {}}
     part = {"topic": "orders", "partition": 0, "target_topic": "orders", "status": "given_back", "reason": "", **counts}
     place = {"cluster_id": CLUSTER, "salvage_id": "a", "finished_at": AT, "target": "original"}
-    return {**place, "partitions": [part]}
+    return {**place, "salvage_dir": "/s", "started_at": AT, "partitions": [part]}
 
 
 def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...], str]:

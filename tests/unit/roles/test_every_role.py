@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
@@ -51,3 +54,25 @@ def test_every_connection_variable_reaches_the_modules() -> None:
     handed_on = loaded(CONNECTING, "vars/main.yml")["kafka_connection_options"]
     assert handed_on.keys() == CONNECTION.argument_spec.keys()
     assert all(f"kafka_{name} |" in value for name, value in handed_on.items())
+
+
+@pytest.mark.parametrize("role", [each for each in EVERY_ROLE if f"{each}_report_file" in options(each)])
+def test_every_report_has_a_page_that_the_summary_names(role: str) -> None:
+    assert options(role)[f"{role}_report_html"]["type"] == "path"
+    pages = [task for task in _tasks(loaded(role, "tasks/main.yml")) if "kafkaops.recovery.incident_report" in task]
+    (page,) = pages
+    assert page["kafkaops.recovery.incident_report"]["html"] == f"{{{{ __{role}_report_html }}}}"
+    assert page["failed_when"] is False
+    assert f"__{role}_report_html | length > 0" in page["when"]
+    summary = [task for task in _tasks(loaded(role, "tasks/main.yml")) if page["register"] in str(task)][-1]
+    (arguments,) = (each for name, each in summary.items() if name.endswith("_tables"))
+    assert arguments["page"] == f"{{{{ {page['register']} }}}}"
+
+
+def _tasks(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """All tasks of a list, those of blocks in the order in which they run."""
+    for task in tasks:
+        if "block" in task:
+            yield from _tasks([*task["block"], *task.get("always", [])])
+        else:
+            yield task

@@ -17,6 +17,7 @@ OWN = {
     "log_salvage_topics",
     "log_salvage_leaders_timeout_ms",
     "log_salvage_report_file",
+    "log_salvage_report_html",
     "log_salvage_spark",
 }
 REACHING = CONNECTION.argument_spec

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Sections about one salvage of a broker's disks, and about one run that gave records back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._salvage.finding import Status
+from .._salvage.replayed import ReplayStatus
+from .blocks import Block, Cell, Paragraph, Section, Table, number
+from .recovery_sections import MAX_ROWS
+
+_Document = Mapping[str, Any]
+_TONES = {
+    Status.SAVED: "good",
+    Status.WOULD_BE_SAVED: "warning",
+    Status.ALREADY_SAVED: "good",
+    Status.NOTHING_LACKING: "good",
+    Status.LEFT_ALONE: "warning",
+    Status.FAILED: "bad",
+    ReplayStatus.GIVEN_BACK: "good",
+    ReplayStatus.WOULD_BE_GIVEN_BACK: "warning",
+    ReplayStatus.NOTHING_LEFT: "good",
+    ReplayStatus.NEVER_REPLAYED: "warning",
+    ReplayStatus.REFUSED: "bad",
+}
+_LEFT_OUT = {
+    "aborted": "of aborted transactions",
+    "unknown": "of transactions whose outcome is unknown",
+    "newer_key": "whose key has a newer record",
+    "no_key": "without a key",
+    "undecodable": "batches that do not decode",
+}
+
+
+def disk_verdict(report: _Document) -> tuple[str, str]:
+    """Return what the disks hold that the cluster lacks, and the tone to say it in."""
+    partitions = report["partitions"]
+    lacking = sum(_offsets(each["lost"]) for each in partitions)
+    saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
+    statuses = Counter(each["status"] for each in partitions)
+    failed, pending = statuses[Status.FAILED], statuses[Status.WOULD_BE_SAVED]
+    sentences = [
+        f"The cluster lacks {_counted(lacking, 'offset')} that the disks of broker {report['broker_id']} have; "
+        f"{_counted(saved, 'record')} saved."
+    ]
+    sentences += [f"{_counted(pending, 'partition')} would be saved."] if pending else []
+    sentences += [f"{_counted(failed, 'partition')} failed."] if failed else []
+    return " ".join(sentences), "bad" if failed else "warning" if pending else "good"
+
+
+def replay_verdict(report: _Document) -> tuple[str, str]:
+    """Return what was given back, and the tone to say it in."""
+    partitions = report["partitions"]
+    saved, to_give, given, before = (
+        sum(each[name] for each in partitions) for name in ("saved", "to_give", "given", "given_before")
+    )
+    statuses = Counter(each["status"] for each in partitions)
+    pending = statuses[ReplayStatus.WOULD_BE_GIVEN_BACK]
+    undone = statuses[ReplayStatus.REFUSED] + statuses[ReplayStatus.FAILED]
+    done = f"{to_give:,} would be given back" if pending else f"{given:,} were given back"
+    sentences = [f"Of {_counted(saved, 'saved record')}, {done}" + (f", {before:,} before." if before else ".")]
+    sentences += [f"{_counted(undone, 'partition')} not done."] if undone else []
+    return " ".join(sentences), "bad" if undone else "warning" if pending else "good"
+
+
+def disk_section(report: _Document) -> Section:
+    """Every replica that lacks something in the cluster, what could not be read of it, and newer commits of groups."""
+    partitions = report["partitions"]
+    told = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
+    damages = [(each, one) for each in partitions for one in each["damages"]]
+    before_start = [each for each in partitions if each["before_log_start"]]
+    sentence, tone = disk_verdict(report)
+    blocks: list[Block] = [
+        Paragraph(sentence, tone),
+        Paragraph(f"Read: {', '.join(report['log_dirs'])}. Saved to: {report['salvage_dir']}."),
+        _table(
+            f"{len(told):,} of {_counted(len(partitions), 'replica')}; the others lack nothing",
+            (
+                "Partition",
+                "Status",
+                "Cluster lacks",
+                "Offsets",
+                "Records saved",
+                "Aborted",
+                "Outcome unknown",
+                "In no readable batch",
+                "Reason",
+            ),
+            [_disk_row(each) for each in told],
+        ),
+    ]
+    if before_start:
+        rows = [(_partition(each), Cell(_ranges(each["before_log_start"]))) for each in before_start]
+        caption = "Before the leader's log start: unknown whether the leader ever held them, not saved"
+        blocks.append(_table(caption, ("Partition", "Offsets"), rows))
+    if damages:
+        columns = ("Partition", "File", "Damage", "Position", "Bytes", "Between offsets")
+        blocks.append(_table("What could not be read", columns, [_damage_row(*each) for each in damages]))
+    if report["newer_commits"]:
+        caption = "Groups that had committed more than the cluster knows"
+        commits = [_commit_row(each) for each in report["newer_commits"]]
+        blocks.append(_table(caption, ("Group", "Partition", "On the disk", "In the cluster"), commits))
+    return Section(f"Disks of broker {report['broker_id']}", tuple(blocks))
+
+
+def replay_section(report: _Document) -> Section:
+    """Return what became of the saved records of every partition."""
+    sentence, tone = replay_verdict(report)
+    to = "side topics" if report["target"] == "side" else "the topics that they came from"
+    columns = ("Partition", "Status", "Written to", "Saved", "To give", "Given back", "Before", "Left out", "Reason")
+    return Section(
+        "Records given back",
+        (
+            Paragraph(sentence, tone),
+            Paragraph(f"From {report['salvage_dir']} to {to}."),
+            _table(
+                _counted(len(report["partitions"]), "partition"),
+                columns,
+                [_replay_row(each) for each in report["partitions"]],
+            ),
+        ),
+    )
+
+
+def _disk_row(each: _Document) -> tuple[Cell, ...]:
+    saved = each["saved"]
+    counts = [None if saved is None else saved[name] for name in ("records", "aborted", "unknown")]
+    return (
+        _partition(each),
+        _status(each),
+        Cell(_ranges(each["lost"]) or "nothing"),
+        number(_offsets(each["lost"])),
+        *(Cell("none", is_number=True) if count is None else number(count) for count in counts),
+        Cell(_ranges(each["unreadable"]) or "none", "bad" if each["unreadable"] else ""),
+        Cell(each["reason"] or "none"),
+    )
+
+
+def _damage_row(partition: _Document, file: _Document) -> tuple[Cell, ...]:
+    damage = file["damage"]
+    end = "the end" if damage["to_offset"] is None else f"{damage['to_offset']:,}"
+    return (
+        _partition(partition),
+        Cell(file["path"]),
+        Cell(damage["kind"].replace("_", " "), "bad"),
+        number(damage["position"]),
+        number(damage["size"]),
+        Cell(f"{damage['from_offset']:,} and {end}"),
+    )
+
+
+def _commit_row(each: _Document) -> tuple[Cell, ...]:
+    return Cell(each["group"]), _partition(each), number(each["saved_offset"]), number(each["committed_offset"])
+
+
+def _replay_row(each: _Document) -> tuple[Cell, ...]:
+    left_out = ", ".join(f"{count:,} {_LEFT_OUT[why]}" for why, count in each["left_out"].items())
+    return (
+        _partition(each),
+        _status(each),
+        Cell(each["target_topic"]),
+        *(number(each[name]) for name in ("saved", "to_give", "given", "given_before")),
+        Cell(left_out or "none"),
+        Cell(each["reason"] or "none"),
+    )
+
+
+def _table(caption: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    cut = f"; the first {MAX_ROWS:,} of {len(rows):,}, the report file has all" if len(rows) > MAX_ROWS else ""
+    return Table(f"{caption}{cut}", tuple(columns), tuple(rows[:MAX_ROWS]))
+
+
+def _partition(each: _Document) -> Cell:
+    return Cell(f"{each['topic']}-{each['partition']}")
+
+
+def _status(each: _Document) -> Cell:
+    return Cell(each["status"].replace("_", " "), _TONES.get(each["status"], "bad"))
+
+
+def _ranges(ranges: Sequence[Mapping[str, int]]) -> str:
+    return ", ".join(
+        f"{each['start_offset']:,} to {each['end_offset'] - 1:,} (epoch {each['epoch']})" for each in ranges
+    )
+
+
+def _offsets(ranges: Sequence[Mapping[str, int]]) -> int:
+    return sum(each["end_offset"] - each["start_offset"] for each in ranges)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,161 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pages of one run: readiness, a salvage of disks, records given back. Their numbers are those of the documents."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import (
+    READINESS_REPORT,
+    readiness_report_document,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from unit.report import salvages
+from unit.report.salvages import HOSTILE
+from unit.report.test_page import Reader
+
+FORBIDDEN = {"script", "img", "iframe", "link", "object", "a", "base", "form"}
+
+
+def page_and_tables(*paths: Path) -> tuple[Page, Reader]:
+    page = page_of(read_sources([str(each) for each in paths]), "A run")
+    return page, Reader(to_html(page).decode())
+
+
+def readiness_file(directory: Path, **fields: str) -> Path:
+    path = directory / "readiness.json"
+    document = partial(readiness_report_document, salvages.a_readiness(**fields))
+    ReportFile(str(path)).write(document, READINESS_REPORT)
+    return path
+
+
+def disk_file(directory: Path, **fields: str) -> Path:
+    path = directory / "disk.json"
+    salvages.disk_result(salvages.a_disk_salvage(**fields), ReportFile(str(path)))
+    return path
+
+
+def replay_file(directory: Path, **fields: str) -> Path:
+    path = directory / "replay.json"
+    salvages.replay_result(salvages.a_replay(**fields), ReportFile(str(path)))
+    return path
+
+
+def test_readiness(tmp_path: Path) -> None:
+    path = readiness_file(tmp_path)
+    page, reader = page_and_tables(path)
+    report = json.loads(path.read_text())
+    sentence = "A recovery would not work as it should: 1 failed, 1 could not be found out, 1 warning of 4 checks."
+    assert (page.verdict, page.tone) == (sentence, "bad")
+    rows = reader.tables["Checks, worst first"]
+    assert [row[0] for row in rows] == ["failed", "could not be found out", "warning", "fine"]
+    assert [row[3] for row in rows] == [each["found"] for each in report["checks"]]
+    assert rows[0][4] == "Grant it"
+    assert reader.tables["If one broker died now"] == [
+        ["1", "12", "3", "1,204", "orders 0-11"],
+        ["2", "0", "0", "unknown", "none"],
+    ], "what could not be found out is no zero"
+
+
+def test_a_salvage_of_disks(tmp_path: Path) -> None:
+    path = disk_file(tmp_path)
+    page, reader = page_and_tables(path, salvages.manifest_in(tmp_path))
+    summary = json.loads(path.read_text())["summary"]
+    lacking, records, failed = summary["lost_offsets"], summary["saved_records"], summary["statuses"]["failed"]
+    sentence = f"The cluster lacks {lacking} offsets that the disks of broker 1 have; {records} records saved."
+    assert (page.verdict, page.tone) == (f"{sentence} {failed} partition failed.", "bad")
+    assert reader.tables["4 of 5 replicas; the others lack nothing"] == [
+        ["orders-0", "saved", "100 to 349 (epoch 3)", "250", "250", "20", "0", "none", "none"],
+        ["orders-1", "saved", "70 to 89 (epoch 3)", "20", "10", "0", "5", "80 to 89 (epoch 3)", "none"],
+        ["orders-2", "failed", "nothing", "0", "none", "none", "none", "none", "it has no leader"],
+        ["orders-3", "nothing lacking", "nothing", "0", "none", "none", "none", "none", "none"],
+    ]
+    assert reader.tables["What could not be read"] == [
+        ["orders-3", "/var/lib/kafka/orders-3/0.log", "torn tail", "4,096", "37", "512 and the end"]
+    ]
+    assert reader.tables["Groups that had committed more than the cluster knows"][1] == [
+        "billing", "orders-1", "75", "unknown"
+    ]  # fmt: skip
+    (before,) = (rows for caption, rows in reader.tables.items() if caption.startswith("Before the leader's log start"))
+    assert before == [["orders-1", "0 to 6 (epoch 2)"]]
+
+
+def test_records_given_back(tmp_path: Path) -> None:
+    path = replay_file(tmp_path)
+    page, reader = page_and_tables(path, salvages.manifest_in(tmp_path))
+    summary = json.loads(path.read_text())["summary"]
+    given, before = summary["given"], summary["given_before"]
+    refused = salvages.a_replay().partitions[1]
+    sentence = f"Of {summary['saved']} saved records, {given} were given back, {before} before."
+    assert (page.verdict, page.tone) == (f"{sentence} 1 partition not done.", "bad")
+    assert reader.tables["2 partitions"][:2] == [
+        ["orders-0", "given back", "orders.salvaged", "250", "130", "130", "100", "20 of aborted transactions", "none"],
+        ["orders-1", "refused", "orders.salvaged", "10", "0", "0", "0", "none", refused.reason],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_manifest", [True, False])
+def test_the_account_of_a_salvage_and_its_replay(tmp_path: Path, with_manifest: bool) -> None:
+    """The report of the disks says what was saved, as the manifest does."""
+    manifest = [salvages.manifest_in(tmp_path)] if with_manifest else []
+    page, _reader = page_and_tables(disk_file(tmp_path), replay_file(tmp_path), *manifest)
+    assert rows_of_account(page) == [["orders-0", "250", "250", "230", "0"], ["orders-1", "20", "10", "0", "20"]]
+
+
+def test_without_its_manifest_a_replay_says_that_the_rest_is_unknown(tmp_path: Path) -> None:
+    page, _reader = page_and_tables(replay_file(tmp_path))
+    assert rows_of_account(page) == [
+        ["orders-0", "250", "250", "230", "unknown"],
+        ["orders-1", "10", "10", "0", "unknown"],
+    ]
+
+
+def rows_of_account(page: Page) -> list[list[str]]:
+    (section,) = (each for each in page.sections if each.title == "Records that were lost")
+    (table,) = (each for each in section.blocks if isinstance(each, Table))
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_nothing_of_a_run_becomes_markup(tmp_path: Path) -> None:
+    page, reader = page_and_tables(
+        readiness_file(tmp_path, found=HOSTILE),
+        disk_file(tmp_path, reason=HOSTILE),
+        replay_file(tmp_path, reason=HOSTILE),
+        salvages.manifest_in(tmp_path),
+    )
+    assert not {tag for tag, _attributes in reader.tags} & FORBIDDEN
+    assert not [name for _tag, attributes in reader.tags for name in attributes if name.startswith("on")]
+    assert reader.tables["Checks, worst first"][0][3] == HOSTILE
+    assert reader.tables["4 of 5 replicas; the others lack nothing"][2][8] == HOSTILE
+    assert reader.tables["Groups that had committed more than the cluster knows"][0][0] == HOSTILE
+    assert [each.title for each in page.sections[-4:]] == [
+        "Readiness for a recovery", "Disks of broker 1", "Records given back", "Appendix"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        (Kind.DISK_SALVAGE, "newer_commits", [{"group": 7}]),
+        (Kind.REPLAY, "partitions", [{"left_out": {"aborted": -1}}]),
+    ],
+)
+def test_a_wrong_value_is_refused(tmp_path: Path, kind: Kind, field: str, value: Any) -> None:
+    path = disk_file(tmp_path) if kind is Kind.DISK_SALVAGE else replay_file(tmp_path)
+    report = json.loads(path.read_text())
+    report[field] = [{**report[field][0], **value[0]}]
+    path.write_text(json.dumps(report))
+    with pytest.raises(Exception, match=f"/{field}/0"):
+        read_sources([str(path)])
