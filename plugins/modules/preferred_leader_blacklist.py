@@ -252,12 +252,9 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import (
-    MEMORY,
-    WRITING,
-    list_result,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import list_result
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.options import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
@@ -275,8 +272,7 @@ ARGUMENTS = (
     + MAX_ROWS
     + REPORT
     + PROGRESS
-    + WRITING
-    + MEMORY
+    + LEADERSHIP
     + Arguments(
         argument_spec={
             "brokers": {"type": "list", "elements": "int", "required": True},

@@ -26,7 +26,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import (
-    LeadershipOptions,
     LeadershipResult,
     run_leadership,
 )
@@ -36,6 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     move_leaders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.options import LeadershipOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Wish
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress

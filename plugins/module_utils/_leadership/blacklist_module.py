@@ -19,33 +19,17 @@ from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import RunMode
-from .._module.arguments import Arguments
 from .._module.connection import connection_settings
 from .._module.messages import all_of, named
-from .._module.options import journal_options, progress_to
+from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .blacklist import Blacklist, Change, check_request
 from .decide import OrderOutcome, OrderStatus
-from .deprioritize import LeadershipOptions, LeadershipResult, run_leadership
-from .memory_homes import Home
+from .deprioritize import LeadershipResult, run_leadership
+from .options import LeadershipOptions, leadership_options
 from .orders import Drift
 from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
 from .view import Wish
-
-WRITING = Arguments(
-    argument_spec={
-        "attempts": {"type": "int", "default": 3},
-        "verify_timeout_ms": {"type": "int", "default": 30000},
-    }
-)
-
-
-MEMORY = Arguments(
-    argument_spec={
-        "memory": {"type": "str", "choices": ["topic", "file"], "default": "topic"},
-        "memory_topic": {"type": "str", "default": "_kafkaops_leadership"},
-    }
-)
 
 
 def list_result(blacklist: Blacklist) -> dict[str, Any]:
@@ -67,14 +51,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
         lambda: check_request(params["brokers"], params["topics"]),
     )
     wish = Wish(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
-    options = LeadershipOptions(
-        memory=Home(params["memory"]),
-        memory_topic=params["memory_topic"],
-        journal=journal_options(params),
-        attempts=params["attempts"],
-        verify_timeout_ms=params["verify_timeout_ms"],
-        check_mode=check_mode,
-    )
+    options = LeadershipOptions(**leadership_options(params, check_mode=check_mode))
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
         result = run_leadership(Kafka(wire), wish, options, progress_to(params["progress_file"]), stop)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from .._changes.home import JournalHome, JournalOptions
+from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer
 from .._changes.record import Change, OrderChange
@@ -29,8 +29,9 @@ from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
 from .memory import Memory, MemoryStore, list_changes, memory_path
-from .memory_homes import Home, Homes
+from .memory_homes import Homes
 from .memory_topic import MemoryTopic
+from .options import LeadershipOptions
 from .order_run import OrderRun
 from .view import CONFIG_NAME, View, Wish, look, look_at_config
 
@@ -39,20 +40,6 @@ _LOOK_EVERY_S = 0.1
 
 class ConfigNotWrittenError(KafkaOpsError):
     """preferred_leader_blacklist was not seen written. No order was changed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeadershipOptions:
-    """How to go about it."""
-
-    memory: Home
-    memory_topic: str
-    journal: JournalOptions
-    attempts: int
-    """For each write that fails in a way that may pass."""
-    verify_timeout_ms: int
-    """How long a change may take to be seen before it counts as not done."""
-    check_mode: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from .._changes.home import JournalHome, JournalOptions
+from .._changes.home import JournalHome
 from .._changes.orders import Writer, read_states, watch
 from .._changes.rollback import AnyLeftover, Rollback, has_put_back
 from .._kafka.elections import PREFERRED
@@ -24,9 +24,10 @@ from .._model.run import Progress
 from .blacklist import matches
 from .detours import Detours
 from .memory import Memory, memory_path
-from .memory_homes import Home, Homes
+from .memory_homes import Homes
 from .memory_topic import MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
+from .options import LeadershipOptions
 from .orders import Order, base_of, with_last
 
 _PAUSE_S = 0.5
@@ -37,7 +38,7 @@ STOPPED = "the run was asked to stop before this election; run it again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveOptions:
+class MoveOptions(LeadershipOptions):
     """Which leaders to move, and how."""
 
     from_brokers: frozenset[int]
@@ -48,12 +49,6 @@ class MoveOptions:
     """Topics to look at; empty for all of them."""
     max_moves: int
     """Leaders that move at a time; at most PARTITIONS_PER_REQUEST."""
-    memory: Home
-    memory_topic: str
-    journal: JournalOptions
-    attempts: int
-    verify_timeout_ms: int
-    check_mode: bool
 
     def judge(self, state: PartitionState, undone: Memory) -> Move | None:
         """Return what is to be done to a partition; None: nothing. ``undone`` is remembered, and taken for put back."""

@@ -20,12 +20,12 @@ from .._kafka.wire import Wire
 from .._model.run import utc_now
 from .._module.connection import connection_settings
 from .._module.messages import all_of, named
-from .._module.options import journal_options, progress_to
+from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
-from .memory_homes import Home
 from .moves import MOVING, WRONG, Move, MoveStatus
+from .options import leadership_options
 from .report import add_leaders, read_leadership_report
 
 
@@ -46,12 +46,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
         to_brokers=frozenset(params["to_brokers"]),
         patterns=tuple(params["topics"]),
         max_moves=params["max_moves"],
-        memory=Home(params["memory"]),
-        memory_topic=params["memory_topic"],
-        journal=journal_options(params),
-        attempts=params["attempts"],
-        verify_timeout_ms=params["verify_timeout_ms"],
-        check_mode=check_mode,
+        **leadership_options(params, check_mode=check_mode),
     )
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
