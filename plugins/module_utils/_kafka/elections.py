@@ -20,7 +20,7 @@ from .._model.partition import TopicPartition
 from . import error_codes
 from .addresses import Address
 from .errors import BrokerCallError
-from .messages import by_topic
+from .messages import by_topic, defined, field
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -102,71 +102,56 @@ with suppress(ImportError):  # a missing library is named before anything is don
     class DesignatedElectLeadersRequest(ApiMessage, metaclass=DefinedMessage):
         """Version 3 adds DesignatedLeaders, one for each entry of Partitions."""
 
-        definition = {  # noqa: RUF012  # kafka-python reads it as it is
-            "apiKey": 43,
-            "type": "request",
-            "name": "ElectLeadersRequest",
-            "validVersions": "0-3",
-            "flexibleVersions": "2+",
-            "fields": [
-                {"name": "ElectionType", "type": "int8", "versions": "1+"},
-                {
-                    "name": "TopicPartitions",
-                    "type": "[]TopicPartitions",
-                    "versions": "0+",
-                    "nullableVersions": "0+",
-                    "fields": [
-                        {"name": "Topic", "type": "string", "versions": "0+"},
-                        {"name": "Partitions", "type": "[]int32", "versions": "0+"},
-                        {
-                            "name": "DesignatedLeaders",
-                            "type": "[]int32",
-                            "versions": "3+",
-                            "nullableVersions": "3+",
-                        },
+        definition = defined(
+            43,
+            "ElectLeadersRequest",
+            [
+                field("ElectionType", "int8", "1+"),
+                field(
+                    "TopicPartitions",
+                    "[]TopicPartitions",
+                    nullableVersions="0+",
+                    fields=[
+                        field("Topic", "string"),
+                        field("Partitions", "[]int32"),
+                        field("DesignatedLeaders", "[]int32", "3+", nullableVersions="3+"),
                     ],
-                },
-                {"name": "TimeoutMs", "type": "int32", "versions": "0+", "default": "60000"},
+                ),
+                field("TimeoutMs", "int32", default="60000"),
             ],
-        }
+            "0-3",
+            "2+",
+        )
 
     class DesignatedElectLeadersResponse(ApiMessage, metaclass=DefinedMessage):
         """The same as Kafka's own of version 2. kafka-python finds it by its key for all versions."""
 
-        definition = {  # noqa: RUF012
-            "apiKey": 43,
-            "type": "response",
-            "name": "ElectLeadersResponse",
-            "validVersions": "0-3",
-            "flexibleVersions": "2+",
-            "fields": [
-                {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
-                {"name": "ErrorCode", "type": "int16", "versions": "1+", "ignorable": False},
-                {
-                    "name": "ReplicaElectionResults",
-                    "type": "[]ReplicaElectionResult",
-                    "versions": "0+",
-                    "fields": [
-                        {"name": "Topic", "type": "string", "versions": "0+"},
-                        {
-                            "name": "PartitionResult",
-                            "type": "[]PartitionResult",
-                            "versions": "0+",
-                            "fields": [
-                                {"name": "PartitionId", "type": "int32", "versions": "0+"},
-                                {"name": "ErrorCode", "type": "int16", "versions": "0+"},
-                                {
-                                    "name": "ErrorMessage",
-                                    "type": "string",
-                                    "versions": "0+",
-                                    "nullableVersions": "0+",
-                                },
+        definition = defined(
+            43,
+            "ElectLeadersResponse",
+            [
+                field("ThrottleTimeMs", "int32"),
+                field("ErrorCode", "int16", "1+", ignorable=False),
+                field(
+                    "ReplicaElectionResults",
+                    "[]ReplicaElectionResult",
+                    fields=[
+                        field("Topic", "string"),
+                        field(
+                            "PartitionResult",
+                            "[]PartitionResult",
+                            fields=[
+                                field("PartitionId", "int32"),
+                                field("ErrorCode", "int16"),
+                                field("ErrorMessage", "string", nullableVersions="0+"),
                             ],
-                        },
+                        ),
                     ],
-                },
+                ),
             ],
-        }
+            "0-3",
+            "2+",
+        )
 
 
 def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bool:

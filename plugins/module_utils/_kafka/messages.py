@@ -8,7 +8,7 @@ A definition is what a ``common/message/*.json`` of the kafka-clients jar holds,
 Python files. A message class carries it in ``definition``:
 
     class FrobnicateRequest(ApiMessage, metaclass=DefinedMessage):
-        definition = {"apiKey": 4711, "type": "request", "name": "FrobnicateRequest", ...}
+        definition = defined(4711, "FrobnicateRequest", [field("Strength", "int32")])
 
 Shapes that Kafka's messages want: partitions grouped by topic, work cut into requests of a bounded size.
 
@@ -42,6 +42,25 @@ with suppress(ImportError):  # a missing library is named before anything is don
             attributes |= {"_json": definition, "_struct": StructField(definition)}
             # JsonSchemaData.__new__ would look for a resource named like the class.
             return super(JsonSchemaData, cls).__new__(cls, name, bases, attributes, **options)
+
+
+def defined(
+    api_key: int, name: str, fields: Sequence[Mapping[str, Any]], versions: str = "0", flexible_versions: str = "0+"
+) -> dict[str, Any]:
+    """Return the definition of a request or a response, which its name ends in."""
+    return {
+        "apiKey": api_key,
+        "type": "request" if name.endswith("Request") else "response",
+        "name": name,
+        "validVersions": versions,
+        "flexibleVersions": flexible_versions,
+        "fields": fields,
+    }
+
+
+def field(name: str, kind: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
+    """Return the definition of one field. ``more`` is what else Kafka's definition says, by its own names."""
+    return {"name": name, "type": kind, "versions": versions, **more}
 
 
 PARTITIONS_PER_REQUEST = 1000

@@ -25,7 +25,7 @@ from .._model.replica_log import Cause
 from .._model.run import KafkaOpsError
 from .errors import BrokerCallError
 from .list_offsets import OffsetAnswer
-from .messages import by_topic, parse_uuid, uuid_text
+from .messages import by_topic, defined, field, parse_uuid, uuid_text
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -168,53 +168,47 @@ def _ask(  # noqa: PLR0917
 @cache
 def messages(api_key: int) -> tuple[Any, Any]:
     """Return the request and response class under this key."""
-    common = {"apiKey": api_key, "validVersions": "0", "flexibleVersions": "0+"}
-    request = {
-        **common,
-        "type": "request",
-        "name": "GetReplicaLogInfoRequest",
-        "fields": [
-            {
-                "name": "TopicPartitions",
-                "type": "[]TopicPartitions",
-                "versions": "0+",
-                "nullableVersions": "0+",
-                "fields": [
-                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
-                    {"name": "Partitions", "type": "[]int32", "versions": "0+"},
+    request = defined(
+        api_key,
+        "GetReplicaLogInfoRequest",
+        [
+            field(
+                "TopicPartitions",
+                "[]TopicPartitions",
+                nullableVersions="0+",
+                fields=[
+                    field("TopicId", "uuid"),
+                    field("Partitions", "[]int32"),
                 ],
-            }
+            ),
         ],
-    }
-    response = {
-        **common,
-        "type": "response",
-        "name": "GetReplicaLogInfoResponse",
-        "fields": [
-            {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
-            {"name": "BrokerEpoch", "type": "int64", "versions": "0+"},
-            {"name": "HasMoreData", "type": "bool", "versions": "0+"},
-            {
-                "name": "TopicPartitionLogInfoList",
-                "type": "[]TopicPartitionLogInfo",
-                "versions": "0+",
-                "fields": [
-                    {"name": "TopicId", "type": "uuid", "versions": "0+"},
-                    {
-                        "name": "PartitionLogInfo",
-                        "type": "[]PartitionLogInfo",
-                        "versions": "0+",
-                        "fields": [
-                            {"name": "Partition", "type": "int32", "versions": "0+"},
-                            {"name": "PartitionLeaderEpoch", "type": "int32", "versions": "0+"},
-                            {"name": "LogEndOffset", "type": "int64", "versions": "0+"},
-                            {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+    )
+    response = defined(
+        api_key,
+        "GetReplicaLogInfoResponse",
+        [
+            field("ThrottleTimeMs", "int32"),
+            field("BrokerEpoch", "int64"),
+            field("HasMoreData", "bool"),
+            field(
+                "TopicPartitionLogInfoList",
+                "[]TopicPartitionLogInfo",
+                fields=[
+                    field("TopicId", "uuid"),
+                    field(
+                        "PartitionLogInfo",
+                        "[]PartitionLogInfo",
+                        fields=[
+                            field("Partition", "int32"),
+                            field("PartitionLeaderEpoch", "int32"),
+                            field("LogEndOffset", "int64"),
+                            field("ErrorCode", "int16"),
                         ],
-                    },
+                    ),
                 ],
-            },
+            ),
         ],
-    }
+    )
     return _message(request), _message(response)
 
 

@@ -16,15 +16,15 @@ from typing import Any
 from .._model.quorum import Voter
 from . import error_codes
 from .addresses import Address
-from .messages import parse_uuid
+from .messages import defined, field, parse_uuid
 from .wire import Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
 _ANSWER_FIELDS = [
-    {"name": "ThrottleTimeMs", "type": "int32", "versions": "0+"},
-    {"name": "ErrorCode", "type": "int16", "versions": "0+"},
-    {"name": "ErrorMessage", "type": "string", "versions": "0+", "nullableVersions": "0+", "ignorable": True},
+    field("ThrottleTimeMs", "int32"),
+    field("ErrorCode", "int16"),
+    field("ErrorMessage", "string", nullableVersions="0+", ignorable=True),
 ]
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -35,70 +35,50 @@ with suppress(ImportError):  # a missing library is named before anything is don
     class AddRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
         """The same in Kafka 3.9 (version 0) and 4.2 (version 1, AckWhenCommitted)."""
 
-        definition = {  # noqa: RUF012  # kafka-python reads it as it is
-            "apiKey": 80,
-            "type": "request",
-            "name": "AddRaftVoterRequest",
-            "validVersions": "0-1",
-            "flexibleVersions": "0+",
-            "fields": [
-                {"name": "ClusterId", "type": "string", "versions": "0+", "nullableVersions": "0+"},
-                {"name": "TimeoutMs", "type": "int32", "versions": "0+"},
-                {"name": "VoterId", "type": "int32", "versions": "0+"},
-                {"name": "VoterDirectoryId", "type": "uuid", "versions": "0+"},
-                {
-                    "name": "Listeners",
-                    "type": "[]Listener",
-                    "versions": "0+",
-                    "fields": [
-                        {"name": "Name", "type": "string", "versions": "0+", "mapKey": True},
-                        {"name": "Host", "type": "string", "versions": "0+"},
-                        {"name": "Port", "type": "uint16", "versions": "0+"},
+        definition = defined(
+            80,
+            "AddRaftVoterRequest",
+            [
+                field("ClusterId", "string", nullableVersions="0+"),
+                field("TimeoutMs", "int32"),
+                field("VoterId", "int32"),
+                field("VoterDirectoryId", "uuid"),
+                field(
+                    "Listeners",
+                    "[]Listener",
+                    fields=[
+                        field("Name", "string", mapKey=True),
+                        field("Host", "string"),
+                        field("Port", "uint16"),
                     ],
-                },
-                {"name": "AckWhenCommitted", "type": "bool", "versions": "1+", "default": "true"},
+                ),
+                field("AckWhenCommitted", "bool", "1+", default="true"),
             ],
-        }
+            "0-1",
+        )
 
     class AddRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
         """Both versions are the same."""
 
-        definition = {  # noqa: RUF012
-            "apiKey": 80,
-            "type": "response",
-            "name": "AddRaftVoterResponse",
-            "validVersions": "0-1",
-            "flexibleVersions": "0+",
-            "fields": _ANSWER_FIELDS,
-        }
+        definition = defined(80, "AddRaftVoterResponse", _ANSWER_FIELDS, "0-1")
 
     class RemoveRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
         """The same from Kafka 3.9 on."""
 
-        definition = {  # noqa: RUF012
-            "apiKey": 81,
-            "type": "request",
-            "name": "RemoveRaftVoterRequest",
-            "validVersions": "0",
-            "flexibleVersions": "0+",
-            "fields": [
-                {"name": "ClusterId", "type": "string", "versions": "0+", "nullableVersions": "0+"},
-                {"name": "VoterId", "type": "int32", "versions": "0+"},
-                {"name": "VoterDirectoryId", "type": "uuid", "versions": "0+"},
+        definition = defined(
+            81,
+            "RemoveRaftVoterRequest",
+            [
+                field("ClusterId", "string", nullableVersions="0+"),
+                field("VoterId", "int32"),
+                field("VoterDirectoryId", "uuid"),
             ],
-        }
+        )
 
     class RemoveRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
         """The same from Kafka 3.9 on."""
 
-        definition = {  # noqa: RUF012
-            "apiKey": 81,
-            "type": "response",
-            "name": "RemoveRaftVoterResponse",
-            "validVersions": "0",
-            "flexibleVersions": "0+",
-            "fields": _ANSWER_FIELDS,
-        }
+        definition = defined(81, "RemoveRaftVoterResponse", _ANSWER_FIELDS)
 
 
 def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
