@@ -13,8 +13,7 @@ options: {}
 attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying the cluster.
-  diff_mode:
-    description: Returns details on what has changed, or would change in C(check_mode), when in diff mode.
+  diff_mode: {description: "Returns details on what has changed, or would change in C(check_mode), when in diff mode."}
   idempotent:
     description: When run twice in a row, with the same arguments and nothing else changing the cluster, the second
       run changes nothing.
@@ -24,18 +23,9 @@ attributes:
     INFO_MODULE = r"""
 options: {}
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Only reads from the cluster.
-  diff_mode:
-    support: N/A
-    details:
-      - Only reads from the cluster.
-  idempotent:
-    support: full
-    details:
-      - Only reads from the cluster.
+  check_mode: {support: full, details: [Only reads from the cluster.]}
+  diff_mode: {support: N/A, details: [Only reads from the cluster.]}
+  idempotent: {support: full, details: [Only reads from the cluster.]}
 """
 
     ACTION_GROUP = r"""

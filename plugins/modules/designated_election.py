@@ -24,20 +24,12 @@ description:
   - The task fails when any partition was not recovered, after all others were.
   - When it is asked to end by SIGTERM or SIGINT, it finishes the request in flight, puts orders back, and returns
     what was done.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.election_plan
-  - kafkaops.recovery.salvage
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.report
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.election_plan, kafkaops.recovery.salvage, kafkaops.recovery.journal,
+  kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.report,
+  kafkaops.recovery.progress, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.action_group]
 attributes:
   check_mode:
     support: full
@@ -47,10 +39,7 @@ attributes:
     support: full
     details:
       - Leader and replica order of the partitions where they change, up to O(max_rows).
-  idempotent:
-    support: full
-    details:
-      - A partition that has a leader is left alone.
+  idempotent: {support: full, details: [A partition that has a leader is left alone.]}
 options:
   include_internal_topics:
     description:

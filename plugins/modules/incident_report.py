@@ -20,16 +20,13 @@ description:
     saved and given back, and what is still lost.
   - The file has no script and loads nothing. It can be printed, and read on a phone.
   - Connects to no broker.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
+author: [the kafkaops.recovery authors (@kafkaops)]
 requirements:
   - jinja2
   - jsonschema
   - pyarrow, for evidence
   - vl-convert-python, for pictures. Without it the page has its tables, and says that the pictures are missing.
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
+extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
 options:
   files:
     description:

@@ -22,23 +22,13 @@ description:
   - O(recovery_strategy) says how much to accept. A partition with a live member of the ELR gets an ordinary election.
   - A partition of which no replica answered, or where the controller would elect another broker than the
     best one, gets no election, and the reason is reported.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.selection
-  - kafkaops.recovery.selection.designations
-  - kafkaops.recovery.gathering
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.policy
-  - kafkaops.recovery.waiting
-  - kafkaops.recovery.report
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.designations,
+  kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.policy,
+  kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 options:
   evidence:
     description:

@@ -17,12 +17,9 @@ description:
   - The text is the same in a terminal and in AWX, but for color.
   - Fails, in the same words, where one of the tasks failed that it is given.
   - Runs on the controller.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.printing
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   orders:
     description:

@@ -20,23 +20,14 @@ description:
   - The edit is in a journal on disk before it is made, so that a run after a crash puts it back.
   - With O(state=configured), changes settings of the cleaner for good. That restarts the threads, too.
   - Brokers come one after the other.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.log_cleaner
-  - kafkaops.recovery.log_cleaner.sizes
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.log_cleaner_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
+  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.log_cleaner_group]
 attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  check_mode: {support: full}
+  diff_mode: {support: full}
   idempotent:
     support: partial
     details:

@@ -18,16 +18,11 @@ description:
     follows is an inference, and RV(brokers[].is_inferred) says so.
   - Names copies of compacted partitions that are suspicious, C(__consumer_offsets) first.
   - A broker whose metrics cannot be read is V(unknown), with the reason. The module fails when none can be read.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.log_cleaner
-  - kafkaops.recovery.log_cleaner.sizes
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.attributes.log_cleaner_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
+  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
+  kafkaops.recovery.attributes.log_cleaner_group]
 seealso:
   - module: kafkaops.recovery.log_cleaner
   - module: kafkaops.recovery.log_cleaner_repair

@@ -22,27 +22,15 @@ description:
   - Without O(partitions), the copies in the marked log directories are read, and those that are damaged are taken.
   - On failure or timeout, what runs is cancelled, and the original replicas are asked for in their order. A journal
     remembers that for a run after a crash.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.log_cleaner
-  - kafkaops.recovery.log_cleaner.partitions
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.log_cleaner_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.partitions,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
+  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.log_cleaner_group]
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Reads copies in search of marked replicas only with O(search_in_check_mode).
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
+  check_mode: {support: full, details: [Reads copies in search of marked replicas only with O(search_in_check_mode).]}
+  diff_mode: {support: full}
+  idempotent: {support: full}
 options:
   allow_below_min_isr:
     description:

@@ -15,21 +15,12 @@ description:
   - Puts together what the modules of the log cleaner returned, checks it by its JSON Schema, and writes it to a new
     file.
   - Without O(before), only makes sure that the file can be written.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [kafkaops.recovery.attributes]
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Writes the report, which is about the check then.
-  diff_mode:
-    support: none
-  idempotent:
-    support: none
-    details:
-      - A report is never overwritten.
+  check_mode: {support: full, details: ["Writes the report, which is about the check then."]}
+  diff_mode: {support: none}
+  idempotent: {support: none, details: [A report is never overwritten.]}
 options:
   report_file:
     description:

@@ -15,12 +15,9 @@ description:
   - Prints how many log cleaners are healthy, what was changed, and a row for each broker with its diagnosis.
   - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.printing
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   before:
     description:

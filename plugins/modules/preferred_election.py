@@ -23,18 +23,11 @@ description:
   - After the elections all leaders are looked at again. What a broker that lags behind the controller did not show at
     first is moved as well, in up to O(attempts) rounds.
   - The task fails when one of O(from_brokers) leads a partition that it need not lead, after all others were done.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.leadership_memory
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
+  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   check_mode:
     support: full
@@ -43,12 +36,8 @@ attributes:
         already, as M(kafkaops.recovery.preferred_leader_blacklist) would have put them.
       - The brokers of O(to_brokers) count as taken off the list already, and the remembered orders are read to find
         the orders that this would leave.
-  diff_mode:
-    support: full
-    details:
-      - The leaders that change, up to O(max_rows).
-  idempotent:
-    support: full
+  diff_mode: {support: full, details: ["The leaders that change, up to O(max_rows)."]}
+  idempotent: {support: full}
 options:
   from_brokers:
     description:

@@ -27,29 +27,18 @@ description:
   - A partition with a running reassignment or without a leader is left alone and named. A later run does it.
   - Where every broker knows the config, as none of a released Kafka does, Kafka heeds it by itself. Then no order is
     changed for it, and orders changed before are restored.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.leadership_memory
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
+  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   check_mode:
     support: full
     details:
       - Tells the list and the orders that would be set. No request that writes is sent.
-  diff_mode:
-    support: full
-    details:
-      - The list, and the replica orders that change, up to O(max_rows).
-  idempotent:
-    support: full
+  diff_mode: {support: full, details: ["The list, and the replica orders that change, up to O(max_rows)."]}
+  idempotent: {support: full}
 options:
   brokers:
     description:

@@ -17,14 +17,10 @@ description:
   - Says whether elections may be asked for, which controller may be restarted, and which voters may be added
     and removed. What is not known counts against it, and so do a second leader and an election within the window.
   - A quorum without a leader is a result, not a failure. The module fails when neither brokers nor controllers answer.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 options:
   window_ms:
     description:

@@ -15,12 +15,9 @@ description:
   - Prints the verdict, the findings with their remedies, what may be done with which controller, and the members.
   - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.printing
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   result:
     description:

@@ -20,23 +20,14 @@ description:
   - Holds the lock of the cluster meanwhile, which needs a broker that answers. Where none does, O(journal=file) keeps
     the lock on this host.
   - Afterwards looks until the quorum is as it was asked for. A voter that was added has to be caught up then.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.action_group]
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Refuses what it would refuse otherwise, too.
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
+  check_mode: {support: full, details: ["Refuses what it would refuse otherwise, too."]}
+  diff_mode: {support: full}
+  idempotent: {support: full}
 options:
   state:
     description:

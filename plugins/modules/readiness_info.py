@@ -22,15 +22,10 @@ description:
   - Changes nothing. The ACLs are found by the operations that brokers say are allowed (KIP-430), and by a request to
     create the journal's topic with C(validate_only).
   - What could not be found out is red. The module does not fail for what it found.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 options:
   memory_topic:
     description:

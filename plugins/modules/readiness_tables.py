@@ -16,12 +16,9 @@ description:
     would do.
   - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.printing
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   result:
     description:

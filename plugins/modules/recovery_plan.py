@@ -17,17 +17,12 @@ description:
   - Renews the digest of a plan file that was edited by hand, for example to designate another candidate. Without that,
     M(kafkaops.recovery.designated_election) refuses a file of which one byte was changed.
   - Opens no connection. Whether the cluster is still as the plan says is found out when the plan is carried out.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [kafkaops.recovery.attributes]
 attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
+  check_mode: {support: full}
+  diff_mode: {support: full}
+  idempotent: {support: full}
 options:
   path:
     description:

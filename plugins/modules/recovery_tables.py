@@ -16,12 +16,9 @@ description:
     partitions, grouped by what they share. With C(-v), prints a row for each partition too.
   - The text is the same in a terminal and in AWX, but for color.
   - Runs on the controller.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
-  - kafkaops.recovery.printing
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   result:
     description:

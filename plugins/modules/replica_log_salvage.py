@@ -24,25 +24,14 @@ description:
     corrupt batches are named and skipped.
   - The records are saved as Parquet with their raw batches, read back, and then given their manifest. The files are
     B(production data). They have mode 0600.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Reads the disks and the cluster, and returns what would be saved.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
-    details:
-      - A salvage directory that has all of it already is left as it is.
+  check_mode: {support: full, details: ["Reads the disks and the cluster, and returns what would be saved."]}
+  diff_mode: {support: none}
+  idempotent: {support: full, details: [A salvage directory that has all of it already is left as it is.]}
 options:
   log_dirs:
     description:

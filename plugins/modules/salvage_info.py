@@ -15,11 +15,8 @@ description:
   - Reads the manifest of a salvage directory, and compares the files with it. Returns counts, ranges and times for each
     partition, and never a key or a value.
   - Connects to no cluster.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.info_module
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
 options:
   salvage_dir:
     description:

@@ -25,28 +25,15 @@ description:
     take its records is refused by name. That is one whose topic is gone, re-created or smaller, has no leader, too few
     replicas in sync or a smaller C(max.message.bytes), or may not be written to. The others are given back all the
     same, and the module fails in the end.
-author:
-  - the kafkaops.recovery authors (@kafkaops)
-extends_documentation_fragment:
-  - kafkaops.recovery.kafka
-  - kafkaops.recovery.gathering.max_rows
-  - kafkaops.recovery.journal
-  - kafkaops.recovery.quorum_preflight
-  - kafkaops.recovery.controllers
-  - kafkaops.recovery.progress
-  - kafkaops.recovery.attributes
-  - kafkaops.recovery.attributes.action_group
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.journal,
+  kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Returns how many records would be given back and left out.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
-    details:
-      - A second run gives nothing back.
+  check_mode: {support: full, details: [Returns how many records would be given back and left out.]}
+  diff_mode: {support: none}
+  idempotent: {support: full, details: [A second run gives nothing back.]}
 options:
   salvage_dir:
     description:
