@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.rule import Rule
 
 from lab import Cluster
-from lab.playbook import PROJECT, RECOVER, REPLAY, SALVAGE
+from lab.playbook import INCIDENT, PROJECT, RECOVER, REPLAY, SALVAGE
 from lab.scenarios import Offline, diverged
 
 TOPIC = "orders"
@@ -41,13 +41,15 @@ def main() -> int:
         chapter("The playbook recovers them")
         # The page outlives the demo: a person opens it afterwards.
         page = Path(tempfile.mkdtemp(prefix="kafkaops-demo-report-")) / "report.html"
-        status = recover(cluster, offline.replicas[0], page)
+        status = recover(cluster, offline.replicas[0], page.with_name("recovery.html"))
         chapter("What another client reads now")
         status = status or verdict(cluster, offline)
         chapter(f"What only the disk of broker {offline.replicas[0]} holds is saved, before it is started again")
-        status = status or salvage(cluster, offline, Path(name) / "salvage")
+        status = status or salvage(cluster, offline, Path(name) / "salvage", page.with_name("salvage.html"))
         chapter("It is given back to the topic that it came from")
-        status = status or give_back(cluster, Path(name) / "salvage")
+        status = status or give_back(cluster, Path(name) / "salvage", page.with_name("replay.html"))
+        chapter("All of it becomes one page")
+        status = status or join(cluster, page)
         chapter("What another client reads in the end")
         console.print(f"Report: {page}", soft_wrap=True)
         return status or last_verdict(cluster, offline)
@@ -85,15 +87,22 @@ def recover(cluster: Cluster, dead: int, page: Path) -> int:
     return run(RECOVER, cluster, variables)
 
 
-def salvage(cluster: Cluster, offline: Offline, directory: Path) -> int:
+def salvage(cluster: Cluster, offline: Offline, directory: Path, page: Path) -> int:
     """Save what only the dead broker's disk holds, on its own host, and return the exit status."""
     disks = json.dumps([str(each) for each in cluster.brokers[offline.replicas[0]].data_dirs])
-    return run(SALVAGE, cluster, {"log_salvage_log_dirs": disks, "log_salvage_dir": str(directory)})
+    variables = {"log_salvage_log_dirs": disks, "log_salvage_dir": str(directory), "log_salvage_report_html": str(page)}
+    return run(SALVAGE, cluster, variables)
 
 
-def give_back(cluster: Cluster, directory: Path) -> int:
+def give_back(cluster: Cluster, directory: Path, page: Path) -> int:
     """Give back what was saved, and return the exit status."""
-    return run(REPLAY, cluster, {"salvage_replay_dir": str(directory), "salvage_replay_target": "original"})
+    variables = {"salvage_replay_dir": str(directory), "salvage_replay_target": "original"}
+    return run(REPLAY, cluster, {**variables, "salvage_replay_report_html": str(page)})
+
+
+def join(cluster: Cluster, page: Path) -> int:
+    """Join the reports of recovery, salvage and replay, and return the exit status."""
+    return run(INCIDENT, cluster, {"incident_report_dir": str(page.parent), "incident_report_html": str(page)})
 
 
 def run(playbook: str, cluster: Cluster, variables: Mapping[str, str]) -> int:

@@ -22,6 +22,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 RECOVER = "kafkaops.recovery.recover_offline_partitions"
 SALVAGE = "kafkaops.recovery.salvage_logs"
 REPLAY = "kafkaops.recovery.replay_salvaged_records"
+INCIDENT = "kafkaops.recovery.incident_report"
 _RECAP = re.compile(r"^localhost\s+:\s+(.*)$", re.MULTILINE)
 
 

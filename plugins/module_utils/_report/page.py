@@ -27,6 +27,8 @@ from .verdict import verdict_of
 _MAX_RAW_BYTES = 1024 * 1024
 """Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
 
+_ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -72,6 +74,7 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
         main.append(account_section(outcomes, *salvaged.values()))
     verdict, tone = verdict_of(sources, outcomes, first)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
+    about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
     return Page(
         title,
@@ -81,7 +84,7 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
         tuple(
             chain(
                 _warnings(list(clusters), outcomes),
-                [_timeline_section(timeline)] if timeline else [],
+                [_timeline_section(timeline, about_leaders=about_leaders)] if timeline else [],
                 main,
                 chain.from_iterable(_other(each) for each in sources),
                 [_appendix(sources)],
@@ -166,12 +169,13 @@ def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
                 yield _Event(content["finished_at"], f"{given:,} records given back", "salvage_replay")
 
 
-def _timeline_section(events: Sequence[_Event]) -> Section:
+def _timeline_section(events: Sequence[_Event], *, about_leaders: bool) -> Section:
     rows = tuple(
         (Cell(each.at), Cell(each.what), Cell(each.actor)) for each in sorted(events, key=lambda each: each.at)
     )
-    note = "When the leaders were lost is not in any document: the brokers' and controllers' logs have it."
-    return Section("Timeline", (Table("Times are UTC", ("Time", "Event", "By"), rows), Paragraph(note)))
+    note = Paragraph("When the leaders were lost is not in any document: the brokers' and controllers' logs have it.")
+    table = Table("Times are UTC", ("Time", "Event", "By"), rows)
+    return Section("Timeline", (table, note) if about_leaders else (table,))
 
 
 def _appendix(sources: Sequence[Source]) -> Section:

@@ -29,6 +29,8 @@ _TONES = {
     ReplayStatus.NEVER_REPLAYED: "warning",
     ReplayStatus.REFUSED: "bad",
 }
+_NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
+"""Of a replica that ended so, what the cluster lacks is unknown where nothing is listed."""
 _LEFT_OUT = {
     "aborted": "of aborted transactions",
     "unknown": "of transactions whose outcome is unknown",
@@ -41,13 +43,13 @@ _LEFT_OUT = {
 def disk_verdict(report: _Document) -> tuple[str, str]:
     """Return what the disks hold that the cluster lacks, and the tone to say it in."""
     partitions = report["partitions"]
-    lacking = sum(_offsets(each["lost"]) for each in partitions)
     saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
     statuses = Counter(each["status"] for each in partitions)
     failed, pending = statuses[Status.FAILED], statuses[Status.WOULD_BE_SAVED]
+    lacking = _counted(sum(_offsets(each["lost"]) for each in partitions), "offset")
     sentences = [
-        f"The cluster lacks {_counted(lacking, 'offset')} that the disks of broker {report['broker_id']} have; "
-        f"{_counted(saved, 'record')} saved."
+        f"The cluster lacks {'at least ' if failed else ''}{lacking} that the disks of broker {report['broker_id']} "
+        f"have; {_counted(saved, 'record')} saved."
     ]
     sentences += [f"{_counted(pending, 'partition')} would be saved."] if pending else []
     sentences += [f"{_counted(failed, 'partition')} failed."] if failed else []
@@ -120,7 +122,7 @@ def replay_section(report: _Document) -> Section:
             Paragraph(sentence, tone),
             Paragraph(f"From {report['salvage_dir']} to {to}."),
             _table(
-                _counted(len(report["partitions"]), "partition"),
+                f"What became of {_counted(len(report['partitions']), 'partition')}",
                 columns,
                 [_replay_row(each) for each in report["partitions"]],
             ),
@@ -129,13 +131,13 @@ def replay_section(report: _Document) -> Section:
 
 
 def _disk_row(each: _Document) -> tuple[Cell, ...]:
-    saved = each["saved"]
+    saved, is_compared = each["saved"], bool(each["lost"]) or each["status"] not in _NOT_COMPARED
     counts = [None if saved is None else saved[name] for name in ("records", "aborted", "unknown")]
     return (
         _partition(each),
         _status(each),
-        Cell(_ranges(each["lost"]) or "nothing"),
-        number(_offsets(each["lost"])),
+        Cell(_ranges(each["lost"]) or ("nothing" if is_compared else "unknown")),
+        number(_offsets(each["lost"]) if is_compared else None),
         *(Cell("none", is_number=True) if count is None else number(count) for count in counts),
         Cell(_ranges(each["unreadable"]) or "none", "bad" if each["unreadable"] else ""),
         Cell(each["reason"] or "none"),

@@ -14,6 +14,7 @@ from typing import Any
 from .._model.log_contents import EpochRange, records_in
 from .._model.partition import TopicPartition
 from .._recovery.plan import Outcome
+from .._salvage.finding import Status
 from .._salvage.stretch import merged, minus
 from .blocks import Cell, Paragraph, Section, Table, number
 from .recovery_sections import MAX_ROWS
@@ -21,7 +22,8 @@ from .recovery_sections import MAX_ROWS
 _NOTE = (
     "Held by losers: what live replicas held when the election was planned, and what disks of stopped brokers held "
     "that the leader lacks, in offsets, which count transaction markers. Saved and given back are records, each once. "
-    "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none."
+    "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none. "
+    "Unknown is a replica that could not be compared with its leader, and a replay without the manifest of its salvage."
 )
 
 
@@ -32,11 +34,15 @@ class _Account:
     saved_records: int = 0
     aborted: int = 0
     given: int = 0
+    is_compared: bool = True
+    """False where a disk has the partition, and what the leader lacks of it is unknown."""
     is_complete: bool = True
     """False where no document says how many of the saved records are of aborted transactions."""
 
     @property
-    def held(self) -> int:
+    def held(self) -> int | None:
+        if not self.is_compared and not self.held_ranges and not self.saved_ranges:
+            return None
         return max(records_in(merged([*self.held_ranges, *self.saved_ranges])), self.saved)
 
     @property
@@ -47,10 +53,15 @@ class _Account:
 
     @property
     def lost(self) -> int | None:
-        if not self.is_complete and self.given < self.saved:
+        if self.held is None or (not self.is_complete and self.given < self.saved):
             return None
         not_saved = records_in(minus(merged(self.held_ranges), merged(self.saved_ranges)))
-        return not_saved + max(0, self.saved - self.aborted - self.given)
+        return not_saved + self.at_hand
+
+    @property
+    def at_hand(self) -> int:
+        """Records that are saved and not given back."""
+        return max(0, self.saved - self.aborted - self.given)
 
 
 def account_section(
@@ -67,8 +78,11 @@ def account_section(
         ):
             if against.answered and against.lost:
                 accounts[outcome.topic_partition].held_ranges += against.lost
-    for each in (one for disk in disks for one in disk["partitions"] if one["lost"]):
-        accounts[_name(each)].held_ranges += _ranges(each["lost"])
+    for each in (one for disk in disks for one in disk["partitions"]):
+        if each["lost"]:
+            accounts[_name(each)].held_ranges += _ranges(each["lost"])
+        elif each["status"] == Status.FAILED:
+            accounts[_name(each)].is_compared = False
     for name, saved in _saved(manifests, disks):
         account = accounts[name]
         account.saved_ranges += _ranges(saved["ranges"])
@@ -85,12 +99,14 @@ def account_section(
     columns = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
     total = sum(each.lost or 0 for each in accounts.values())
     unknown = sum(each.lost is None for each in accounts.values())
-    verdict = f"Still lost: {total:,}." if total else "Nothing that was found anywhere is still lost."
+    at_hand = sum(each.at_hand for each in accounts.values() if each.lost is not None)
+    verdict = "Nothing that was found anywhere is still lost."
     if unknown:
-        verdict = (
-            f"Still lost: at least {total:,}; unknown for {unknown:,} of {len(accounts):,} partitions without the "
-            "manifest of their salvage."
-        )
+        verdict = f"Still lost: at least {total:,}; unknown for {unknown:,} of {len(accounts):,} partitions."
+    elif total:
+        verdict = f"Still lost: {total:,}."
+    if at_hand:
+        verdict += f" Of these, {at_hand:,} are saved and can be given back."
     caption = f"{len(accounts):,} partitions"
     return Section(
         "Records that were lost",

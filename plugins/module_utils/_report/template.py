@@ -16,6 +16,7 @@ STYLE = """
 body { color: var(--text); background: var(--page); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.4rem; margin: 0; }
+h1, h2, p, caption { overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); }
 .verdict { font-size: 1.25rem; font-weight: 600; border-left: .4rem solid; padding: .5rem 1rem; }
 .verdict { background: var(--soft); }
@@ -25,7 +26,7 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--lin
 .scroll { overflow-x: auto; margin: .5rem 0 1rem; }
 table { border-collapse: collapse; min-width: 50%; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-top: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .25rem 1rem .25rem 0; border-top: 1px solid var(--line); }
 td { overflow-wrap: break-word; max-width: 34rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
@@ -42,7 +43,8 @@ summary { cursor: pointer; overflow-wrap: anywhere; }
   thead { display: none; } tr { display: block; border-top: 1px solid var(--line); padding: .25rem 0; }
   table, tbody, caption, td { display: block; width: 100%; }
   td { display: grid; grid-template-columns: 6.5rem 1fr; gap: .5rem; border: 0; padding: .1rem 0; text-align: left; }
-  td::before { content: attr(data-name); font-size: .85rem; } td, td::before { overflow-wrap: anywhere; }
+  td::before { content: attr(data-name); font-size: .85rem; color: var(--text); }
+  td, td::before { overflow-wrap: anywhere; } td.number { text-align: left; }
 }
 @media print {
   body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }

@@ -119,13 +119,13 @@ def test_the_playbook_tells_by_its_exit_status(cluster: Cluster, tmp_path: Path)
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "kafka_request_timeout_ms": 3000,
-        "readiness_report_file": str(tmp_path / "green.json"),
     }
-    green = run_playbook(PLAYBOOK, variables)
+    green = run_playbook(PLAYBOOK, variables | {"readiness_report_html": str(tmp_path / "green.html")})
     assert green.returncode == 0, green.output
     assert "GREEN: a recovery would work" in green.words
     assert green.counts["changed"] == 0
-    assert json.loads((tmp_path / "green.json").read_text(encoding="utf-8"))["isReady"]
+    assert json.loads((tmp_path / "green.html.json").read_text(encoding="utf-8"))["isReady"]
+    assert "A recovery would work" in (tmp_path / "green.html").read_text(encoding="utf-8")
     cluster.brokers[3].kill()
     red = run_playbook(PLAYBOOK, variables | {"readiness_report_file": str(tmp_path / "red.json")})
     assert red.returncode != 0
