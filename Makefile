@@ -21,7 +21,7 @@ ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.1 4.4.0
 # Given to make by test-all: also what takes long.
 WIDE :=
 
-TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench demo integration lab publish simulator unit)
+TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo integration lab publish simulator unit)
 
 # What has to be there before anything is installed. A target hands its value down to everything that it depends on.
 NEEDS := python java
@@ -166,6 +166,10 @@ ee: install ## The execution environment as an image, and a recovery by jobs in 
 .PHONY: bench
 bench: install ## The benchmarks, as ratios
 	$(BIN)/python -m bench
+
+.PHONY: campaign
+campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given
+	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --json campaign.json --markdown campaign.md
 
 .PHONY: format
 format: install ## Rewrite the Python files in the project's format

@@ -83,6 +83,17 @@ class Client:
                 what=f"broker {broker.node_id} sees leaders of all {len(assignment)} partitions of {name}",
             )
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic; returns when no broker knows it any more."""
+        admin = self._admin()
+        admin.delete_topics([name], request_timeout=self._timeout)[name].result(self._timeout)
+        for broker in self._cluster.live_brokers:
+            wait_until(
+                lambda node=broker: name not in wire.topics(node.host, node.ports[settings.INTERNAL]),  # type: ignore[misc]
+                self._timeout,
+                what=f"broker {broker.node_id} has forgotten {name}",
+            )
+
     def produce(self, topic: str, partitions: int | Iterable[int], count: int, *, label: str = "record") -> list[str]:
         """Write ``count`` records to each partition with acks=all, and return the values of one partition, in order.
 

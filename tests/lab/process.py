@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 _TETHER = Path(__file__).with_name("tether.py")
 
@@ -52,7 +53,7 @@ def _spawn(command: Sequence[str], log_path: Path, env: Mapping[str, str] | None
         )
 
 
-def is_stopped(process: subprocess.Popen[bytes]) -> bool:
+def is_stopped(process: subprocess.Popen[Any]) -> bool:
     """Whether SIGSTOP has reached every thread; on busy cores some of them run on for a while."""
     try:
         stats = [stat.read_text() for stat in Path(f"/proc/{process.pid}/task").glob("*/stat")]

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The campaign's command line: ``python -m campaign``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from campaign.kinds import KINDS, Kind
+from campaign.report import markdown, table
+from campaign.trial import CAMPAIGN, Verdict, run_trial
+from lab import versions
+from lab.pool import ClusterPool
+
+_WIDTH_OF_A_LOG = 140
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the trials. Returns 1 when the oracle counted anything that should be 0."""
+    chosen = _parser().parse_args(arguments)
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
+    kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
+    seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
+    verdicts = []
+    for verdict in trials(kinds, seeds, chosen.kafka_version):
+        verdicts.append(verdict)
+        state = "clean" if verdict.is_clean else "[red]NOT CLEAN[/red]"
+        console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
+        for note in verdict.notes if chosen.verbose or not verdict.is_clean else ():
+            console.print(f"    {note}", markup=False, highlight=False)
+        if chosen.json:
+            Path(chosen.json).write_text(json.dumps([asdict(each) for each in verdicts], indent=1), encoding="utf-8")
+    console.print(table(verdicts))
+    if chosen.markdown:
+        Path(chosen.markdown).write_text(markdown(verdicts, chosen.kafka_version), encoding="utf-8")
+    return 0 if all(each.is_clean for each in verdicts) else 1
+
+
+def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> Iterable[Verdict]:
+    """Run every kind with every seed, on one cluster that is healed in between."""
+    with ClusterPool() as pool, spark_session() as spark, tempfile.TemporaryDirectory(prefix="kafkaops-") as directory:
+        for seed in seeds:
+            for number, kind in enumerate(kinds):
+                own = Path(directory) / f"{seed}-{number}"
+                own.mkdir()
+                with pool.lease(CAMPAIGN, kafka_version) as cluster:
+                    yield run_trial(cluster, spark, kind, seed, own)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20, help="how many trials of each kind of fault (default: 20)")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--only", action="append", metavar="TEXT", help="only kinds whose name has this in it")
+    parser.add_argument("--kafka-version", choices=versions.KAFKA, default=versions.DEFAULT)
+    parser.add_argument("--verbose", action="store_true", help="print why runs failed, of clean trials, too")
+    parser.add_argument("--json", metavar="FILE", help="write every verdict")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table of docs/reliability.md")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

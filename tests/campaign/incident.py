@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Partitions that lost their leader, of which every record on every disk is known."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka import Producer
+
+from integration.strategies.logs_on_disk import Log, end_of, log_of
+from lab import Cluster, scenarios, settings
+
+TOPIC = "hit"
+PARTITIONS = 4
+_LOAD = "load"
+_BETWEEN_RECORDS_S = 0.02
+
+
+@dataclass
+class Incident:
+    """What every replica holds on its disk before anybody recovers anything."""
+
+    cluster: Cluster
+    dead: int
+    """The last leader, killed."""
+    best: int
+    """The live replica with the newest epoch, and then the longest log."""
+    other: int
+    """The live replica that must not be elected."""
+    replicas: tuple[int, ...]
+    """Of every partition, in this order."""
+    logs: Mapping[int, Mapping[int, Log]]
+    """By partition and broker, the dead one included."""
+
+    @property
+    def witness(self) -> int:
+        """The broker that has no replica."""
+        return next(each for each in self.cluster.brokers if each not in self.replicas)
+
+    def look_at_disks(self) -> None:
+        """Read the logs again: a fault changed a disk."""
+        self.logs = _logs(self.cluster, self.replicas)
+
+    def best_end(self, partition: int, brokers: set[int]) -> tuple[int, int]:
+        """Return the highest (epoch, log end offset) that one of these brokers holds."""
+        return max(end_of(self.logs[partition][each]) for each in brokers)
+
+    def lost_by(self, leader: int, partition: int) -> int:
+        """Return how many records other replicas hold, the dead included, that this leader does not."""
+        logs = self.logs[partition]
+        return len(frozenset().union(*logs.values()) - logs[leader])
+
+
+def cause(cluster: Cluster, rng: random.Random) -> Incident:
+    """Create a topic, write to it, and let it lose its leader, in one of two ways."""
+    replicas = tuple(rng.sample(sorted(cluster.brokers), 3))
+    records = (rng.randint(1, 12), rng.randint(1, 8), rng.randint(1, 8))
+    scenario = rng.choice([scenarios.diverged, scenarios.diverged, scenarios.longer_log_of_older_epoch])
+    offline = scenario(cluster, TOPIC, PARTITIONS, replicas=replicas, records=records)
+    dead, other, best = replicas
+    assert offline.best == best
+    return Incident(cluster, dead, best, other, replicas, _logs(cluster, replicas))
+
+
+@contextmanager
+def produce_load(cluster: Cluster) -> Iterator[None]:
+    """Write to another topic, on all brokers, for as long as the context lasts."""
+    cluster.client.create_topic(_LOAD, {0: sorted(cluster.brokers)}, {"min.insync.replicas": 1})
+    ended = threading.Event()
+
+    def produce() -> None:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
+        while not ended.wait(_BETWEEN_RECORDS_S):
+            producer.produce(_LOAD, b"load")
+            producer.poll(0)
+        producer.purge()
+
+    thread = threading.Thread(target=produce, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _logs(cluster: Cluster, replicas: tuple[int, ...]) -> dict[int, dict[int, Log]]:
+    return {
+        partition: {broker: log_of(cluster, broker, TOPIC, partition) for broker in replicas}
+        for partition in range(PARTITIONS)
+    }

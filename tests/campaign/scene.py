@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a fault may do to a cluster, and to the run that recovers it, at a moment of its choice."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka.protocol.api_key import ApiKey
+
+from campaign.incident import Incident
+from lab import Cluster, settings, wire
+from lab.faults import After, Before, Fault
+from lab.node import Controller, Node
+from lab.proxy import Proxy
+
+
+@dataclass
+class Scene:
+    """One incident, the faults that are on, and what they excuse."""
+
+    incident: Incident
+    run: subprocess.Popen[str] | None = None
+    """The process that elects, while there is one."""
+    silenced: set[int] = field(default_factory=set)
+    """Brokers that a fault keeps from answering until the run is over: what they hold cannot be elected."""
+    has_other_elections: bool = False
+    """Somebody else elects a leader."""
+    is_topic_replaced: bool = False
+    before_elections: list[Callable[[], object]] = field(default_factory=list)
+    """What happens between plan and elections."""
+    afterwards: list[Callable[[], object]] = field(default_factory=list)
+    """How the faults are ended."""
+    happened: int = 0
+    """How often a fault was met."""
+    _timers: list[threading.Timer] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.incident.cluster
+
+    @property
+    def proxy(self) -> Proxy:
+        return self.cluster.proxy
+
+    def spoil(self, fault: Fault, api_key: ApiKey | None = None, *, broker: int | None = None, times: int = 1) -> None:
+        """Spoil the next requests of a kind, to one broker or to any."""
+        rule = self.proxy.inject(fault, broker=broker, api_key=api_key, times=times)
+        self.afterwards.append(lambda: self._count(len(rule.hits)))
+
+    def at(
+        self,
+        moment: type[Before] | type[After],
+        api_key: ApiKey,
+        action: Callable[[], object],
+        *,
+        broker: int | None = None,
+        number: int = 1,
+    ) -> None:
+        """Do something before or after the ``number``-th request of a kind, once."""
+        met = 0
+
+        def act() -> None:
+            nonlocal met
+            with self._lock:
+                met += 1
+                is_now = met == number
+            if is_now:
+                self._count(1)
+                action()
+
+        self.proxy.inject(moment(act), api_key=api_key, broker=broker)
+
+    def now(self, action: Callable[[], object]) -> None:
+        """Do something at once."""
+        self._count(1)
+        action()
+
+    def between(self, action: Callable[[], object]) -> None:
+        """Do something after the plan was made and before it is carried out."""
+        self.before_elections.append(lambda: self.now(action))
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something after a while, or when the faults end."""
+        timer = threading.Timer(seconds, action)
+        timer.daemon = True
+        timer.start()
+        self._timers.append(timer)
+
+    def signal_run(self, number: signal.Signals) -> None:
+        """Send a signal to the process that elects."""
+        if self.run is not None and self.run.poll() is None:
+            self.run.send_signal(number)
+
+    def freeze_for(self, node: Node, seconds: float) -> None:
+        """Freeze a node, and let it go on after a while."""
+        node.freeze()
+        self.later(seconds, lambda: self._thaw(node))
+
+    def active_controller(self) -> Controller:
+        """Return the controller that leads the quorum, as a live broker says."""
+        broker = self.cluster.live_brokers[0]
+        topic = DescribeQuorumRequest.TopicData
+        request = DescribeQuorumRequest[0](
+            topics=[topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])]
+        )
+        response = wire.ask(broker.host, broker.ports[settings.INTERNAL], request, DescribeQuorumResponse)
+        return self.cluster.controllers[response.topics[0].partitions[0].leader_id]
+
+    def end(self) -> None:
+        """End the faults: the world is as good again as it was before, but for what is dead."""
+        for timer in self._timers:
+            timer.join()
+        for action in self.afterwards:
+            action()
+        self.proxy.rules = []
+        for node in self.cluster.nodes:
+            self._thaw(node)
+
+    @staticmethod
+    def _thaw(node: Node) -> None:
+        if node.running and node.frozen:
+            node.thaw()
+
+    def _count(self, times: int) -> None:
+        self.happened += times

@@ -1,0 +1,282 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One trial: an incident, one fault, runs until all is recovered, and what an independent oracle says of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
+from campaign.incident import PARTITIONS, TOPIC, Incident, cause, produce_load
+from campaign.kinds import Kind
+from campaign.scene import Scene
+from integration.on_call import OnCall
+from integration.strategies.logs_on_disk import end_of
+from integration.strategies.outages import records_left
+from lab import Cluster, process, wait_until
+from lab.health import heal
+from lab.module_process import start_module
+from lab.pool import Specification
+
+CAMPAIGN: Specification[Cluster] = Specification(
+    "campaign", lambda version: Cluster(version, brokers=4, controllers=3, proxied=True), heal
+)
+"""A broker without a replica stays, and the quorum survives the loss of a controller."""
+_RUN_TOPIC = "_kafkaops_run"
+_MOST_RUNS = 5
+_WAIT_MS = 15_000
+_LIMIT_S = 150.0
+"""For one run of the elections: 30 s to verify, three attempts, and what the quorum check observes."""
+
+
+class _End(Enum):
+    """How a run ended."""
+
+    ENDED = auto()
+    KILLED = auto()
+    STOPPED = auto()
+    """By SIGSTOP: it may go on."""
+    STILL_RUNNING = auto()
+
+
+@dataclass
+class Verdict:
+    """What the oracle counts in one trial. Everything but the last three is to be 0."""
+
+    kind: str
+    seed: int
+    wrong_elections: int = 0
+    """Partitions that we gave a leader with a lower (epoch, log end offset) than a replica that could be reached."""
+    records_lost: int = 0
+    """Records that a replica that could be reached held, beyond those that electing the best one loses."""
+    outside_forecast: int = 0
+    """Partitions whose true loss is not between the forecast's bounds."""
+    changed_orders: int = 0
+    """Partitions whose replica order is not the one before."""
+    left_behind: int = 0
+    """Run topics that are left."""
+    over_limits: int = 0
+    tracebacks: int = 0
+    not_recovered: int = 0
+    """Partitions without a leader after the fault ended and every run was repeated."""
+    elections: int = 0
+    unknown_forecasts: int = 0
+    """Elections whose forecast had no upper bound."""
+    faults: int = 0
+    """How often the fault was met: 0 means that this trial proves nothing about it."""
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was counted that should be 0."""
+        return not any(getattr(self, each) for each in COUNTED)
+
+
+COUNTED = (
+    "wrong_elections",
+    "records_lost",
+    "outside_forecast",
+    "changed_orders",
+    "left_behind",
+    "over_limits",
+    "tracebacks",
+    "not_recovered",
+)
+
+
+def run_trial(cluster: Cluster, spark: SparkSession, kind: Kind, seed: int, directory: Path) -> Verdict:
+    """Run one trial on a healthy cluster. Trials with an odd seed have a second run that competes for the lock."""
+    rng = random.Random(f"{kind.name}, seed {seed}")
+    verdict = Verdict(kind.name, seed)
+    began = time.monotonic()
+    with produce_load(cluster):
+        incident = cause(cluster, rng)
+        cluster.proxy.clear()
+        trial = _Trial(Scene(incident), OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1)
+        trial.go(kind)
+    verdict.seconds = time.monotonic() - began
+    return verdict
+
+
+@dataclass
+class _Trial:
+    scene: Scene
+    on_call: OnCall
+    verdict: Verdict
+    has_competitor: bool
+    frozen: list[_Run] = field(default_factory=list)
+    runs: int = 0
+
+    def go(self, kind: Kind) -> None:
+        kind.begin(self.scene)
+        self._attempt()
+        self.scene.end()
+        while self.runs < _MOST_RUNS and self._is_anything_left():
+            self._attempt()
+        stopped, self.frozen = self.frozen, []
+        for run in stopped:
+            run.process.send_signal(signal.SIGCONT)
+            self._judge_run(run)
+        self.verdict.faults = self.scene.happened
+        self._judge_cluster()
+
+    def _is_anything_left(self) -> bool:
+        states = self.scene.cluster.client.describe(TOPIC, broker=self.scene.incident.witness)
+        return (
+            any(each.leader is None for each in states.values())
+            or any(each.replicas != self.scene.incident.replicas for each in states.values())
+            or bool(self.scene.cluster.client.describe(_RUN_TOPIC, broker=self.scene.incident.witness))
+        )
+
+    def _attempt(self) -> None:
+        self.runs += 1
+        plan = self.on_call.directory / f"plan-{self.runs}.json"
+        try:
+            self._plan(plan)
+        except KafkaOpsError as error:
+            self.verdict.notes.append(f"run {self.runs}, plan: {error}")
+            return
+        except Exception as error:  # noqa: BLE001 - it is what the campaign counts
+            self.verdict.tracebacks += 1
+            self.verdict.notes.append(f"run {self.runs}, plan: {type(error).__name__}: {error}")
+            return
+        for action in self.scene.before_elections:
+            action()
+        self.scene.before_elections = []
+        run = self._start(plan, "one")
+        self.scene.run = run.process
+        competitor = self._start(plan, "two") if self.has_competitor and self.runs == 1 else None
+        for each in filter(None, [run, competitor]):
+            self._judge_run(each)
+
+    def _plan(self, path: Path) -> None:
+        """Survey, wait, gather and rank, as the role does."""
+        lost = frozenset({self.scene.incident.dead})
+        if self.scene.cluster.brokers[self.scene.incident.dead].running:
+            lost = frozenset()
+        limits = WaitLimits(_WAIT_MS, 0, waits=True, lost=lost)
+        waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC)
+        write_plan(self.on_call.plan_of(waited.survey, Strategy.AGGRESSIVE), str(path))
+
+    def _start(self, plan: Path, who: str) -> _Run:
+        return _Run(
+            {
+                "bootstrap_servers": [self.scene.cluster.bootstrap()],
+                "request_timeout_ms": self.on_call.request_timeout_ms,
+                "plan_file": str(plan),
+                "journal_dir": str(self.on_call.directory / f"journal-{who}"),
+                "report_aftermath": False,
+            }
+        )
+
+    def _judge_run(self, run: _Run) -> None:
+        """Wait for a run's end, and judge every election that it says it made."""
+        end = run.wait(_LIMIT_S)
+        if end is _End.STOPPED:
+            self.frozen.append(run)
+            return
+        if end is _End.STILL_RUNNING:
+            self.verdict.over_limits += 1
+            self.verdict.notes.append(f"run {self.runs}: still running after {_LIMIT_S:g} s")
+            run.process.kill()
+            run.join()
+        results = run.results() or {}
+        if end is _End.ENDED and (not results or "exception" in results or "Traceback" in run.errors):
+            self.verdict.tracebacks += 1
+            self.verdict.notes.append(f"run {self.runs}: {run.errors[-2000:]}")
+        if results.get("failed"):
+            self.verdict.notes.append(f"run {self.runs}: {results.get('msg')}")
+        for each in results.get("partitions", ()):
+            if each["status"] == "recovered":
+                self._judge_election(each)
+
+    def _judge_election(self, outcome: Mapping[str, Any]) -> None:
+        incident, number, leader = self.scene.incident, int(outcome["partition"]), int(outcome["leader_after"])
+        self.verdict.elections += 1
+        logs = incident.logs[number]
+        best = incident.best_end(number, {incident.best, incident.other} - self.scene.silenced or {leader})
+        if end_of(logs[leader]) < best:
+            self.verdict.wrong_elections += 1
+            fewest = min(incident.lost_by(each, number) for each in logs if end_of(logs[each]) >= best)
+            self.verdict.records_lost += max(0, incident.lost_by(leader, number) - fewest)
+            self.verdict.notes.append(f"partition {number}: broker {leader} was elected: {outcome['reason']}")
+        loss = next((each for each in outcome["losses"] if each["broker_id"] == leader), None)
+        true = incident.lost_by(leader, number)
+        at_most = loss["at_most"] if loss else None
+        self.verdict.unknown_forecasts += at_most is None
+        if loss and not (loss["at_least"] <= true and (at_most is None or true <= at_most)):
+            self.verdict.outside_forecast += 1
+            self.verdict.notes.append(f"partition {number}: {true} lost, forecast {loss['at_least']} to {at_most}")
+
+    def _judge_cluster(self) -> None:
+        """Look at what is left in the end, by another client."""
+        incident, client = self.scene.incident, self.scene.cluster.client
+        states = client.describe(TOPIC, broker=incident.witness)
+        self.verdict.changed_orders += sum(each.replicas != incident.replicas for each in states.values())
+        self.verdict.not_recovered += sum(each.leader is None for each in states.values())
+        with suppress(TimeoutError):
+            wait_until(lambda: not client.describe(_RUN_TOPIC, broker=incident.witness), 10)
+        self.verdict.left_behind += bool(client.describe(_RUN_TOPIC, broker=incident.witness))
+        if self.verdict.not_recovered or self.scene.is_topic_replaced:
+            return
+        left = records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
+        for number, state in states.items():
+            assert state.leader is not None
+            self._judge_records(incident, number, state.leader, left[number])
+
+    def _judge_records(self, incident: Incident, number: int, leader: int, left: Iterable[str]) -> None:
+        """Compare what a consumer reads with what the leader's disk held before the election."""
+        missing = {each.value for each in incident.logs[number][leader]} - set(left)
+        if missing:
+            self.verdict.records_lost += len(missing)
+            self.verdict.notes.append(f"partition {number}: {len(missing)} records of its leader are gone")
+
+
+class _Run(threading.Thread):
+    """The module designated_election in a process of its own, and what it prints."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        super().__init__(daemon=True)
+        self.process = start_module("designated_election", options)
+        self._output = ""
+        self.errors = ""
+        self.start()
+
+    def run(self) -> None:
+        self._output, self.errors = self.process.communicate()
+
+    def wait(self, limit_s: float) -> _End:
+        """Return how it ended, or that it is stopped, or still running."""
+        deadline = time.monotonic() + limit_s
+        while self.is_alive():
+            if process.is_stopped(self.process) and self.is_alive():
+                return _End.STOPPED
+            if time.monotonic() >= deadline:
+                return _End.STILL_RUNNING
+            self.join(0.2)
+        return _End.KILLED if self.process.returncode < 0 else _End.ENDED
+
+    def results(self) -> dict[str, Any] | None:
+        """Return the module's results; None where it gave none."""
+        with suppress(ValueError):
+            found: dict[str, Any] = json.loads(self._output)
+            return found
+        return None
