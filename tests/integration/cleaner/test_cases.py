@@ -165,6 +165,7 @@ def _wait_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
     wait_until(lambda: lab.size(topic, broker) < written / 2, 60, what=f"{topic} is compacted on broker {broker}")
 
 
+@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize("own", [None, "700"], ids=["unset", "set for the broker"])
 def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: CleanerOperator, own: str | None) -> None:
     """Value and source are those of the beginning after a rerun, which has nothing else to do."""
@@ -252,6 +253,7 @@ def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     operator.assert_well(1, 2)
 
 
+@pytest.mark.on_one_version_to_save_time
 def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:

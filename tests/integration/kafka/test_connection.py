@@ -21,6 +21,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from lab import Cluster
 
+pytestmark = pytest.mark.on_one_version_to_save_time
+
 _PASSWORD = "alice-secret"
 _LIMIT_MS = 3000
 

@@ -80,6 +80,7 @@ def test_a_healthy_cluster_is_green_and_nothing_is_written(cluster: Cluster, tmp
     assert look(cluster, tmp_path).is_ready, "nothing was created"
 
 
+@pytest.mark.on_one_version_to_save_time
 def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("fragile", {0: [2]})
     cluster.brokers[3].kill()
@@ -93,6 +94,7 @@ def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> 
     assert (losses[2].unrecoverable_partitions, losses[2].unrecoverable) == (1, "fragile 0")
 
 
+@pytest.mark.on_one_version_to_save_time
 def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("loose", {0: [1, 2, 3]}, {"unclean.leader.election.enable": "true"})
     run = Run.start(cluster)

@@ -83,6 +83,7 @@ def test_a_follower_tells_what_it_holds(settings: ConnectionSettings, follower: 
     assert cluster.proxy.write_requests() == []
 
 
+@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
@@ -114,6 +115,7 @@ def _unknown_code(partitions: list[Any]) -> None:
     partitions[0].error_code = 31999
 
 
+@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -138,6 +140,7 @@ def test_lying_answers_spoil_one_partition(
     assert found[1] in spoilt.error
 
 
+@pytest.mark.on_one_version_to_save_time
 def test_another_broker_at_the_address(settings: ConnectionSettings, follower: Broker) -> None:
     impostor = Broker(1, follower.host, follower.port, None, is_fenced=False, state=BrokerState.ONLINE)
     assert {row.cause for row in _probe(settings, impostor)} == {Cause.WRONG_BROKER}
@@ -156,6 +159,7 @@ def test_a_frozen_broker_is_hung(cluster: Cluster, settings: ConnectionSettings,
     assert all("no answer" in row.error for row in rows)
 
 
+@pytest.mark.on_one_version_to_save_time
 def test_a_broker_that_dies_during_the_gather_and_comes_back(
     cluster: Cluster, settings: ConnectionSettings, follower: Broker
 ) -> None:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Drift
 from lab import Cluster
@@ -20,6 +22,8 @@ from lab.leadership import (
     wait_orders,
 )
 from lab.waiting import wait_until
+
+pytestmark = pytest.mark.on_one_version_to_save_time
 
 
 def test_reassigned_reordered_and_grown_partitions(cluster: Cluster, operator: Operator) -> None:

@@ -29,6 +29,8 @@ from lab.faults import After, Before, Fault, Rewrite
 from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
 from lab.waiting import wait_until
 
+pytestmark = pytest.mark.on_one_version_to_save_time
+
 _PRODUCE, _CREATE_TOPICS, _DELETE_TOPICS = 0, 19, 20
 _INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}

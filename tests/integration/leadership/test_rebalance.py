@@ -15,6 +15,8 @@ from lab import Cluster
 from lab.leadership import Operator, leaders
 from lab.waiting import wait_until
 
+pytestmark = pytest.mark.on_one_version_to_save_time
+
 _REBALANCE = {
     "auto.leader.rebalance.enable": "true",
     "leader.imbalance.check.interval.seconds": 1,

@@ -26,6 +26,8 @@ from integration.salvage.oracle import CODECS, Oracle, in_short
 from integration.salvage.wreck import CLIENT_CODECS, LAST_LEADER, LEDGER, LONGER
 from lab import storage, wait_until
 
+pytestmark = pytest.mark.on_one_version_to_save_time
+
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .*position: (\d+) .*size: (\d+) .*crc: (\d+)")
 _LENGTH_AT, _PREFIX = 8, 12
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
+
+pytestmark = pytest.mark.on_one_version_to_save_time
 
 _COMMON, _LONGER, _LOST = 10, 5, 1
 
