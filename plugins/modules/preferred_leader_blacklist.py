@@ -36,7 +36,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Tells the list and the orders that would be set. No request that writes is sent.
+      - Returns the list and the orders that would be set. No request that writes is sent.
   diff_mode: {support: full, details: ["The list, and the replica orders that change, up to O(max_rows)."]}
   idempotent: {support: full}
 options:

@@ -179,15 +179,15 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         quorum = quorum_voters.QuorumPort(wire, controllers)
         try:
             change = quorum_voters.plan_voter_change(quorum, membership, voter)
-            voters, told = change.after, list[str]()
+            voters, notes = change.after, list[str]()
             if change.is_needed and not module.check_mode:
                 home = _journal(Kafka(wire), change.cluster_id, params)
-                change, voters, told = quorum_voters.change_under_lock(
+                change, voters, notes = quorum_voters.change_under_lock(
                     quorum, home, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
                 )
         except quorum_voters.VoterRefusedError as refusal:
             return {"msg": str(refusal), "reasons": plain(refusal.reasons)}
-    for each in told:
+    for each in notes:
         module.warn(each)
     return {
         "changed": change.is_needed,

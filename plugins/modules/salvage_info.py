@@ -145,8 +145,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     directory = module.params["salvage_dir"]
     manifest = read_manifest(directory)
     faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
-    told = plain(manifest)
-    files = told.pop("files")
+    described = plain(manifest)
+    files = described.pop("files")
     summary = {
         "partitions": len(manifest.partitions),
         "records": sum(each.records for each in manifest.partitions),
@@ -155,7 +155,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "file_bytes": sum(each["size"] for each in files),
     }
     failure = {"msg": "; ".join(faults)} if faults else {}
-    return {"changed": False, **told, "summary": summary, **failure}
+    return {"changed": False, **described, "summary": summary, **failure}
 
 
 if __name__ == "__main__":

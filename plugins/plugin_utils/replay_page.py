@@ -25,8 +25,8 @@ _REASONS = {
 def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
-    told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]
-    yield from partition_entries(told, _lines)
+    listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]
+    yield from partition_entries(listed, _lines)
 
 
 def _verdict(result: Result) -> str:

@@ -20,26 +20,26 @@ _SHOWN_DAMAGES = 5
 def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
-    told = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
-    yield from partition_entries(told, _lines)
+    listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
+    yield from partition_entries(listed, _lines)
     commits = result.get("newer_commits", ())
     if commits:
         yield Heading("Groups that had committed more than the cluster knows")
         yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 
-def partition_entries(told: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
+def partition_entries(listed: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
     """Return the first of the partitions that a person has to look at, and how many more there are."""
-    if told:
+    if listed:
         yield Heading("Partitions")
         yield Entries(
             tuple(
                 Entry(partition_name(each), tuple(lines(each)), "bold red" if each["status"] in _BAD else "")
-                for each in told[:_SHOWN]
+                for each in listed[:_SHOWN]
             )
         )
-    if len(told) > _SHOWN:
-        yield Paragraph(f"and {len(told) - _SHOWN} more; the report file has all of them")
+    if len(listed) > _SHOWN:
+        yield Paragraph(f"and {len(listed) - _SHOWN} more; the report file has all of them")
 
 
 def _verdict(result: Result) -> str:

@@ -36,7 +36,7 @@ _PINS = PROJECT / "requirements" / "eda.txt"
 
 
 def ansible_rulebook() -> Path:
-    """Return the program, installed anew whenever its pins change."""
+    """Return the program, installed again whenever its pins change."""
     digest = hashlib.sha256(_PINS.read_bytes()).hexdigest()[:8]
     venv = PROJECT / ".cache" / f"eda-{digest}"
     if not (venv / ".complete").is_file():

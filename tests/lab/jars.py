@@ -59,7 +59,7 @@ def _resolve(
     name: str, coordinates: Sequence[str], managed: Sequence[str] = (), *, transitive: bool = True
 ) -> list[Path]:
     pom = render_pom(coordinates, managed)
-    # The key follows the pom, so that a changed pin is fetched anew.
+    # The key follows the pom, so that a changed pin is fetched again.
     key = f"{name}-{hashlib.sha256(f'{pom}{transitive}'.encode()).hexdigest()[:8]}"
     target = cache_dir() / "jars" / key
     if not target.is_dir():

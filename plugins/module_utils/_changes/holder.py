@@ -31,7 +31,7 @@ class Holder:
     host: str
     pid: int
     process: str
-    """This very process on this very host since its last boot; empty where the system does not tell."""
+    """This very process on this very host since its last boot; empty where the system does not say."""
     job: str
     """AWX job id; empty outside AWX."""
     since: str

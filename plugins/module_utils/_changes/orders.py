@@ -112,7 +112,7 @@ def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
             try:
                 theirs |= _reassigned(writer.kafka, waiting, seen)
             except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
-                doubt = f"not asked for again, since it cannot be told whether somebody else reassigns it: {fault}"
+                doubt = f"not asked for again, since it is unknown whether somebody else reassigns it: {fault}"
                 faults = dict.fromkeys(waiting, doubt)
                 continue
             waiting = {each: order for each, order in waiting.items() if each not in theirs}

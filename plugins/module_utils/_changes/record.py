@@ -168,7 +168,7 @@ class Leftover(Generic[AnyChange]):
     reason: str
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """What became of it, for a person."""
         return f"{self.change}: an earlier run left it changed: {self.reason} ({self.undoing.value})"
 

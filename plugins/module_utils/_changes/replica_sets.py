@@ -46,7 +46,7 @@ class ReplicaSets:
     def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Cancel what still runs, request the original replicas in their order, and wait until the replica is in sync.
 
-        It asks even where they seem to be back: a broker that lags behind the controller tells what was before our
+        It asks even where they seem to be back: a broker that lags behind the controller returns what was before our
         change. The journal forgets the change only then. Raises JournalError.
         """
         undoing, reason = look_at_replica(self.writer.kafka, change)
@@ -109,7 +109,7 @@ class ReplicaSets:
                 self.progress.step(f"{change.topic_partition}: {error}")
 
     def await_in_sync(self, change: ReplicaChange, deadline: float, *, heed_stop: bool = True) -> None:
-        whole = self.size_if_told(change, change.source)
+        whole = self.size_if_known(change, change.source)
 
         def is_done() -> bool:
             state = self.state(change)
@@ -157,23 +157,23 @@ class ReplicaSets:
             raise StepError("the partition does not exist any more")
         return state
 
-    def size_if_told(self, change: ReplicaChange, broker_id: int) -> int | None:
-        """Bytes of a broker's copy, for a person to see; None when it has none, or does not tell."""
+    def size_if_known(self, change: ReplicaChange, broker_id: int) -> int | None:
+        """Bytes of a broker's copy, for a person to see; None when it has none, or its broker does not say."""
         try:
             return self.size(change, broker_id)
         except (BrokerCallError, StepError):
             return None
 
     def size(self, change: ReplicaChange, broker_id: int) -> int | None:
-        """None when the broker has no copy. Raises BrokerCallError, and StepError where it does not tell."""
+        """None when the broker has no copy. Raises BrokerCallError, and StepError where it refuses."""
         address = self.living.get(broker_id)
         if address is None:
             raise StepError(f"broker {broker_id} is not online")
         partition = change.topic_partition
-        told = self.writer.kafka.describe_log_dirs(address, [partition])
-        if told.refusal:
-            raise StepError(f"broker {broker_id} does not tell what it holds: {told.refusal}")
-        copies = told.replicas.get(partition, ())
+        found = self.writer.kafka.describe_log_dirs(address, [partition])
+        if found.refusal:
+            raise StepError(f"broker {broker_id} refuses DescribeLogDirs: {found.refusal}")
+        copies = found.replicas.get(partition, ())
         return next((each.size_bytes for each in copies if not each.is_future), None)
 
     def _wait(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:

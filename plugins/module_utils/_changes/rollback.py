@@ -191,7 +191,7 @@ def look_at_orders(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderL
 def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Restore every order that is still the one we set.
 
-    An order that seems to be back is asked for as well: a broker that lags behind the controller tells the one from
+    An order that seems to be back is asked for as well: a broker that lags behind the controller returns the one from
     before our change.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before anything was written.

@@ -89,14 +89,14 @@ class SettingWriter:
                 if not refusal.is_transient and not refusal.is_outcome_unknown:
                     break
             except BrokerCallError as unknown:
-                # It may have been carried out: looking tells.
+                # It may have been carried out: a look shows it.
                 fault, may_be_changed = f"the outcome is unknown: {unknown}", True
             else:
-                fault, may_be_changed = "it was accepted, and is not seen", True
+                fault, may_be_changed = "the broker accepted it, and the new value is not visible yet", True
             if self._is_seen(change, value):
                 return
-        told = f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
-        raise SettingError(told) if may_be_changed else SettingRefusedError(told)
+        problem = f"{change.name} of {change.kind} {change.resource} cannot be brought to {_shown(value)}: {fault}"
+        raise SettingError(problem) if may_be_changed else SettingRefusedError(problem)
 
     def write_edits(self, broker_id: int, edits: Mapping[str, str | None]) -> str:
         """Bring a broker's own settings to these values for good, all or none; return why not, or nothing.
@@ -129,7 +129,7 @@ class SettingWriter:
         return found
 
     def _missing(self, address: Address, broker_id: int, edits: Mapping[str, str | None]) -> str:
-        """Return what is not seen as wanted within the timeout; empty when everything is."""
+        """Return what is not visible as wanted within the timeout; empty when everything is."""
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
@@ -189,7 +189,7 @@ def own_of(settings: Mapping[str, Setting], name: str) -> str | None:
 def put_back(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
     """Restore a setting that is still what we set, and end its change in the journal.
 
-    It is set even where it seems to be back: a read that lags behind the write tells what was before our change.
+    It is set even where it seems to be back: a read that lags behind the write returns what was before our change.
 
     Raises JournalError.
     """

@@ -60,7 +60,7 @@ class CleanerMetrics:
 
     @property
     def uncleanable_partitions(self) -> int | None:
-        """In all log directories together; None when any of them does not tell."""
+        """In all log directories together; None when any of them is unknown."""
         counts = [each.uncleanable_partitions for each in self.log_dirs]
         known = [each for each in counts if each is not None]
         return sum(known) if counts and len(known) == len(counts) else None

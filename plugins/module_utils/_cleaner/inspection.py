@@ -51,7 +51,7 @@ def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
 
 
 def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
-    """Every copy on every broker that tells. A future copy (a log-dir move) does not count.
+    """Every copy on every broker that answers. A future copy (a log-dir move) does not count.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """

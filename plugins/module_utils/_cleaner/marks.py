@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which replicas are behind the uncleanable marks: metrics tell how many there are in a directory, and not which."""
+"""Which replicas are behind the uncleanable marks: metrics show how many there are in a directory, and not which."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def marked_replicas(  # noqa: PLR0917
     until as many are damaged as there are marks, or the total limit is reached. One that cannot be read keeps no other
     from it, and a broker that fails at several in a row no other broker. Setting ``stop`` ends it.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are told.
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are returned.
     """
     copies = one_look(kafka, cluster)
     addresses = {each.broker_id: each.address for each in cluster.registrations}

@@ -328,7 +328,7 @@ def _check_repair(params: Mapping[str, Any]) -> None:
     if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
         faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
     if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
-        faults.append("without metrics nothing tells which replicas are marked: name partitions and brokers")
+        faults.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
     if faults:
         raise shared.CleanerOptionsError("; ".join(faults))
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clears the uncleanable marks of replicas without a restart of the broker: each is dropped and made anew."""
+"""Clears the uncleanable marks of replicas without a restart of the broker: each is dropped and re-created."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ class Repairer:
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
     def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
-        # One after the other on a broker, since its metrics only count marks: whose went, they do not tell.
+        # One after the other on a broker, since its metrics only count marks: not which replica has one.
         by_broker: dict[int, list[Repair]] = {}
         for each in repairs:
             by_broker.setdefault(each.change.broker_id, []).append(each)
         with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
-            told = pool.map(lambda those: [self._carry_out(maker, each) for each in those], by_broker.values())
-            return [outcome for those in told for outcome in those]
+            done = pool.map(lambda those: [self._carry_out(maker, each) for each in those], by_broker.values())
+            return [outcome for those in done for outcome in those]
 
     def _carry_out(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
         change = repair.change
         if maker.stop.is_set():
             return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")
-        before = maker.size_if_told(change, change.broker_id)
+        before = maker.size_if_known(change, change.broker_id)
         marked = self._marked(change.broker_id)
         try:
             maker.make_anew(change, self.safeguard, self._forgetting(change.broker_id, marked))
@@ -100,9 +100,9 @@ class Repairer:
             return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
         except KafkaOpsError as fault:
             return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
-        after = maker.size_if_told(change, change.broker_id)
-        told = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
-        return self._verified(told, marked)
+        after = maker.size_if_known(change, change.broker_id)
+        outcome = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
+        return self._verified(outcome, marked)
 
     def _forgetting(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
         """By metrics: the broker has fewer marks. Without: more than a pass of its cleaner has gone by."""
@@ -150,7 +150,7 @@ class Repairer:
             return replace(
                 outcome,
                 status=RepairStatus.FAILED,
-                reason=f"it was made anew, and broker {outcome.broker_id} still marks as many partitions ({found})",
+                reason=f"it was re-created, and broker {outcome.broker_id} still marks as many partitions ({found})",
                 verified_by="metrics",
             )
         return replace(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which replicas may be made anew, from whose copy, and every reason for each that may not. Only reads."""
+"""Which replicas may be re-created, from whose copy, and every reason for each that may not. Only reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ASKED_TO_STOP = "the run was asked to stop"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairTerms:
-    """Under which terms a replica may be made anew."""
+    """Under which terms a replica may be re-created."""
 
     overrides: Overrides
     force: bool
@@ -148,9 +148,9 @@ class RepairPlanner:
             unproven = self._unproven(target, state, metrics)
             if unproven is not None:
                 return unproven
-        source, told = self._healthy_source(target, state)
+        source, reason = self._healthy_source(target, state)
         if source is None:
-            return _not_repaired(target, RepairStatus.REFUSED, told, state)
+            return _not_repaired(target, RepairStatus.REFUSED, reason, state)
         change = ReplicaChange(
             target.topic,
             target.partition,
@@ -160,10 +160,10 @@ class RepairPlanner:
             source,
             state.leader_id,
         )
-        return Repair(change, told)
+        return Repair(change, reason)
 
     def _unproven(self, target: Target, state: PartitionState, metrics: CleanerMetrics | None) -> RepairOutcome | None:
-        """Why nothing tells that it needs the repair; None when something does."""
+        """Why it is unknown whether it needs the repair; None when something does."""
         if metrics is not None and metrics.log_dirs:
             return self._unmarked(target, state, metrics)
         self.progress.step(f"{target.topic_partition}: reading the copy on broker {target.broker_id}")
@@ -175,14 +175,14 @@ class RepairPlanner:
                 target,
                 RepairStatus.NOT_NEEDED,
                 f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
-                "nothing tells a mark: name a metrics source, or set force",
+                "no mark is known: name a metrics source, or set force",
                 state,
             )
         return _not_repaired(
             target,
             RepairStatus.REFUSED,
             f"the copy on broker {target.broker_id} is not damaged as far as it was read ({check.note}), and without "
-            "metrics nothing tells a mark: name a metrics source, raise max_read_bytes, or set force",
+            "metrics no mark is known: name a metrics source, raise max_read_bytes, or set force",
             state,
         )
 
@@ -218,7 +218,7 @@ class RepairPlanner:
         return (here[0].log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
 
     def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
-        """Who is to lead while the replica is made anew: an in-sync one whose copy was read. And why, or why nobody."""
+        """Return an in-sync replica to lead meanwhile, whose copy was read, and why; or None, and why none."""
         others = [each for each in state.isr if each != target.broker_id and each in self.living]
         if state.leader_id in others:
             others = [state.leader_id, *(each for each in others if each != state.leader_id)]

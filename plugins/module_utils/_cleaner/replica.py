@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Drops one replica from its broker and makes it anew there, step by step, and takes every step back.
+"""Drops one replica from its broker and re-creates it there, step by step, and takes every step back.
 
 The uncleanable mark is in the broker's memory, and the cleaner forgets it in the first pass in which the broker does
 not have the partition (LogCleanerManager.maintainUncleanablePartitions). So a pass must go by in between.
@@ -55,9 +55,9 @@ class ReplicaMaker(ReplicaSets):
         undoing, reason = self.order_back(change)
         if undoing is not Undoing.FAILED:
             self.journal.end([change], undoing.value)
-        told = f"{error}; {undoing.value}: {reason}"
+        problem = f"{error}; {undoing.value}: {reason}"
         is_as_before = isinstance(error, UnsafeError) and undoing in (Undoing.RESTORED, Undoing.GONE)
-        return UnsafeError(told) if is_as_before else StepError(told)
+        return UnsafeError(problem) if is_as_before else StepError(problem)
 
     def _lead_elsewhere(self, change: ReplicaChange) -> None:
         self.progress.step(f"{change.topic_partition}: moving leadership to broker {change.source}")

@@ -114,7 +114,7 @@ def _restart_one(
     case = cleaner.diagnosis.case
     try:
         if not cleaner.facts.settings:
-            raise EditError(f"its settings are not told: {cleaner.facts.settings_error}")
+            raise EditError(f"its settings are unknown: {cleaner.facts.settings_error}")
         edit = restart_edit(cleaner.facts.settings)
     except EditError as fault:
         return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), case_before=case)
@@ -133,8 +133,8 @@ def _restart_one(
     except SettingError as fault:
         return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), (edit,), case_before=case)
     if stuck:
-        told = f"{change.name} of {change.kind} {change.resource}: {stuck}"
-        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, told, (edit,), case_before=case)
+        reason = f"{change.name} of {change.kind} {change.resource}: {stuck}"
+        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, reason, (edit,), case_before=case)
     if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
         return RestartOutcome(
             cleaner.broker_id,
@@ -211,7 +211,7 @@ def change_settings(
     """Brings the brokers' own cleaner settings to the wanted values for good; None means "not set".
 
     A broker takes all of its edits or none. What Kafka would refuse is refused for all brokers before the first write.
-    A broker that does not tell its settings keeps no other from theirs.
+    A broker that does not return its settings keeps no other from theirs.
 
     Raises EditError.
     """
@@ -229,7 +229,7 @@ def change_settings(
         _changed(each.broker_id, plans[each.broker_id], writer, check_mode)
         if each.broker_id in plans
         else RestartOutcome(
-            each.broker_id, RestartStatus.FAILED, f"its settings are not told: {each.facts.settings_error}"
+            each.broker_id, RestartStatus.FAILED, f"its settings are unknown: {each.facts.settings_error}"
         )
         for each in cleaners
     )
@@ -238,13 +238,13 @@ def change_settings(
 def _changed(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, check_mode: bool) -> RestartOutcome:
     if not edits:
         return RestartOutcome(broker_id, RestartStatus.AS_WANTED, "its own settings are as wanted")
-    told = ", ".join(map(_shown, edits))
+    requested = ", ".join(map(_shown, edits))
     if check_mode:
-        return RestartOutcome(broker_id, RestartStatus.WOULD_CHANGE, told, edits)
+        return RestartOutcome(broker_id, RestartStatus.WOULD_CHANGE, requested, edits)
     problem = writer.write_edits(broker_id, {each.name: each.after for each in edits})
     if problem:
-        return RestartOutcome(broker_id, RestartStatus.FAILED, f"{told} was requested: {problem}", edits)
-    return RestartOutcome(broker_id, RestartStatus.CHANGED, told, edits, verified_by="config")
+        return RestartOutcome(broker_id, RestartStatus.FAILED, f"{requested} was requested: {problem}", edits)
+    return RestartOutcome(broker_id, RestartStatus.CHANGED, requested, edits, verified_by="config")
 
 
 def _with(cleaner: Cleaner, metrics: CleanerMetrics) -> Cleaner:

@@ -78,14 +78,14 @@ def repair_summary(done: Repaired) -> dict[str, int]:
 
 def repair_diff(done: Repaired) -> dict[str, Any]:
     """Return the replicas that are re-created."""
-    told = {
+    sources = {
         f"{each.topic}-{each.partition} on broker {each.broker_id}": each.source
         for each in done.outcomes
         if each.status in (RepairStatus.REPAIRED, RepairStatus.WOULD_REPAIR)
     }
     return {
-        "before": dict.fromkeys(told, "uncleanable") | _left(done.leftovers, "changed"),
-        "after": {name: f"made anew from broker {source}" for name, source in told.items()}
+        "before": dict.fromkeys(sources, "uncleanable") | _left(done.leftovers, "changed"),
+        "after": {name: f"re-created from broker {source}" for name, source in sources.items()}
         | _left(done.leftovers, "put back"),
     }
 

@@ -27,8 +27,8 @@ def min_isrs_of(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    told = kafka.topic_configs(sorted(topics), _MIN_ISR)
-    return {topic: int(each.value) for topic, each in told.items() if each.value}
+    found = kafka.topic_configs(sorted(topics), _MIN_ISR)
+    return {topic: int(each.value) for topic, each in found.items() if each.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Safeguard:
     def require(self, change: ReplicaChange, orders: Collection[tuple[int, ...]]) -> None:
         """Return when the replica may be touched, its partition being in one of these orders.
 
-        Raises UnsafeError; NoBrokerAnswersError, BrokerCallError or RequestRefusedError where that is not told.
+        Raises UnsafeError; NoBrokerAnswersError, BrokerCallError or RequestRefusedError where that is unknown.
         """
         state = self.kafka.see_one(change.topic_partition)
         if state is None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The throttle under which replicas are made anew: put on beside what others have set, and off when all are whole.
+"""The throttle under which replicas are re-created: put on beside what others have set, and off when all are whole.
 
 On the fetching side alone, and for these replicas alone: other replication is as fast as before.
 """

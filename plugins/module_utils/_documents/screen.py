@@ -26,7 +26,7 @@ def is_integer(value: object) -> bool:
 
 
 def screen(schema: Mapping[str, Any]) -> Screen:
-    """Make the function that tells whether a value meets a schema.
+    """Make the function that returns whether a value meets a schema.
 
     Raises NotImplementedError for keywords that it does not know together: it is never more lenient than jsonschema.
     """

@@ -84,5 +84,5 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
 
 
 def _operations(codes: Collection[int] | None) -> frozenset[str]:
-    """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if not told."""
+    """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if unknown."""
     return frozenset(name for code, name in OPERATIONS.items() if code in (codes or ()))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tells what a failed call means for the person on call: which cause, and what to look at."""
+"""Explains what a failed call means for the person on call: which cause, and what to look at."""
 
 from __future__ import annotations
 

@@ -136,10 +136,10 @@ with suppress(NameError):
 
 def _cause(error: Any, settings: ConnectionSettings) -> str:
     # The minor code says what happened. The major one only says that something did.
-    told = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
-    if "No credentials cache found" in told and settings.sasl_kerberos_keytab:
+    reasons = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
+    if "No credentials cache found" in reasons and settings.sasl_kerberos_keytab:
         # What the library says when it could not make one out of the keytab.
         keytab, principal = settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal
         return f"the keytab {keytab} has no key of {principal} (see klist -k)"
-    hint = next((hint for text, hint in _HINTS if text in told), "")
-    return told + (f" ({hint})" if hint else "")
+    hint = next((hint for text, hint in _HINTS if text in reasons), "")
+    return reasons + (f" ({hint})" if hint else "")

@@ -107,7 +107,7 @@ class OAuthCredentials:
             except OSError as error:
                 raise _no_token(url, error.strerror or str(error) or type(error).__name__) from None
             except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-                # The answer itself may hold a token, so only the kind of error is told.
+                # The answer itself may hold a token, so only the kind of error is shown.
                 raise _no_token(url, f"its answer holds no token ({type(error).__name__})") from None
 
 

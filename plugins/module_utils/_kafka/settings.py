@@ -185,7 +185,7 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
     if not faults:
         return ConnectionSettings(**given | {"bootstrap_servers": tuple(addresses)})
     try:
-        # Any address will do here: what else is wrong is to be told in the same breath.
+        # Any address will do here: what else is wrong is to be reported at the same time.
         ConnectionSettings(**given | {"bootstrap_servers": (Address("", 0),)})
     except SettingsError as others:
         faults += others.faults

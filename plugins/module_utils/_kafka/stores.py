@@ -138,7 +138,7 @@ def _read_pkcs12(path: str, content: bytes, password: str | None) -> pkcs12.PKCS
     except UnsupportedAlgorithm as error:
         raise StoreError(f"{path} is encrypted in a way that cannot be read here: {error}") from None
     except ValueError:
-        # OpenSSL does not tell a wrong password from a damaged file.
+        # OpenSSL does not distinguish a wrong password from a damaged file.
         raise StoreError(
             f"{path} cannot be opened: its password is wrong, or the file is damaged"
             if password

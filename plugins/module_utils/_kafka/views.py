@@ -214,8 +214,8 @@ class Views:
             self._clock.sleep(_SECOND_LOOK_S)
             again = self._offsets(wire, [asked]).get(asked)
             if again is None or again < max(found):
-                told = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
-                return f"{told}; there is no answer to DescribeQuorum ({silence})" if silence else told, ""
+                why = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
+                return f"{why}; there is no answer to DescribeQuorum ({silence})" if silence else why, ""
         return "", ""
 
     @staticmethod

@@ -145,7 +145,7 @@ class Connection:
 
 
 class Wire:
-    """All connections of one run; brokers are known by id once ``learn`` was told their addresses.
+    """All connections of one run; brokers are known by id once ``learn`` was given their addresses.
 
     ``controller_settings`` are for the controllers' own listeners, where those differ from the brokers'.
     """

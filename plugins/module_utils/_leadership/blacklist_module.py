@@ -77,18 +77,18 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
 def warnings(result: LeadershipResult) -> list[str]:
     """Return what a person should know although nothing failed."""
     outcomes = [*result.outcomes.values()]
-    told = list(result.warnings)
+    warnings = list(result.warnings)
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
-        told.append(named(f"{len(drifted)} partitions are not as they were left", drifted))
+        warnings.append(named(f"{len(drifted)} partitions are not as they were left", drifted))
     for status, head in (
         (OrderStatus.LEFT_ALONE, "partitions are left alone, and not in the order that the list wants"),
         (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
     ):
         found = [each for each in outcomes if each.status is status]
         if found:
-            told.append(named(f"{len(found)} {head}", found))
-    return told
+            warnings.append(named(f"{len(found)} {head}", found))
+    return warnings
 
 
 def failure_message(result: LeadershipResult) -> str | None:

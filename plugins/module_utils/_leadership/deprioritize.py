@@ -110,7 +110,7 @@ def run_leadership(
         if held.fallback
         else ()
     )
-    report = _report(cluster, view, held.home, (*fallback, *journal.notes, *(each.told for each in undone)))
+    report = _report(cluster, view, held.home, (*fallback, *journal.notes, *(each.described for each in undone)))
     return replace(report, outcomes=outcomes, has_put_back=has_put_back(undone))
 
 
@@ -179,7 +179,7 @@ class _Run:
         raise ConfigNotWrittenError(f"{CONFIG_NAME} was not written, and no replica order was changed: {fault}")
 
     def _watch_config(self, value: str | None, timeout_s: float) -> None:
-        """Wait until the write is seen. Brokers that do not know the config tell only whether it is set."""
+        """Wait until the write is seen. Brokers that do not know the config show only whether it is set."""
         deadline = time.monotonic() + timeout_s
         while True:
             entry = self.kafka.cluster_default(CONFIG_NAME)
@@ -187,7 +187,7 @@ class _Run:
                 return
             if time.monotonic() >= deadline:
                 raise ConfigNotWrittenError(
-                    f"{CONFIG_NAME} was accepted as {value!r}, and is not seen so within {timeout_s:g} s ({entry}); no "
+                    f"{CONFIG_NAME}={value!r} was accepted, and is not visible within {timeout_s:g} s ({entry}); no "
                     "replica order was changed"
                 )
             time.sleep(_LOOK_EVERY_S)

@@ -39,7 +39,7 @@ class Memory:
     blacklist: Blacklist = field(default_factory=Blacklist)
     written_value: str | None = None
     """The value of preferred_leader_blacklist that a broker last accepted from us; None: none is set. A released
-    broker never tells it again."""
+    broker never returns it again."""
     revision: int = 0
     """Goes up with every change of the list, so that of two homes the newer one is known."""
     orders: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)

@@ -86,7 +86,7 @@ class MemoryTopic:
         return store
 
     def require_compacted(self) -> None:
-        """Raise JournalError when the topic exists and does not keep what is remembered, or does not tell.
+        """Raise JournalError when the topic exists and does not keep what is remembered, or does not say.
 
         Where somebody created it before us, it has the settings that they gave it. Raises NoBrokerAnswersError, too.
         """
@@ -99,7 +99,7 @@ class MemoryTopic:
                 f"whether topic {self.topic} keeps what is remembered in it is not known: {refusal}; our principal "
                 "needs DESCRIBE_CONFIGS on it"
             ) from None
-        policy = found.value if found else "not told"
+        policy = found.value if found else "unknown"
         if policy != "compact":
             raise JournalError(
                 f"{_POLICY} of topic {self.topic} is {policy}: the original orders in it could expire, and nothing is "

@@ -45,8 +45,7 @@ class Config:
     is_native: bool
     """True when every broker knows the config: then Kafka follows it by itself, and needs no other replica order."""
     answering: tuple[Address, ...]
-    """The brokers that told it. To send writes to another one is dangerous: a frozen one would carry them out when it
-    thaws, after everything else."""
+    """The brokers that returned it. Writes go to no other: a frozen broker would carry them out when it thaws."""
 
 
 @dataclass(frozen=True, slots=True)

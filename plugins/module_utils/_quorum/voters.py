@@ -134,8 +134,8 @@ def change_under_lock(
                 voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
             finally:
                 journal.end(asked, "looked up")
-    told = [f"an earlier run left {left} changes, which the next run that elects or repairs puts back"] if left else []
-    return change, voters, [*journal.notes, *told]
+    notes = [f"an earlier run left {left} changes, which the next run that elects or repairs puts back"] if left else []
+    return change, voters, [*journal.notes, *notes]
 
 
 def change_voters(

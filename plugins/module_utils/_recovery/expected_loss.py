@@ -4,7 +4,7 @@
 
 """Says a loss forecast in words. Standard library only.
 
-What electing a candidate is expected to lose, as plans, reports and tables tell it. Standard library only.
+What electing a candidate is expected to lose, as plans, reports and tables show it. Standard library only.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _others(forecast: Forecast) -> Iterator[str]:
             yield f"replica {each.broker_id} also deletes offsets {offsets(each.deleted)}, as this replica has already"
         elif each.untold:
             also = f"replica {each.broker_id} also deletes offsets {offsets(each.untold)}"
-            yield f"{also}, before this replica's log start offset: whether it ever held them cannot be told"
+            yield f"{also}, before this replica's log start offset: whether it ever held them is unknown"
 
 
 def _silent(loss: LossAgainst) -> str:
@@ -111,7 +111,7 @@ class ExpectedLoss:
     at_most: Records | None
     """None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
     more_than_first: Annotated[int, Meta("a difference of records", minimum=-INT64_MAX, maximum=INT64_MAX)] | None
-    """How many records more than electing rank 1 would lose; negative for fewer. None when it cannot be told."""
+    """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
     explanation: str
     against: Annotated[
         tuple[Annotated[LossAgainst, Meta(description="a comparison is an object")], ...],

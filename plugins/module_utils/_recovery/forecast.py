@@ -4,7 +4,7 @@
 
 """Who led a partition before it lost its leader. Pure; standard library only.
 
-What electing each candidate would lose, told from epoch lineages. Pure; standard library only.
+What electing each candidate would lose, from epoch lineages. Pure; standard library only.
 
 A loss is a record that another replica holds and the candidate never held: every other replica truncates to the log of
 the new leader. What the candidate itself has deleted before its log start offset, by retention or DeleteRecords, is
@@ -33,13 +33,13 @@ from .candidate import Candidate
 
 
 def last_leader(state: PartitionState) -> int | None:
-    """Return the broker that led this leaderless partition last; None where the metadata does not tell.
+    """Return the broker that led this leaderless partition last; None where the metadata does not say.
 
     With ELR on, the controller notes it as the only member of the last known ELR when it empties the ISR. With ELR
     off, the ISR keeps its last member, and a leader is always in the ISR.
     """
-    told = state.isr or state.last_known_elr or ()
-    return told[0] if len(told) == 1 else None
+    members = state.isr or state.last_known_elr or ()
+    return members[0] if len(members) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LossAgainst:
 
     broker_id: BrokerId
     answered: bool
-    """False for a replica that told nothing, dead or not: ``lost`` is then the least that is lost, if anything."""
+    """False for a replica that did not answer, dead or not: ``lost`` is then the least that is lost, if anything."""
     lost: Stretches | None
     """None when nothing is known of it, which is not "nothing"."""
     divergence_offset: Offset | None = None
@@ -56,13 +56,13 @@ class LossAgainst:
     deleted: Stretches = ()
     """What it still holds of what the candidate held too, and has deleted before its log start offset."""
     untold: Stretches = ()
-    """What it holds before the candidate's log start offset, when it cannot be told whether the candidate held it."""
+    """What it holds before the candidate's log start offset, when it is unknown whether the candidate held it."""
     holds_no_more_than: BrokerId | None = None
     """Of a silent replica: the broker, which answered, whose log has all that it can hold. None for "unknown"."""
 
     @property
     def is_bounded(self) -> bool:
-        """True when it cannot hold what nobody has told of."""
+        """True when it cannot hold what no replica has reported."""
         return self.answered or self.holds_no_more_than is not None
 
     @property
@@ -81,7 +81,7 @@ class Forecast:
     lost: Stretches
     """Each lost record once, whichever replicas hold it. The least that is lost; all of it when ``is_exact``."""
     more_than_first: int | None
-    """How many records more than electing rank 1 would lose; negative for fewer. None when it cannot be told."""
+    """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
 
     @property
     def at_least(self) -> int:
@@ -166,9 +166,9 @@ def _only_source(state: PartitionState, candidates: Sequence[Candidate]) -> int 
     """Return the last leader, where it answered, was the only leader ever, and has its whole log.
 
     Whole is one that holds all that any candidate holds: what followers have, its only leader had before them.
-    Leader epochs count from 0, and the loss of the leader began epoch 1. Its place in the ELR tells that it stopped
+    Leader epochs count from 0, and the loss of the leader began epoch 1. Its place in the ELR shows that it stopped
     cleanly or not at all: after an unclean stop, when its disk may lack what others have copied, it is taken out. The
-    ISR of clusters without ELR tells no such thing.
+    ISR of clusters without ELR shows no such thing.
     """
     leader = last_leader(state)
     if state.leader_epoch != 1 or leader not in (state.elr or ()):
@@ -185,15 +185,15 @@ def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretche
     mine, theirs = logs[one.broker_id], logs[other.broker_id]
     if mine is None or theirs is None:
         return LossAgainst(other.broker_id, True, None)
-    told = lacking(one, mine, theirs)
-    is_shared = told.divergence_offset is not None
+    missing = lacking(one, mine, theirs)
+    is_shared = missing.divergence_offset is not None
     return LossAgainst(
         other.broker_id,
         True,
-        told.lost,
-        told.divergence_offset,
-        deleted=told.earlier if is_shared else (),
-        untold=() if is_shared else told.earlier,
+        missing.lost,
+        missing.divergence_offset,
+        deleted=missing.earlier if is_shared else (),
+        untold=() if is_shared else missing.earlier,
     )
 
 

@@ -97,7 +97,7 @@ def _stranger(broker: int, replicas: Sequence[int]) -> str:
 
 
 def _log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
-    remedy = "Put back what the replica told, or make the plan again"
+    remedy = "Restore what the replica reported, or make the plan again"
     start, end = candidate["logStartOffset"], candidate["logEndOffset"]
     if end < start:
         message = f"the log end offset {end} lies before the log start offset {start}"

@@ -44,7 +44,7 @@ def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     """
     limit, strategy = params["max_lost_records"], params["recovery_strategy"]
     if limit is not None and limit < 0:
-        raise PolicyError(f"max_lost_records is {limit}, and nothing loses fewer than 0 records")
+        raise PolicyError(f"max_lost_records must be 0 or greater, got {limit}")
     options = PolicyOptions(
         None if strategy == _FROM_CONFIG else Strategy(strategy),
         limit,
@@ -71,7 +71,7 @@ def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
     """
     wait_ms, lost = params["recovery_wait_ms"], params["lost_brokers"]
     if wait_ms < 0:
-        raise PolicyError(f"recovery_wait_ms is {wait_ms}, and nothing is awaited for less than 0 ms")
+        raise PolicyError(f"recovery_wait_ms must be 0 or greater, got {wait_ms}")
     unknown = [each for each in lost if not 0 <= each <= INT32_MAX]
     if unknown:
         raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")

@@ -30,7 +30,7 @@ SaveTails: TypeAlias = Callable[[Sequence[LosersTail]], Mapping[TopicPartition, 
 
 
 def losers_tails(election: PlannedElection) -> tuple[LosersTail, ...]:
-    """Return what electing the designated leader deletes elsewhere, as the plan's forecast tells it."""
+    """Return what electing the designated leader deletes elsewhere, by the plan's forecast."""
     return tuple(
         LosersTail(election.topic_partition, election.topic_id, against.broker_id, against.lost)
         for loss in election.losses

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The documents of one incident, read with care and told apart by what is in them."""
+"""The documents of one incident, read with care and distinguished by their content."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Comparable:
 def compare_with_metadata(
     replicas: Sequence[DiskReplica], description: Description
 ) -> tuple[list[Comparable], list[DiskFinding]]:
-    """Tell the replicas that can be compared with a leader from those that cannot, each with the reason."""
+    """Return the replicas that can be compared with a leader from those that cannot, each with the reason."""
     states = {each.topic_partition: each for each in description.partitions}
     refused = {each.topic: each for each in description.refused}
     by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
@@ -63,7 +63,7 @@ def compare_with_metadata(
 def compare_with_leader(
     one: Comparable, leader: ReplicaLog | None, contents: Mapping[str, SegmentContents]
 ) -> DiskFinding:
-    """Tell what the leader of a partition lacks of what was read from the disk.
+    """Return what the leader of a partition lacks of what was read from the disk.
 
     The status is ``WOULD_BE_SAVED`` where there is something to save.
     """

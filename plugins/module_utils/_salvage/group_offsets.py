@@ -69,8 +69,8 @@ def newer_commits(
         # A coordinator that does not answer leaves its groups without a committed offset here.
         with suppress(BrokerCallError, RequestRefusedError):
             led = set(coordinated_groups(wire, each.address))
-            told = committed_offsets(wire, each.address, [group for group in groups if group in led], partitions)
-            known |= {(group, name): at for group, one in told.items() for name, at in one.offsets.items()}
+            found = committed_offsets(wire, each.address, [group for group in groups if group in led], partitions)
+            known |= {(group, name): at for group, one in found.items() for name, at in one.offsets.items()}
     return tuple(_newer(saved, known))
 
 

@@ -47,7 +47,7 @@ class Fetched(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Whole batches of one answer, and the offsets that the broker told with them."""
+    """Whole batches of one answer, and the offsets that the broker returned with them."""
 
     batches: list[Fetched]
     aborted: dict[int, list[int]]

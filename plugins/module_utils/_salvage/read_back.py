@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads what was saved back from its Parquet files: what they hold, told by the files and not by who wrote them."""
+"""Reads back what was saved from its Parquet files, and trusts nothing that their writer says of them."""
 
 from __future__ import annotations
 

@@ -131,9 +131,9 @@ class ProgressTopic:
 
     def _ledger(self, offset: int, value: bytes) -> Ledger:
         try:
-            told = json.loads(value)
-            if told["version"] == _VERSION:
-                return Ledger(tuple(EpochRange(*map(int, each)) for each in told["done"]), int(told["given"]))
+            found = json.loads(value)
+            if found["version"] == _VERSION:
+                return Ledger(tuple(EpochRange(*map(int, each)) for each in found["done"]), int(found["given"]))
         except (ValueError, TypeError, KeyError):
             pass
         raise self._damaged(offset)

@@ -36,7 +36,7 @@ def lacking(leader: ReplicaLog, held: Stretches) -> Lacking:
     in the log, whether it can be read or not. Raises IncomparableError.
     """
     if leader.log_start_offset is None or leader.log_end_offset is None:
-        raise ValueError("only a leader that told its offsets can be compared with")
+        raise ValueError("only a leader that reported its offsets can be compared with")
     of_leader = _Log(leader.log_start_offset, leader.log_end_offset, leader.lineage)
     mine, theirs = stretches_of(of_leader), stretches_of(_of_disk(held))
     if theirs is None or any(each.epoch == NO_EPOCH for each in held):

@@ -99,7 +99,7 @@ class TailsOfRun:
         return [f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]]
 
     def results(self) -> dict[str, Any]:
-        """Return what the module tells, by partition in order of topic and number."""
+        """Return what the module returns, by partition in order of topic and number."""
         manifest = self.done.manifest if self.done is not None else None
         saved = {each.topic_partition: each for each in manifest.partitions} if manifest else {}
         failures = self.done.failures if self.done is not None else dict.fromkeys(self.held, self.failure)

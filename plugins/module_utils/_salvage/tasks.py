@@ -57,7 +57,7 @@ def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> lis
 
 
 def _slots(spark: SparkSession) -> int:
-    """Return how many tasks Spark runs at once. A Spark Connect server tells it only where it is set."""
+    """Return how many tasks Spark runs at once. A Spark Connect server says it only where it is set."""
     if type(spark).__module__.startswith(_CONNECT):
         return int(spark.conf.get(_PARALLELISM, _SLOTS_UNKNOWN) or _SLOTS_UNKNOWN)
     return spark.sparkContext.defaultParallelism

@@ -241,7 +241,7 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
 def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
-    """Broker 2 leads, and its copy is as damaged as that of broker 1: both are made anew from broker 3's."""
+    """Broker 2 leads, and its copy is as damaged as that of broker 1: both are re-created from broker 3's."""
     lab.damaged("half", (2, 1, 3), 2, 1)
     first = operator.run("log_cleaner_repair", brokers=[1, 2])
     found = {each["broker_id"]: (each["status"], each["source"]) for each in first["outcomes"]}

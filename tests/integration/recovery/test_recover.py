@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the playbook is for: partitions without a leader come back on the replica that holds the most."""
+"""Partitions without a leader come back on the replica with the newest leader epoch and the longest log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_WRITES: list[object] = []
 
 @pytest.mark.timeout(600)
 def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
-    """ISR killed with -9, offline, recovered onto a non-ISR replica: the one that holds the most, not the first."""
+    """ISR killed with -9, offline, recovered onto a non-ISR replica: the one with the longest log, not the first."""
     offline = scenarios.diverged(cluster, "kip", partitions=3, config={"unclean.leader.election.enable": "false"})
     before = cluster.client.describe("kip")
     assert {state.leader for state in before.values()} == {None}

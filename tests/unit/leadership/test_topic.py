@@ -120,7 +120,7 @@ def test_a_compacted_topic_will_do_and_one_that_is_not_there_yet(
     [
         ({"cleanup.policy": Setting("delete", Source.DEFAULT)}, "topic t is delete: .*kafka-configs.sh"),
         ({"cleanup.policy": Setting("compact,delete", Source.BROKER)}, "topic t is compact,delete: "),
-        ({}, "topic t is not told: "),
+        ({}, "topic t is unknown: "),
         (error_codes.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED .* needs DESCRIBE_CONFIGS on it"),
     ],
 )

@@ -135,7 +135,7 @@ def test_logs_with_a_gap_between_them() -> None:
     assert later.against[0].divergence_offset is None
     assert in_words(later) == (
         "electing 3 loses nothing for certain; replica 2 also deletes offsets 0..79 (80 "
-        "records), before this replica's log start offset: whether it ever held them cannot be told"
+        "records), before this replica's log start offset: whether it ever held them is unknown"
     )
 
 
