@@ -42,7 +42,7 @@ class ReportFile:
             write_document(self._path, document, schema)
 
     def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> str:
-        """Write the report after a change, and return why it could not be written: the change's outcome must be told.
+        """Write the report after a change, and return why it could not be written: the outcome must be returned.
 
         Empty when it was written, and when no file was asked for.
         """

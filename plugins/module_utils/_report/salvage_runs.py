@@ -74,7 +74,7 @@ def replay_verdict(report: _Document) -> tuple[str, str]:
 def disk_section(report: _Document) -> Section:
     """Every replica that lacks something in the cluster, what could not be read of it, and newer commits of groups."""
     partitions = report["partitions"]
-    told = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
+    listed = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
     damages = [(each, one) for each in partitions for one in each["damages"]]
     before_start = [each for each in partitions if each["before_log_start"]]
     sentence, tone = disk_verdict(report)
@@ -82,7 +82,7 @@ def disk_section(report: _Document) -> Section:
         Paragraph(sentence, tone),
         Paragraph(f"Read: {', '.join(report['log_dirs'])}. Saved to: {report['salvage_dir']}."),
         _table(
-            f"{len(told):,} of {_counted(len(partitions), 'replica')}; the others lack nothing",
+            f"{len(listed):,} of {_counted(len(partitions), 'replica')}; the others lack nothing",
             (
                 "Partition",
                 "Status",
@@ -94,7 +94,7 @@ def disk_section(report: _Document) -> Section:
                 "In no readable batch",
                 "Reason",
             ),
-            [_disk_row(each) for each in told],
+            [_disk_row(each) for each in listed],
         ),
     ]
     if before_start:

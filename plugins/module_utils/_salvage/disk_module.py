@@ -62,7 +62,7 @@ def local_spark(params: Mapping[str, Any]) -> SparkOptions:
 
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
-    """Return what the module returns, and write the report file. ``msg`` tells what failed."""
+    """Return what the module returns, and write the report file. ``msg`` says what failed."""
     summary = _summary(done.findings)
     header = {
         "cluster_id": done.cluster_id,
