@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""HTML reports in a browser: nothing is requested, they fit desk and phone, and axe-core finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources
+from extensions.browser import Browser, running_browser
+from unit.documents.examples import a_plan
+from unit.recovery import outages
+from unit.report import salvages
+from unit.report.test_page import a_report
+from unit.report.test_runs import disk_file, readiness_file, replay_file
+
+LONG = "x" * 300 + salvages.HOSTILE
+PAGES = ("recovery", "readiness", "salvage", "replay", "incident", "hostile")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Return a page of every kind of document, one of all of them, and one with long and hostile texts."""
+    directory, hostile = tmp_path_factory.mktemp("documents"), tmp_path_factory.mktemp("hostile")
+    recovery = salvages.written(directory / "report.json", a_report(outages.fourteen()))
+    plan = plan_document(a_plan())
+    readiness, disk, replay = readiness_file(directory), disk_file(directory), replay_file(directory)
+    manifest = salvages.manifest_in(directory)
+    planned = salvages.written(directory / "plan.json", plan)
+    texts = [readiness_file(hostile, found=LONG), disk_file(hostile, reason=LONG), replay_file(hostile, reason=LONG)]
+    approved = {"at": "2026-01-31T02:59:58Z", "by": LONG, "plan_digest": plan["digest"]}
+    documents = {
+        "recovery": [recovery],
+        "readiness": [readiness],
+        "salvage": [disk, manifest],
+        "replay": [replay, manifest],
+        "incident": [planned, recovery, readiness, disk, replay, manifest],
+        "hostile": [planned, *texts],
+    }
+    made = {}
+    for name in PAGES:
+        sources = read_sources([str(each) for each in documents[name]])
+        approvals = approvals_of([approved] if planned in documents[name] else [], sources)
+        page = page_of(sources, LONG if name == "hostile" else name, approvals)
+        made[name] = salvages.written(directory / f"{name}.html", to_html(page))
+    return made
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_page(browser: Browser, pages: Mapping[str, Path], name: str, scheme: str, width: int) -> None:
+    seen = browser.look(pages[name], width, scheme)
+    assert seen.requests == [pages[name].as_uri()]
+    assert seen.console == []
+    assert seen.width <= width
+    assert seen.violations == []
