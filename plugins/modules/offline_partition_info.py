@@ -251,8 +251,8 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalLook
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import BaseKafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
@@ -264,11 +264,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
     with Wire(settings) as wire:
-        kafka = Kafka(wire)
+        kafka = BaseKafka(wire)
         found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"])
         for text in kafka.stale_views():
             module.warn(text)
-        pending = JournalHome(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
+        pending = JournalLook(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
     outcomes = [left_alone(each) for each in found.left_alone]
     advice = start_order(found.without_leader, found.brokers)

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import (
     RUN_TOPIC,
     Home,
-    JournalHome,
     JournalOptions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange

@@ -16,8 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_lo
     path_for,
     read_entries,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import Home, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, pending_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import Home, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"

@@ -10,27 +10,23 @@ A file is no help where it is lost with the container that the run is in; so a r
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-from .._kafka.cluster import Cluster
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.port import Kafka
-from .._model.partition import Broker
 from .._model.run import NullProgress, Progress
-from .file_log import JOURNAL, FileLog, default_directory, file_lock, path_for, read_entries
+from .file_log import FileLog, file_lock
 from .holder import this_run
 from .journal import Journal, pending_of
+from .journal_look import Home, JournalLook, notes_of
 from .offline_topic import JournalLostError, recover_topic
-from .record import Change, JournalError
-from .run_state import RunState
-from .run_topic import RunTopics, TopicLog
+from .record import JournalError
+from .run_topic import TopicLog
 from .run_topic_errors import TopicOfflineError, TopicUnavailableError
 
-RUN_TOPIC = "_kafkaops_run"
 _CONTAINER_FILES = ("/run/.containerenv", "/.dockerenv")
 _AWX_VARIABLE = "AWX_ISOLATED_DATA_DIR"
 _PASSING_FILE_SYSTEMS = frozenset({"overlay", "tmpfs"})
@@ -38,67 +34,11 @@ _MOUNT_POINT = 4
 """Of a line of /proc/self/mountinfo (proc(5))."""
 
 
-class Home(StrEnum):
-    """Where to keep the journal."""
-
-    AUTO = "auto"
-    """In the topic, or in a file where the topic cannot be used and the file is not lost with a container."""
-    TOPIC = "topic"
-    FILE = "file"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalOptions:
-    """Where the journal is kept, as the operator says."""
-
-    home: Home = Home.AUTO
-    topic: str = RUN_TOPIC
-    directory: str = ""
-    """Of the file; empty for the default, which is below the user's home."""
-    discard_lost: bool = False
-    """Give up an earlier run's journal of which no replica is left."""
-
-    @property
-    def path(self) -> str:
-        """The directory of the file."""
-        return self.directory or default_directory()
-
-
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """What a look at the journal shows."""
-
-    changes: tuple[Change, ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JournalHome:
+class JournalHome(JournalLook):
     """The journal of one cluster, to be read or opened."""
 
     kafka: Kafka
-    cluster: Cluster
-    options: JournalOptions
-    brokers: Collection[Broker] = ()
-    """As they were just seen; empty where nobody looked, then every unfenced one is taken for living."""
-
-    def read(self) -> Pending:
-        """Return the pending changes of every module. Waits for nobody, takes no lock and creates nothing.
-
-        Raises JournalError or NoBrokerAnswersError.
-        """
-        in_file = pending_of(*self._file_entries())
-        if self.options.home is Home.FILE:
-            return Pending(in_file)
-        try:
-            state = self._topics.read()
-        except TopicUnavailableError:
-            return Pending(in_file)
-        except TopicOfflineError as error:
-            return Pending(in_file, (f"the journal, {error}; a run that writes recovers it first",))
-        if state is None:
-            return Pending(in_file)
-        return Pending((*state.pending.values(), *in_file), _notes(state))
 
     @contextmanager
     def open(self, progress: Progress | None = None) -> Iterator[Journal]:
@@ -126,18 +66,6 @@ class JournalHome:
             journal = Journal(file, pending_of(file.entries, file.name))
             journal.notes += [note] if note else []
             yield journal
-
-    @property
-    def _path(self) -> Path:
-        return path_for(self.options.path, self.cluster.cluster_id, JOURNAL)
-
-    @property
-    def _topics(self) -> RunTopics:
-        addresses = {each.broker_id: each.address for each in self.cluster.registrations}
-        return RunTopics(self.kafka, self.cluster.living(self.brokers), addresses, self.options.topic)
-
-    def _file_entries(self) -> tuple[list[dict[str, object]], str]:
-        return read_entries(self._path)[0], f"the journal {self._path}"
 
     def _taken(self, progress: Progress) -> TopicLog:
         holder, topics = this_run(), self._topics
@@ -204,7 +132,7 @@ class JournalHome:
         if state is not None and (state.pending or not state.has_left):
             raise JournalError(
                 f"topic {self.options.topic} is in use as journal, with {len(state.pending)} pending changes: use it "
-                f"(journal: topic). {'; '.join(_notes(state))}"
+                f"(journal: topic). {'; '.join(notes_of(state))}"
             )
 
     def _refuse_to_lose_a_file(self, note: str) -> None:
@@ -242,9 +170,3 @@ def _file_system_of(directory: Path) -> str:
         if path.is_relative_to(point) and len(point.parts) >= len(found.parts):
             found, kind = point, rest.split()[0]
     return kind
-
-
-def _notes(state: RunState) -> tuple[str, ...]:
-    if state.holder is None or state.has_left:
-        return ()
-    return (f"topic {state.topic} is held by a run that is in progress or died: {state.holder}",)

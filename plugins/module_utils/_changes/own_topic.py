@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from .._kafka import error_codes
 from .._kafka.addresses import Address
+from .._kafka.base_port import BaseKafka
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.port import Kafka
 from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
 from .journal import LockLostError
@@ -36,7 +36,7 @@ Value = TypeVar("Value")
 class OwnTopics:
     """A topic by its name, and how to reach it."""
 
-    kafka: Kafka
+    kafka: BaseKafka
     living: Mapping[int, Address]
     """Brokers that answer, by id, in the order in which they are preferred."""
     addresses: Mapping[int, Address]

@@ -22,8 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .._kafka.addresses import Address
+from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
-from .._kafka.port import Kafka
 from .._model.run import Progress
 from .holder import Holder
 from .journal import LockLostError
@@ -51,7 +51,7 @@ _PAUSE_S = 0.1
 class RunTopics:
     """The run topic of one cluster, and how to reach it."""
 
-    kafka: Kafka
+    kafka: BaseKafka
     living: Mapping[int, Address]
     """Brokers that answer, by id, in the order in which they are preferred."""
     addresses: Mapping[int, Address]

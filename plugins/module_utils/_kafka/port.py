@@ -12,14 +12,11 @@ and sources.
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 
-from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._model.replica_log import ReplicaLog
-from .._model.run import Clock
 from .._model.setting import Setting
 from . import (
     authorized,
@@ -32,74 +29,14 @@ from . import (
     offers,
     own_configs,
     reassignments,
-    topics,
 )
 from .addresses import Address
-from .cluster import Cluster, Registration, describe_cluster, look_at_broker, look_at_brokers
-from .errors import BrokerCallError
-from .partitions import Description, Sight, describe_partitions, sight_of
+from .base_port import BaseKafka
 from .replica_logs import NativeQuestion, probe_replicas
-from .settings import ConnectionSettings
-from .wire import Wire
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
-class Kafka:
+class Kafka(BaseKafka):
     """Sends requests over the connections of one run."""
-
-    clock: Clock = time
-
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-
-    @property
-    def settings(self) -> ConnectionSettings:
-        """The connection settings, for those who open a connection of their own."""
-        return self.wire.settings
-
-    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        """Call ``work`` for every key at once; a BrokerCallError becomes that key's value."""
-        return self.wire.in_parallel(work, keys)
-
-    # The cluster and its metadata.
-
-    def stale_views(self) -> tuple[str, ...]:
-        """Return a text for each broker whose metadata was found to be old, so that it was not used."""
-        return tuple(self.wire.views.stale.values())
-
-    def unconfirmed_view(self) -> str:
-        """Return why it is not known whether the metadata that was read last is current; empty where it is."""
-        return self.wire.views.unconfirmed
-
-    def describe_cluster(self) -> Cluster:
-        """Return the cluster id, the controller and the brokers (DescribeCluster)."""
-        return describe_cluster(self.wire)
-
-    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
-        """Connect to every registered broker at once and return each one's state."""
-        return look_at_brokers(self.wire, cluster, mentioned)
-
-    def look_at_broker(self, registration: Registration) -> Broker:
-        """Connect to one registered broker and return its state."""
-        return look_at_broker(self.wire, registration)
-
-    def describe_partitions(
-        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
-    ) -> Description:
-        """Return the state of the partitions of these topics, or of all visible topics (DescribeTopicPartitions)."""
-        return describe_partitions(self.wire, names, span)
-
-    def see(self, partitions: Collection[TopicPartition]) -> Sight:
-        """Return the state of these partitions, with the missing and the unauthorized ones apart."""
-        wanted = {*partitions}
-        span = (min(wanted), max(wanted)) if wanted else None
-        return sight_of(self.describe_partitions({each.topic for each in wanted}, span), wanted)
-
-    def see_one(self, partition: TopicPartition) -> PartitionState | None:
-        """Return the state of one partition, or None when it does not exist."""
-        return self.see([partition]).only(partition)
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
         """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
@@ -215,34 +152,6 @@ class Kafka:
     def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         """Set configs of a broker or topic, or delete them (None), all or none."""
         own_configs.write_own(self.wire, address, kind, resource, edits)
-
-    # A topic of our own.
-
-    def create_topic(self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
-        """Create a topic of one partition on these brokers and return its id (CreateTopics)."""
-        return topics.create_topic(self.wire, address, name, replicas, config)
-
-    def check_topic_creation(
-        self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
-    ) -> None:
-        """Let the controller check the creation of such a topic, and create nothing (CreateTopics)."""
-        topics.check_topic_creation(self.wire, address, name, replicas, config)
-
-    def create_spread_topic(self, address: Address, topic: topics.NewTopic) -> str:
-        """Create a topic whose replicas the controller places, and return its id (CreateTopics)."""
-        return topics.create_spread_topic(self.wire, address, topic)
-
-    def delete_topic(self, address: Address, topic_id: str) -> None:
-        """Delete the topic of this id (DeleteTopics)."""
-        topics.delete_topic(self.wire, address, topic_id)
-
-    def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[topics.Record]) -> int:
-        """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
-        return topics.append_records(self.wire, leader, partition, records)
-
-    def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
-        """Return the records of partition 0 of this topic from an offset on (Fetch)."""
-        return topics.read_records(self.wire, leader, topic_id, offset)
 
     # Producers and consumer groups.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._changes.home import JournalOptions
+from .._changes.journal_look import JournalOptions
 from .._module.arguments import Arguments
 from .._module.options import journal_options
 from .memory_homes import Home

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from .._changes.home import RUN_TOPIC, Home, JournalOptions
+from .._changes.journal_look import RUN_TOPIC, Home, JournalOptions
 from .._model.partition import TopicPartition
 from .._model.run import NullProgress, Progress
 from .arguments import Arguments

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._changes.home import Home, JournalHome, JournalOptions, why_lost
+from .._changes.home import JournalHome, why_lost
+from .._changes.journal_look import Home, JournalOptions
 from .._changes.run_topic_check import check_run_topic
 from .._changes.run_topic_errors import TopicUnavailableError
 from .._kafka.addresses import Address

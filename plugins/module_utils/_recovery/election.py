@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from .._changes.home import JournalHome, JournalOptions
+from .._changes.home import JournalHome
 from .._changes.journal import Journal
+from .._changes.journal_look import JournalOptions
 from .._changes.orders import Writer
 from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import AnyLeftover, Rollback, has_put_back, look_at_orders

@@ -20,12 +20,13 @@ from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
+from .flags import flagged
 from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
 from .planning_options import Gathering, gathering, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies
 from .report_file import REPORT_FILE, report_at
-from .survey import flagged, survey
+from .survey import survey
 from .waiting import Awaited, WaitLimits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.

@@ -2,22 +2,18 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds what is offline, and what state the brokers are in. The first step of every run; the last on a healthy one.
-
-Flags partitions of a plan that hold more than records: the cluster's own state, or open transactions.
-"""
+"""Finds what is offline, and what state the brokers are in. The first step of every run; the last on a healthy one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from .._kafka.groups import OpenTransaction
+from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
-from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
-from .plan import INTERNAL_NOTE, LeftAlone, Plan, Status, leave
+from .plan import LeftAlone, Status, leave
 
 
 class UnconfirmedViewError(KafkaOpsError):
@@ -39,7 +35,7 @@ class Survey:
 
 
 def survey(
-    kafka: Kafka,
+    kafka: BaseKafka,
     wanted: Collection[TopicPartition] | None = None,
     *,
     include_internal: bool = False,
@@ -83,7 +79,7 @@ def given_up(broker: Broker, lost: Collection[int]) -> Broker:
     return replace(broker, state=BrokerState.GIVEN_UP, cause=f"given up (lost_brokers), so not awaited: {broker.cause}")
 
 
-def look_again(kafka: Kafka, found: Survey, lost: Collection[int] = ()) -> Survey:
+def look_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
     """Look again at what was found without a leader: Kafka has elected leaders for some of it by itself meanwhile.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -145,50 +141,3 @@ def internal(state: PartitionState) -> LeftAlone:
     """Return a partition of an internal topic, without the option to recover it."""
     reason = "internal topic: its records are the cluster's own state; opt in with include_internal_topics"
     return leave(state, Status.REFUSED, reason)
-
-
-def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
-    """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
-
-    Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
-    """
-    notes: dict[TopicPartition, list[str]] = {each: [INTERNAL_NOTE] for each in internal}
-    designated: dict[int, list[TopicPartition]] = {}
-    for election in plan.elections:
-        designated.setdefault(election.designated_leader, []).append(election.topic_partition)
-    for partition in plan.left_alone:
-        for best in partition.candidates[:1]:
-            designated.setdefault(best.broker_id, []).append(partition.topic_partition)
-    addresses = {each.broker_id: each.address for each in kafka.describe_cluster().registrations}
-    for leader, partitions in designated.items():
-        try:
-            found = kafka.open_transactions(addresses[leader], partitions)
-        except (KafkaOpsError, KeyError):
-            found = {}
-        for each in partitions:
-            notes.setdefault(each, []).extend(_of_transactions(each, leader, found))
-    return replace(
-        plan,
-        elections=tuple(
-            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.elections
-        ),
-        left_alone=tuple(
-            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.left_alone
-        ),
-    )
-
-
-def _of_transactions(
-    partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
-) -> list[str]:
-    if partition not in found:
-        return [f"broker {leader} does not report whether COMMIT or ABORT markers are missing: unknown"]
-    return [
-        f"producer {each.producer_id} has a transaction open from offset {each.start_offset} on: its COMMIT or ABORT "
-        "marker may be missing"
-        for each in found[partition]
-    ]
-
-
-def _noted(reason: str, notes: list[str] | None) -> str:
-    return "; ".join([reason, *(notes or [])])

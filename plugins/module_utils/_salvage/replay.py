@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from .._changes.home import JournalHome, JournalOptions
+from .._changes.home import JournalHome
 from .._changes.journal import Journal
+from .._changes.journal_look import JournalOptions
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC, Home
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, Home
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
 from lab import Cluster, settings

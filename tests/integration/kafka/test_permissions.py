@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire

@@ -12,9 +12,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import look_at_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.flags import flagged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathKind, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import flagged
 from integration.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, settings, wait_until

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import RUN_TOPIC, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
