@@ -17,7 +17,7 @@ from kafka.protocol.api_key import ApiKey
 
 from campaign.incident import PARTITIONS, TOPIC
 from campaign.scene import Scene
-from lab import wait_until
+from lab import settings, wait_until
 from lab.faults import (
     AbsurdLength,
     After,
@@ -36,6 +36,8 @@ _RUN_TOPIC = "_kafkaops_run"
 _LATE_S = 8.0
 """Later than the request timeout of a run."""
 _A_WHILE_S = 4.0
+_QUOTA_PERCENT = 0.5
+"""Of one request handler thread."""
 _ELECT, _REORDER, _ASK = ApiKey.ElectLeaders, ApiKey.AlterPartitionReassignments, ApiKey.ListOffsets
 
 
@@ -69,6 +71,7 @@ def _gather() -> Iterator[tuple[str, Callable[[Scene], object]]]:
     yield "the best replica cannot be reached from here", _make_unreachable
     yield "at the best replica's address, another broker answers for a while", _swap_address
     yield "the best replica restarts during the gather", _restart_while_asked
+    yield "a quota throttles every client", _throttle
 
 
 def _leave_out(response: Any) -> None:
@@ -126,6 +129,18 @@ def _restart_while_asked(scene: Scene) -> None:
         best.start(wait=False)
 
     scene.at(Before, _ASK, restart, broker=best.node_id)
+
+
+def _throttle(scene: Scene) -> None:
+    def alter(*arguments: str) -> None:
+        scene.cluster.client.run_tool(
+            "kafka.admin.ConfigCommand",
+            *("--bootstrap-server", scene.cluster.bootstrap(settings.INTERNAL), "--alter"),
+            *("--entity-type", "clients", "--entity-default", *arguments),
+        ).check_returncode()
+
+    scene.now(lambda: alter("--add-config", f"request_percentage={_QUOTA_PERCENT}"))
+    scene.afterwards.append(lambda: alter("--delete-config", "request_percentage"))
 
 
 def _disks() -> Iterator[tuple[str, Callable[[Scene], object]]]:

@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
-from campaign.incident import PARTITIONS, TOPIC, Incident, cause, produce_load
+from campaign.incident import PARTITIONS, TOPIC, cause, produce_load
 from campaign.kinds import Kind
 from campaign.scene import Scene
 from integration.on_call import OnCall
@@ -110,14 +110,16 @@ def run_trial(cluster: Cluster, spark: SparkSession, kind: Kind, seed: int, dire
     with produce_load(cluster):
         incident = cause(cluster, rng)
         cluster.proxy.clear()
-        trial = _Trial(Scene(incident), OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1)
+        trial = Trial(Scene(incident), OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1)
         trial.go(kind)
     verdict.seconds = time.monotonic() - began
     return verdict
 
 
 @dataclass
-class _Trial:
+class Trial:
+    """Runs against one scene until all is recovered, and judges each of them."""
+
     scene: Scene
     on_call: OnCall
     verdict: Verdict
@@ -206,16 +208,18 @@ class _Trial:
             self.verdict.notes.append(f"run {self.runs}: {results.get('msg')}")
         for each in results.get("partitions", ()):
             if each["status"] == "recovered":
-                self._judge_election(each)
+                self.judge_election(each)
 
-    def _judge_election(self, outcome: Mapping[str, Any]) -> None:
+    def judge_election(self, outcome: Mapping[str, Any]) -> None:
+        """Compare an election, and its forecast, with what the disks held before it."""
         incident, number, leader = self.scene.incident, int(outcome["partition"]), int(outcome["leader_after"])
         self.verdict.elections += 1
         logs = incident.logs[number]
-        best = incident.best_end(number, {incident.best, incident.other} - self.scene.silenced or {leader})
+        reachable = {incident.best, incident.other} - self.scene.silenced or {leader}
+        best = incident.best_end(number, reachable)
         if end_of(logs[leader]) < best:
             self.verdict.wrong_elections += 1
-            fewest = min(incident.lost_by(each, number) for each in logs if end_of(logs[each]) >= best)
+            fewest = min(incident.lost_by(each, number) for each in reachable if end_of(logs[each]) == best)
             self.verdict.records_lost += max(0, incident.lost_by(leader, number) - fewest)
             self.verdict.notes.append(f"partition {number}: broker {leader} was elected: {outcome['reason']}")
         loss = next((each for each in outcome["losses"] if each["broker_id"] == leader), None)
@@ -240,11 +244,11 @@ class _Trial:
         left = records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
         for number, state in states.items():
             assert state.leader is not None
-            self._judge_records(incident, number, state.leader, left[number])
+            self.judge_records(number, state.leader, left[number])
 
-    def _judge_records(self, incident: Incident, number: int, leader: int, left: Iterable[str]) -> None:
+    def judge_records(self, number: int, leader: int, left: Iterable[str]) -> None:
         """Compare what a consumer reads with what the leader's disk held before the election."""
-        missing = {each.value for each in incident.logs[number][leader]} - set(left)
+        missing = {each.value for each in self.scene.incident.logs[number][leader]} - set(left)
         if missing:
             self.verdict.records_lost += len(missing)
             self.verdict.notes.append(f"partition {number}: {len(missing)} records of its leader are gone")
