@@ -119,18 +119,31 @@ options:
     description:
       - The partitions whose replicas on O(brokers) are meant.
       - When neither this nor O(partitions_file) is given, the marked replicas are looked for, which takes metrics.
-    type: list
-    elements: dict
-    suboptions:
-      topic: {type: str, required: true, description: Name of the topic.}
-      partition:
-        description:
-          - Number of the partition, from 0.
-          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
-        type: int
-      partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
   partitions_file:
     description:
       - Path of a JSON file with the partitions, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
     type: path
+"""
+
+    # What the tasks of a log cleaner recovery returned.
+    RESULTS = r"""
+options:
+  before:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
+    type: dict
+  restart:
+    description:
+      - What M(kafkaops.recovery.log_cleaner) returned.
+    type: dict
+    default: {}
+  repair:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_repair) returned.
+    type: dict
+    default: {}
+  after:
+    description:
+      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
+    type: dict
 """

@@ -15,16 +15,6 @@ options:
       - The partitions to look at.
       - When neither this nor O(partitions_file) is given, all offline partitions are looked at. Topics that our
         principal may not describe are silently absent then, as Kafka leaves them out.
-    type: list
-    elements: dict
-    suboptions:
-      topic: {type: str, required: true, description: Name of the topic.}
-      partition:
-        description:
-          - Number of the partition, from 0.
-          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
-        type: int
-      partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
   partitions_file:
     description:
       - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
@@ -60,4 +50,20 @@ options:
         C({"partitions":[{"topic":"orders","partition":0,"designatedLeader":2}]}).
       - A file that others may write is refused.
     type: path
+"""
+
+    # How partitions are named in O(partitions); what they are for is said elsewhere.
+    NAMES = r"""
+options:
+  partitions:
+    type: list
+    elements: dict
+    suboptions:
+      topic: {type: str, required: true, description: Name of the topic.}
+      partition:
+        description:
+          - Number of the partition, from 0.
+          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
+        type: int
+      partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
 """

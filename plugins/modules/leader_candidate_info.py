@@ -24,9 +24,9 @@ description:
     best one, gets no election, and the reason is reported.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.designations,
-  kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.policy,
-  kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
+  kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.quorum_preflight,
   kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 options:

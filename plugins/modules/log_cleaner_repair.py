@@ -25,8 +25,9 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.partitions,
-  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
-  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.log_cleaner_group]
+  kafkaops.recovery.selection.names, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.log_cleaner_group]
 attributes:
   check_mode: {support: full, details: [Reads copies in search of marked replicas only with O(search_in_check_mode).]}
   diff_mode: {support: full}

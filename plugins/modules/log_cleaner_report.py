@@ -16,7 +16,7 @@ description:
     file.
   - Without O(before), only makes sure that the file can be written.
 author: [the kafkaops.recovery authors (@kafkaops)]
-extends_documentation_fragment: [kafkaops.recovery.attributes]
+extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.log_cleaner.results]
 attributes:
   check_mode: {support: full, details: ["Writes the report, which is about the check then."]}
   diff_mode: {support: none}
@@ -27,24 +27,6 @@ options:
       - Where to write it. Must not exist.
     type: path
     required: true
-  before:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
-    type: dict
-  restart:
-    description:
-      - What M(kafkaops.recovery.log_cleaner) returned.
-    type: dict
-    default: {}
-  repair:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_repair) returned.
-    type: dict
-    default: {}
-  after:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
-    type: dict
 """
 
 EXAMPLES = r"""

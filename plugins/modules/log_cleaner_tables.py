@@ -17,27 +17,10 @@ description:
   - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
+  kafkaops.recovery.log_cleaner.results, kafkaops.recovery.printing]
 options:
-  before:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
-    type: dict
-    required: true
-  restart:
-    description:
-      - What M(kafkaops.recovery.log_cleaner) returned.
-    type: dict
-    default: {}
-  repair:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_repair) returned.
-    type: dict
-    default: {}
-  after:
-    description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
-    type: dict
+  before: {required: true}
   fail_on_unhealthy:
     description:
       - Fail, after printing, when a cleaner is neither healthy nor idle in the end. What failed makes it fail anyway.

@@ -18,9 +18,9 @@ description:
   - Trusts the leader and what brokers answer, not the ISR. The ISR of an offline partition can still name dead brokers.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.designations,
-  kafkaops.recovery.journal, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
-  kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
+  kafkaops.recovery.selection.designations, kafkaops.recovery.journal, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 options:
   report_file:
     description:

@@ -196,7 +196,7 @@ verdicts:
       description: Which voter may be stopped. A majority must be caught up without it.
       type: list
       elements: dict
-      contains:
+      contains: &verdict
         node_id: {type: int, description: The controller.}
         allowed: {type: bool, description: Whether it may be done now.}
         reasons: {type: list, elements: str, description: Every reason why not.}
@@ -204,18 +204,12 @@ verdicts:
       description: Which voter may be removed.
       type: list
       elements: dict
-      contains:
-        node_id: {type: int, description: The controller.}
-        allowed: {type: bool, description: Whether it may be done now.}
-        reasons: {type: list, elements: str, description: Every reason why not.}
+      contains: *verdict
     addition:
       description: Which controller that is no voter may become one.
       type: list
       elements: dict
-      contains:
-        node_id: {type: int, description: The controller.}
-        allowed: {type: bool, description: Whether it may be done now.}
-        reasons: {type: list, elements: str, description: Every reason why not.}
+      contains: *verdict
 """
 
 from functools import partial

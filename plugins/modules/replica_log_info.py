@@ -19,9 +19,9 @@ description:
   - Brokers are asked in parallel, by Spark tasks on this host. Spark is not started when nothing is offline.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.gathering,
-  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.progress, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
+  kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
     description: Ranks the replicas, in the same run or from the evidence that this module writes.

@@ -62,21 +62,30 @@ def test_no_option_has_a_default_that_would_win_over_command_config() -> None:
 @pytest.mark.parametrize(
     ("docs", "arguments"),
     [
-        (ConnectionDocs.DOCUMENTATION, CONNECTION),
-        (SelectionDocs.DOCUMENTATION, SELECTION),
-        (SelectionDocs.DESIGNATIONS, CHOSEN),
-        (ElectionPlanDocs.DOCUMENTATION, DESIGNATIONS),
-        (SalvageDocs.DOCUMENTATION, SALVAGE),
-        (WaitingDocs.DOCUMENTATION, WAITING),
-        (GatheringDocs.DOCUMENTATION, GATHERING),
-        (GatheringDocs.MAX_ROWS, MAX_ROWS),
-        (JournalDocs.DOCUMENTATION, JOURNAL),
-        (ReportDocs.DOCUMENTATION, REPORT),
-        (ProgressDocs.DOCUMENTATION, PROGRESS),
+        ((ConnectionDocs.DOCUMENTATION,), CONNECTION),
+        (
+            (
+                SelectionDocs.DOCUMENTATION,
+                SelectionDocs.NAMES,
+            ),
+            SELECTION,
+        ),
+        ((SelectionDocs.DESIGNATIONS,), CHOSEN),
+        ((ElectionPlanDocs.DOCUMENTATION,), DESIGNATIONS),
+        ((SalvageDocs.DOCUMENTATION,), SALVAGE),
+        ((WaitingDocs.DOCUMENTATION,), WAITING),
+        ((GatheringDocs.DOCUMENTATION,), GATHERING),
+        ((GatheringDocs.MAX_ROWS,), MAX_ROWS),
+        ((JournalDocs.DOCUMENTATION,), JOURNAL),
+        ((ReportDocs.DOCUMENTATION,), REPORT),
+        ((ProgressDocs.DOCUMENTATION,), PROGRESS),
     ],
 )
-def test_the_fragment_describes_the_argument_spec(docs: str, arguments: Arguments) -> None:
-    described = yaml.safe_load(docs)["options"]
+def test_the_fragment_describes_the_argument_spec(docs: tuple[str, ...], arguments: Arguments) -> None:
+    described: dict[str, dict[str, object]] = {}
+    for each in docs:
+        for name, option in yaml.safe_load(each)["options"].items():
+            described.setdefault(name, {}).update(option)
     assert {name: shape(option) for name, option in described.items()} == {
         name: shape(option) for name, option in arguments.argument_spec.items()
     }

@@ -39,7 +39,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fake_clock import FakeClock
 
-CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is made from that of broker 1."""

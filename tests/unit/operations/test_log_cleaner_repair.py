@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-
-import pytest
+from collections.abc import Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
@@ -23,18 +20,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Repairer, RepairPace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import Repair, RepairOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus, Setting, Source
-from unit.journals import open_journal
-from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, FakeReplicas
+from unit.operations.fake_replicas import CHANGE, FakeReplicas
 from unit.operations.fake_settings import FakeSettings
 
 BACKOFF = {"log.cleaner.backoff.ms": Setting("1000", Source.DEFAULT)}
 REPAIR = Repair(CHANGE, "broker 1's copy is whole")
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
-        yield opened
 
 
 def _metrics(marks: int | None, since_ms: int = 100) -> CleanerMetrics:

@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -31,8 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
     error_name,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus
-from unit.journals import open_journal
-from unit.operations.fake_replicas import CHANGE, CLUSTER_ID, TARGET, FakeReplicas
+from unit.operations.fake_replicas import CHANGE, TARGET, FakeReplicas
 
 SOURCE_FIRST = (1, 3, 2)
 
@@ -40,12 +38,6 @@ SOURCE_FIRST = (1, 3, 2)
 @pytest.fixture
 def replicas() -> FakeReplicas:
     return FakeReplicas()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
-        yield opened
 
 
 def _make_anew(replicas: FakeReplicas, journal: Journal) -> None:

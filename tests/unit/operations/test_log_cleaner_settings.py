@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
@@ -18,22 +15,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
     changed_for_a_moment,
     put_back,
 )
-from unit.journals import open_journal
 from unit.operations.fake_settings import FakeSettings
 
 NAME = "log.cleaner.backoff.ms"
 CHANGE = SettingChange("broker", "3", NAME, None, "15001")
-
-
-@pytest.fixture
-def settings() -> FakeSettings:
-    return FakeSettings()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
-        yield opened
 
 
 def test_what_seems_to_be_back_is_put_back_as_well(settings: FakeSettings, journal: Journal) -> None:

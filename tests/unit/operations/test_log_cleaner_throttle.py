@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,22 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
     THROTTLED_REPLICAS,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.throttle import Throttle
-from unit.journals import open_journal
 from unit.operations.fake_settings import ADDRESSES, FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
-
-
-@pytest.fixture
-def settings() -> FakeSettings:
-    return FakeSettings()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(str(tmp_path), "4L6g3nShT-eMCtK--X86sw") as opened:
-        yield opened
 
 
 def undone(
