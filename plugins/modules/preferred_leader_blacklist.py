@@ -234,6 +234,11 @@ summary:
     gone: 0
     left_alone: 0
     failed: 0
+report_fault:
+  description: Why O(report_file) could not be written, after the changes. The task fails then, with all results.
+  returned: when that is so
+  type: str
+  sample: 'the report is not written: report.json is refused: 1 problem'
 """
 
 from typing import Any
@@ -301,6 +306,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "groups": plain(alike(outcomes)),
         "summary": counted((each.status for each in outcomes), OrderStatus),
         "diff": deprioritizing.diff_of(done, max_rows),
+        **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),
     }
 

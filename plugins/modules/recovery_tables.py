@@ -57,8 +57,8 @@ options:
     description:
       - Commands that the next steps name, each a list of words. They must hold no secret.
       - C(look) looks again, C(recover) carries out what would be recovered, and C(aggressive)
-        looks at what it costs to elect the best surviving replicas. C(plan_file) and
-        C(bootstrap_servers) are no commands but strings to name.
+        looks at what it costs to elect the best surviving replicas. C(replay) gives saved records back.
+        C(plan_file) and C(bootstrap_servers) are no commands but strings to name.
     type: dict
     default: {}
 """

@@ -60,6 +60,8 @@ def _steps(
         plan_file = commands.get("plan_file")
         text = f"Let a second person read {plan_file}, then carry it out:" if plan_file else "Carry it out:"
         yield text, commands["recover"]
+    if commands.get("replay"):
+        yield "Give back what was saved of other replicas, first with --check:", commands["replay"]
     kinds = {each["kind"] for each in result.get("aftermath", [])}
     for kind, (text, words) in _LOOK_AT.items():
         if kind in kinds:

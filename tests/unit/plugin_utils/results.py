@@ -30,6 +30,7 @@ COMMANDS = {
     "plan_file": "",
     "look": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
     "recover": [*_PLAYBOOK, *_ALL, *_ELECT],
+    "replay": [],
     "aggressive": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
 }
 

@@ -127,6 +127,32 @@ def test_each_broker_that_is_awaited_is_named_once() -> None:
     assert "set unclean_recovery_lost_brokers: [3]" in text
 
 
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: int) -> None:
+    held = {"topic": "orders", "held_by_losers": 50, "saved": 50, "reason": ""}
+    lost = {"topic": "orders", "held_by_losers": 7, "saved": 2, "reason": "broker 2 hung \x1b[31m"}
+    partitions = [{**held, "partition": number} for number in range(20)] + [{**lost, "partition": 20}]
+    salvage = {"salvage_id": "s", "salvage_dir": "/var/tmp/saved", "partitions": partitions}
+    command = [
+        "ansible-playbook",
+        "kafkaops.recovery.replay_salvaged_records",
+        "-e",
+        "salvage_replay_dir=/var/tmp/saved",
+    ]
+    result = a_recovery([outages.recovered(outages.losing(0))], (), salvage=salvage)
+    blocks = recovery_page.blocks(result, commands={**COMMANDS, "replay": command}, start_order=[], rows=False)
+    text = rendered(blocks, width, color=False)
+    lines = [line.split() for line in text.splitlines()]
+    words = " ".join(text.split())
+    assert "1,002 records of 1,007 offsets saved in /var/tmp/saved; given back: none yet" in words
+    assert lines.index(next(line for line in lines if line[:3] == ["orders-20", "7", "2"])) < lines.index(
+        next(line for line in lines if line[:3] == ["orders-0", "50", "50"])
+    )
+    assert "broker 2 hung ?[31m" in words
+    assert "11 more are not shown" in words
+    assert "salvage_replay_dir=/var/tmp/saved" in words
+
+
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
     outcome = replace(outages.failed(0), reason="a\x1b[31mb [red]c")
     text = rendered(
