@@ -32,4 +32,14 @@ options:
         controller then elects by itself, without looking at logs, and may be faster.
     type: bool
     default: false
+  allow_dropping_unregistered:
+    description:
+      - Drop brokers that are not registered from the replica set of a partition, where it cannot be recovered
+        otherwise. The controller refuses every new replica order that names such a broker.
+      - Nothing is dropped where an election of the present order elects the best replica.
+      - What is dropped is not put back. The plan and the report name it, and the order of the others is restored.
+      - Before Kafka 4.0, a broker that is not listed may be fenced or not registered. The controller is asked to check
+        the creation of a topic C(_kafkaops_run) on it, which needs CREATE on that name. It creates nothing.
+    type: bool
+    default: false
 """

@@ -15,7 +15,7 @@ description:
   - Elects the designated leader of each partition of a plan, unclean, and verifies that it leads.
   - No released Kafka has a designated election. So the same replicas are put into an order with the designated leader
     first, an UNCLEAN election is requested, which takes the first replica that is alive, and the order is restored.
-    The replica set is never changed.
+    The replica set is never changed, except that brokers that are not registered are dropped where the plan says so.
   - Where the plan says so, the election is an ordinary one, of a member of the ISR or ELR.
   - Each partition is looked at again just before. One that has a leader, or that differs from the plan in anything
     relevant, is left alone, and the reason is reported. The others continue.
@@ -73,6 +73,12 @@ options:
       - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
         controller then elects by itself, without looking at logs, and may be faster.
       - The configs are read just before the elections. They may have changed since the plan was made.
+    type: bool
+    default: false
+  allow_dropping_unregistered:
+    description:
+      - Whether the elections of O(partitions) may drop brokers that are not registered from a replica set, as with
+        O(kafkaops.recovery.leader_candidate_info#module:allow_dropping_unregistered). A plan says itself what it drops.
     type: bool
     default: false
   report_aftermath:
@@ -150,6 +156,7 @@ partitions:
       isr: []
       elr: [1]
       last_known_elr: [1]
+      dropped: []
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
@@ -171,10 +178,7 @@ partitions:
       type: int
     leader_epoch_after: {type: int, description: "The partition's leader epoch after, null when it was not found out."}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas before, in order of preference."}
-    replicas_after:
-      description: Broker ids of its replicas after, null when it was not found out.
-      type: list
-      elements: int
+    replicas_after: {type: list, elements: int, description: "Its replicas after, null when it was not found out."}
     candidates:
       description: The replicas of the plan, best first. The fields are those of
         M(kafkaops.recovery.leader_candidate_info).
@@ -199,6 +203,7 @@ partitions:
       description: Broker ids of the last known ELR before, null when it was not found out.
       type: list
       elements: int
+    dropped: {type: list, elements: int, description: Unregistered brokers that were dropped from its replicas.}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: always, once the elections began
@@ -329,6 +334,7 @@ ARGUMENTS = (
             "verify_timeout_ms": {"type": "int", "default": 30000},
             "election_timeout_ms": {"type": "int", "default": 600000},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
+            "allow_dropping_unregistered": {"type": "bool", "default": False},
             "report_aftermath": {"type": "bool", "default": True},
         }
     )

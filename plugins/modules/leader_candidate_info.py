@@ -134,6 +134,7 @@ partitions:
       isr: []
       elr: [1]
       last_known_elr: [1]
+      dropped: []
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
@@ -210,9 +211,8 @@ partitions:
       type: list
       elements: int
     last_known_elr:
-      description: Broker ids of the last known ELR before, null when it was not found out.
-      type: list
-      elements: int
+      {type: list, elements: int, description: "Broker ids of the last known ELR, null when it was not found out."}
+    dropped: {type: list, elements: int, description: Unregistered brokers that the election drops from its replicas.}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success

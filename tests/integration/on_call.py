@@ -32,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey
     given_up,
     survey,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import (
     Waited,
     WaitLimits,
@@ -83,9 +84,13 @@ class OnCall:
         policies = {each.topic: Policy(strategy) for each in found.offline}
         return plan_recovery(self.spark, evidence, policies)
 
-    def plan(self, strategy: Strategy, *topics: str, max_lost_records: int | None = None) -> Plan:
+    def plan(
+        self, strategy: Strategy, *topics: str, max_lost_records: int | None = None, may_drop: bool = False
+    ) -> Plan:
         policies = dict.fromkeys(topics, Policy(strategy, max_lost_records))
-        return self.plans({"": policies}, *topics)[""]
+        plan = self.plans({"": policies}, *topics)[""]
+        with Wire(self.settings) as wire:
+            return with_unregistered(Kafka(wire), plan, may_drop=may_drop)
 
     def plans(self, policies: Mapping[str, Mapping[str, Policy]], *topics: str) -> dict[str, Plan]:
         """Several plans of the same evidence, by name."""
@@ -97,12 +102,12 @@ class OnCall:
         with Wire(self.settings) as wire:
             return read_policies(Kafka(wire), topics, options, self.look(*topics).brokers)
 
-    def carry_out(self, plan: Plan) -> tuple[Outcome, ...]:
+    def carry_out(self, plan: Plan, *, check_mode: bool = False) -> tuple[Outcome, ...]:
         options = ElectionOptions(
             journal=JournalOptions(directory=self.journal_dir),
             attempts=3,
             verify_timeout_ms=30_000,
-            check_mode=False,
+            check_mode=check_mode,
         )
         with Wire(self.settings) as wire:
             return run_elections(Kafka(wire), plan, options, NullProgress(), threading.Event()).outcomes

@@ -85,10 +85,15 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether it can change something; Metadata does when it may create the topics it names."""
+        """Whether it can change something.
+
+        Metadata does when it may create the topics it names, and CreateTopics unless it only has them checked.
+        """
         if self.api_key == ApiKey.Metadata:
             body = self.decode()
             return bool(body.topics) and bool(body.allow_auto_topic_creation)
+        if self.api_key == ApiKey.CreateTopics:
+            return not self.decode().validate_only
         return self.api_key not in READ_KEYS
 
     def decode(self) -> Any:

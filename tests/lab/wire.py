@@ -62,6 +62,24 @@ def ask(host: str, port: int, request: Any, response_class: Any, *, timeout: flo
     return response_class.decode(answer, version=request.API_VERSION, header=True)
 
 
+def unregister_broker(host: str, port: int, broker_id: int, *, timeout: float = 5.0) -> None:
+    """Have the controller forget a broker that is away (UnregisterBroker, API key 64, version 0).
+
+    Raises OSError, and RuntimeError with the code of a refusal.
+    """
+    client = b"lab"
+    header = struct.pack(f">hhih{len(client)}sx", 64, 0, _CORRELATION_ID, len(client), client)
+    request = header + struct.pack(">ix", broker_id)
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        (size,) = struct.unpack(">i", read_exactly(connection, 4))
+        answer = read_exactly(connection, size)
+    # Correlation id, no tagged fields, throttle time, error code.
+    _correlation_id, _throttle_ms, code = struct.unpack_from(">ixih", answer)
+    if code:
+        raise RuntimeError(f"broker {broker_id} was not unregistered: error {code}")
+
+
 def metadata(host: str, port: int, *, timeout: float = 5.0) -> Any:
     """Return the Metadata response, without topics, of one broker: its view of who is unfenced."""
     request = MetadataRequest[_METADATA_VERSION](topics=[], allow_auto_topic_creation=False)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
+from .._kafka.reassignments import unregistered_in
 from .._model.partition import PartitionState, TopicPartition
 from .journal import Journal
 from .record import JournalError
@@ -89,19 +91,38 @@ def watch(
         clock.sleep(_LOOK_EVERY_S)
 
 
-def set_orders(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+def set_orders(
+    writer: Writer,
+    orders: Mapping[TopicPartition, tuple[int, ...]],
+    dropped: Mapping[TopicPartition, tuple[int, ...]] = MappingProxyType({}),
+) -> dict[TopicPartition, str]:
     """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
+
+    ``dropped`` are unregistered brokers at the end of an order, which the request leaves out. An order is set as soon
+    as it is seen, with them or without.
 
     A request whose outcome is unknown is followed by a look before any further attempt. What somebody else reassigns
     meanwhile is not asked for again.
     """
     faults: dict[TopicPartition, str] = {}
-    for batch in in_batches(sorted(orders)):
-        faults |= _set_batch(writer, {each: orders[each] for each in batch})
+    whole = {each: order for each, order in orders.items() if not dropped.get(each)}
+    for batch in in_batches(sorted(whole)):
+        faults |= _set_batch(writer, {each: whole[each] for each in batch}, {})
+    for batch in in_batches(sorted(orders.keys() - whole.keys())):
+        faults |= _set_batch(writer, {each: orders[each] for each in batch}, dropped)
     return faults
 
 
-def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, str]:
+def _set_batch(
+    writer: Writer,
+    orders: Mapping[TopicPartition, tuple[int, ...]],
+    dropped: Mapping[TopicPartition, tuple[int, ...]],
+) -> dict[TopicPartition, str]:
+    requested = {each: order[: len(order) - len(dropped.get(each, ()))] for each, order in orders.items()}
+
+    def is_done(state: PartitionState) -> bool:
+        return state.replicas in (orders[state.topic_partition], requested[state.topic_partition])
+
     waiting = dict(orders)
     faults: dict[TopicPartition, str] = {}
     theirs: dict[TopicPartition, str] = {}
@@ -110,7 +131,7 @@ def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
         if attempt:
             writer.kafka.clock.sleep(_PAUSE_S)
             try:
-                theirs |= _reassigned(writer.kafka, waiting, seen)
+                theirs |= _reassigned(writer.kafka, waiting, seen, dropped)
             except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
                 doubt = f"not asked for again, since it is unknown whether somebody else reassigns it: {fault}"
                 faults = dict.fromkeys(waiting, doubt)
@@ -121,7 +142,8 @@ def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
         if forbidden := writer.why_not():
             return faults | theirs | dict.fromkeys(waiting, forbidden)
         try:
-            answers = writer.kafka.reorder(writer.address(attempt), waiting)
+            request = writer.kafka.reorder_without if dropped else writer.kafka.reorder
+            answers = request(writer.address(attempt), {each: requested[each] for each in waiting})
         except (RequestRefusedError, BrokerCallError) as fault:
             if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
                 faults = dict.fromkeys(waiting, str(fault))
@@ -133,16 +155,20 @@ def _set_batch(writer: Writer, orders: Mapping[TopicPartition, tuple[int, ...]])
             unanswered = "the controller left it out of its answer"
         asked = {each: answers.get(each, unanswered) for each in waiting}
         accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
-        seen = watch(writer, accepted, lambda state: state.replicas == orders[state.topic_partition])
-        waiting = {each: order for each, order in waiting.items() if each not in seen or seen[each].replicas != order}
-        faults = {each: asked[each] or _not_seen(seen.get(each), order) for each, order in waiting.items()}
-        if not waiting:
+        seen = watch(writer, accepted, is_done)
+        waiting = {each: order for each, order in waiting.items() if each not in seen or not is_done(seen[each])}
+        faults = {each: asked[each] or _not_seen(seen.get(each), requested[each]) for each in waiting}
+        # Nobody registers while this run waits half a second.
+        if all(unregistered_in(error) is not None for error in faults.values()):
             break
     return faults | theirs
 
 
 def _reassigned(
-    kafka: Kafka, orders: Mapping[TopicPartition, tuple[int, ...]], seen: States
+    kafka: Kafka,
+    orders: Mapping[TopicPartition, tuple[int, ...]],
+    seen: States,
+    dropped: Mapping[TopicPartition, tuple[int, ...]],
 ) -> dict[TopicPartition, str]:
     """Those that somebody else has reassigned, or is reassigning, since they were asked for, and what was found.
 
@@ -150,12 +176,14 @@ def _reassigned(
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
+    removals = kafka.running_removals(orders) if dropped else {}
+    ours = {each for each, removing in removals.items() if removing == dropped.get(each)}
     found = dict.fromkeys(
-        kafka.running_reassignments(orders), "a reassignment of it is running, which we did not ask for"
+        kafka.running_reassignments(orders) - ours, "a reassignment of it is running, which we did not ask for"
     )
     for partition, order in orders.items():
         state = seen.get(partition)
-        if state and {*state.replicas} != {*order}:
+        if state and {*order} - {*dropped.get(partition, ())} != {*state.replicas} != {*order}:
             found[partition] = f"its replicas are {list(state.replicas)}, another set than we asked for"
     return found
 

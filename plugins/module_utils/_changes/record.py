@@ -51,10 +51,31 @@ class OrderChange:
     original: tuple[int, ...]
     changed: tuple[int, ...]
     """The order that the run sets. Any third order found later was set by somebody else."""
+    dropped: tuple[int, ...] = ()
+    """Unregistered brokers at the end of ``changed``, which the request leaves out. The controller lists them there
+    until every other replica is in sync, and then no more. While they are not registered they cannot be put back."""
 
     @property
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
+
+    @property
+    def without_dropped(self) -> tuple[int, ...]:
+        """The original order of the replicas that stay: what is put back where others cannot be."""
+        return tuple(each for each in self.original if each not in self.dropped)
+
+    @property
+    def restored(self) -> tuple[int, ...]:
+        """What is put back, with the dropped ones where the controller lists them while it removes them."""
+        return (*self.without_dropped, *self.dropped)
+
+    def is_set(self, replicas: tuple[int, ...]) -> bool:
+        """Return whether these replicas are as this change left them, with the dropped ones or without."""
+        return replicas in (self.changed, self.changed[: len(self.changed) - len(self.dropped)])
+
+    def is_back_without_dropped(self, replicas: tuple[int, ...]) -> bool:
+        """Return whether the others are back in their original order."""
+        return bool(self.dropped) and replicas in (self.without_dropped, self.restored)
 
     def is_of(self, earlier: OrderChange) -> bool:
         """Return whether it changes the order that an earlier change of the same partition has set."""
@@ -179,7 +200,10 @@ OrderLeftover: TypeAlias = Leftover[OrderChange]
 def begin_entry(change: Change) -> Entry:
     """Return the record that a change was begun."""
     name = next(name for name, kind in _KINDS.items() if kind is type(change))
-    return {"begin": name, **{each.name: getattr(change, each.name) for each in fields(change)}}
+    values = {each.name: getattr(change, each.name) for each in fields(change)}
+    if isinstance(change, OrderChange) and not change.dropped:
+        del values["dropped"]
+    return {"begin": name, **values}
 
 
 def end_entry(change: Change, why: str) -> Entry:
@@ -230,7 +254,11 @@ def _makes_sense(change: Change) -> bool:
     if not (_are(str, change.topic) and _are(int, change.partition, *change.original)):
         return False
     if isinstance(change, OrderChange):
-        return sorted(change.changed) == sorted(change.original)
+        dropped = change.dropped
+        return (
+            sorted(change.changed) == sorted(change.original)
+            and change.changed[len(change.changed) - len(dropped) :] == dropped
+        )
     return {change.broker_id, change.source, change.leader} <= {*change.original}
 
 

@@ -13,17 +13,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
+from .._kafka.reassignments import unregistered_in
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.run import Progress
+from .dropped import Reassigned, put_back_the_rest, reassigned
 from .journal import Journal
-from .orders import Writer, set_orders
+from .orders import Writer, read_states, set_orders
 from .record import PUT_BACK, Change, Leftover, OrderChange, OrderLeftover, ReplicaChange, SettingChange, Undoing
 from .replica_sets import ReplicaSets, look_at_replica
 from .setting_writer import SettingWriter, look_at_setting, put_back_unless_held
@@ -140,16 +143,16 @@ def in_doubt(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
     partitions = [each.topic_partition for each in changes]
     if not partitions:
         return []
+    theirs = reassigned(kafka, changes).by_others
     states = kafka.see(partitions).states
-    reassigning = kafka.running_reassignments(partitions)
-    return [each for each in changes if each.topic_partition not in reassigning and _stands(each, states)]
+    return [each for each in changes if each.topic_partition not in theirs and _stands(each, states)]
 
 
 def _stands(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
     state = states.get(change.topic_partition)
     if state is None or state.topic_id != change.topic_id:
         return False
-    return state.is_offline and state.replicas in (change.original, change.changed)
+    return state.is_offline and (state.replicas == change.original or change.is_set(state.replicas))
 
 
 def has_put_back(leftovers: Iterable[AnyLeftover]) -> bool:
@@ -177,13 +180,17 @@ def look_at_orders(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderL
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    partitions = [each.topic_partition for each in changes]
-    sight = kafka.see(partitions)
-    reassigning = kafka.running_reassignments(partitions)
+    # In this order: a removal that ends in between is seen as ended.
+    running = reassigned(kafka, changes)
+    sight = kafka.see([each.topic_partition for each in changes])
+    return _compared(changes, sight, running)
+
+
+def _compared(changes: Sequence[OrderChange], sight: Sight, running: Reassigned) -> tuple[OrderLeftover, ...]:
     return tuple(
         Leftover(each, Undoing.FAILED, sight.why_hidden(each.topic))
         if each.topic in sight.hidden
-        else _compare(each, sight.states.get(each.topic_partition), is_reassigning=each.topic_partition in reassigning)
+        else _compare(each, sight.states.get(each.topic_partition), running)
         for each in changes
     )
 
@@ -197,13 +204,23 @@ def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLefto
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before anything was written.
     """
     found = look_at_orders(writer.kafka, changes)
-    ours = {each.change.topic_partition: each for each in found if each.undoing in _ASKED_FOR}
-    faults = set_orders(writer, {partition: each.change.original for partition, each in ours.items()})
-    return tuple(_ended(each, faults.get(each.change.topic_partition)) for each in found)
+    if any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
+        # A broker that lags behind the controller shows a removal in progress that has just ended.
+        writer.kafka.clock.sleep(_PAUSE_S)
+        found = look_at_orders(writer.kafka, changes)
+    ours = [each.change for each in found if each.undoing in _ASKED_FOR and not each.change.dropped]
+    rest = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
+    states = read_states(writer.kafka, [each.topic_partition for each in rest]) if rest else {}
+    faults = set_orders(writer, {each.topic_partition: each.original for each in ours})
+    undone, whole = put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
+    faults |= undone
+    return tuple(_ended(each, faults.get(each.change.topic_partition), whole) for each in found)
 
 
 def put_back_surely(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Restore every order that is still the one we set, and try again where that cannot be read. Raises nothing.
+
+    The change of one whose dropped brokers are all back, or never left, drops nothing.
 
     Not written unseen: an order that stays changed does no harm and is in the journal, while a reassignment that
     somebody began is lost without a trace once it is overwritten.
@@ -232,44 +249,70 @@ def strike_out(journal: Journal, ended: Iterable[OrderLeftover]) -> None:
         journal.end(changes, undoing.value)
 
 
-def _compare(change: OrderChange, state: PartitionState | None, *, is_reassigning: bool) -> OrderLeftover:
+def _compare(change: OrderChange, state: PartitionState | None, running: Reassigned) -> OrderLeftover:
     if state is None:
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:
         return Leftover(change, Undoing.GONE, f"the topic was recreated (id {state.topic_id})")
-    if state.replicas not in (change.original, change.changed):
+    is_dropping = change.topic_partition in running.dropping
+    is_rest_back = change.is_back_without_dropped(state.replicas)
+    if not (state.replicas == change.original or change.is_set(state.replicas) or is_rest_back):
         return Leftover(
             change,
             Undoing.CONFLICT,
             f"its replicas are {list(state.replicas)}, which we did not set; the original was {list(change.original)}",
         )
-    if is_reassigning:
+    if change.topic_partition in running.by_others:
         return Leftover(
             change,
             Undoing.CONFLICT,
             f"a reassignment of it is running, which we did not ask for; the original was {list(change.original)}",
         )
-    leader = predict(state, change.original, acceptable_replicas(state), unclean=False).leader_id
+    if not is_dropping and state.replicas != change.original and {*change.dropped} & {*state.replicas}:
+        return Leftover(
+            change,
+            Undoing.CONFLICT,
+            f"its replicas are {list(state.replicas)}, and nothing is removed from them: somebody else cancelled that; "
+            f"the original was {list(change.original)}",
+        )
+    leader = predict(state, change.restored, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
         # Such a replica may have come back with an empty disk, and nobody has looked: see docs/strategies.md.
         return Leftover(
             change,
             Undoing.FAILED,
-            f"to put {list(change.original)} back would make the controller elect broker {leader}, whatever it holds: "
-            f"elect it yourself, or stop broker {leader}; the next run puts the order back",
+            f"to put {list(change.without_dropped)} back would make the controller elect broker {leader}, whatever it "
+            f"holds: elect it yourself, or stop broker {leader}; the next run puts the order back",
         )
-    if state.replicas == change.original:
-        return Leftover(change, Undoing.ALREADY_BACK, "its order is the original one")
+    if state.replicas == change.original and not is_dropping:
+        return Leftover(replace(change, dropped=()), Undoing.ALREADY_BACK, "its order is the original one")
+    if is_rest_back:
+        return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_back(change)}")
     return Leftover(
-        change,
-        Undoing.WOULD_RESTORE,
-        f"an earlier run left {list(change.changed)}: back to {list(change.original)}",
+        change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: back to {_back(change)}"
     )
 
 
-def _ended(leftover: OrderLeftover, fault: str | None) -> OrderLeftover:
+def _back(change: OrderChange) -> str:
+    """Say what is put back, and what is not."""
+    if not change.dropped:
+        return f"{list(change.original)}"
+    dropped = ", ".join(map(str, change.dropped))
+    return (
+        f"{list(change.without_dropped)} without broker {dropped}, which the run dropped because it was not "
+        "registered; add a replica on another broker (kafka-reassign-partitions.sh)"
+    )
+
+
+def _ended(leftover: OrderLeftover, fault: str | None, whole: Collection[TopicPartition]) -> OrderLeftover:
+    change = leftover.change
+    if leftover.undoing is Undoing.ALREADY_BACK and unregistered_in(fault or "") is not None:
+        # The controller refuses to be asked for it, and nothing has to be changed.
+        return leftover
     if fault:
-        return Leftover(leftover.change, Undoing.FAILED, fault)
+        return Leftover(change, Undoing.FAILED, fault)
     if leftover.undoing is not Undoing.WOULD_RESTORE:
         return leftover
-    return Leftover(leftover.change, Undoing.RESTORED, f"back to {list(leftover.change.original)}")
+    if change.topic_partition in whole:
+        change = replace(change, dropped=())
+    return Leftover(change, Undoing.RESTORED, f"back to {_back(change)}")

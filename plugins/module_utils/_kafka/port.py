@@ -42,6 +42,10 @@ class Kafka(BaseKafka):
         """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
 
+    def running_removals(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
+        """Return what is being removed from partitions that nothing is added to (ListPartitionReassignments)."""
+        return reassignments.running_removals(self.wire, partitions)
+
     # What we may do, and what brokers have.
 
     def cluster_operations(self) -> frozenset[str]:
@@ -63,6 +67,12 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, str | None]:
         """Request new orders of the same replicas; return each partition's error text or None."""
         return reassignments.reorder(self.wire, address, orders)
+
+    def reorder_without(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Request new orders that leave unregistered brokers out; return each partition's error text or None."""
+        return reassignments.reorder(self.wire, address, orders, leave_out=True)
 
     def assign(self, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
         """Request another replica set; return the error text or None."""

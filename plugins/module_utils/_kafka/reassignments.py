@@ -5,7 +5,9 @@
 """Replica order, changed and looked at (AlterPartitionReassignments, API key 45; ListPartitionReassignments, 46).
 
 Only the order changes: the caller keeps each replica set, and the request makes the controller refuse anything
-that changes the replication factor where it understands that (version 1).
+that changes the replication factor where it understands that (version 1). ``leave_out`` is the exception: an order that
+names a broker that is not registered is refused (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to
+4.4), so that the order is set without it.
 
 Replica sets (AlterPartitionReassignments, API key 45, KIP-455). ``reassignments.py`` changes the order alone.
 
@@ -14,7 +16,8 @@ Only the repair of uncleanable replicas comes here, which drops one replica and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from .._model.partition import TopicPartition
@@ -28,12 +31,12 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 def reorder(
-    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]], *, leave_out: bool = False
 ) -> dict[TopicPartition, str | None]:
     """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each one's error text or None.
 
-    The order given must be of the same set: the caller has seen to that. A partition that the answer leaves out is not
-    in the result either.
+    The order given must be of the same set, or, with ``leave_out``, of a part of it: the caller has seen to that. A
+    partition that the answer leaves out is not in the result either.
 
     Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
     """
@@ -41,7 +44,7 @@ def reorder(
     topic_message = message.ReassignableTopic
     request = message(
         timeout_ms=wire.settings.request_timeout_ms,
-        allow_replication_factor_change=False,
+        allow_replication_factor_change=leave_out,
         topics=[
             topic_message(
                 name=topic,
@@ -67,11 +70,35 @@ def reorder(
     }
 
 
+_NOT_REGISTERED = re.compile(r"includes broker (\d+), but no such broker is registered")
+
+
+def unregistered_in(error: str) -> int | None:
+    """Return the broker that the controller names as not registered in its refusal of an order; None for no such."""
+    found = _NOT_REGISTERED.search(error)
+    return int(found[1]) if found else None
+
+
 def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
     """Return the partitions whose replicas a reassignment is adding or removing now.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
+    return frozenset(partition for partition, _adding, _removing in _running(wire, partitions))
+
+
+def running_removals(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
+    """Return, of each partition that a reassignment removes replicas from and adds none to, those that it removes.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    return {partition: removing for partition, adding, removing in _running(wire, partitions) if not adding}
+
+
+def _running(
+    wire: Wire, partitions: Collection[TopicPartition]
+) -> Iterator[tuple[TopicPartition, tuple[int, ...], tuple[int, ...]]]:
+    """Yield partitions that are being reassigned, with what is added and what is removed."""
     message = ListPartitionReassignmentsRequest
 
     def request() -> ListPartitionReassignmentsRequest:
@@ -84,16 +111,15 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
         )
 
     if not partitions:
-        return frozenset()
+        return
     response, _asked = wire.call_any(request, "ListPartitionReassignments")
     if response.error_code:
         raise error_codes.refusal("ListPartitionReassignments", response.error_code, response.error_message)
-    return frozenset(
-        TopicPartition(topic.name, partition.partition_index)
-        for topic in response.topics
-        for partition in topic.partitions
-        if partition.adding_replicas or partition.removing_replicas
-    )
+    for topic in response.topics:
+        for partition in topic.partitions:
+            adding, removing = tuple(partition.adding_replicas), tuple(partition.removing_replicas)
+            if adding or removing:
+                yield TopicPartition(topic.name, partition.partition_index), adding, removing
 
 
 def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:

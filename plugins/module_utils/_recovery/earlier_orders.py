@@ -63,7 +63,7 @@ def rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLefto
     for election in elections:
         change = restored.get(election.topic_partition)
         if change and change.topic_id == election.topic_id and change.changed == election.replicas:
-            election = replace(election, replicas=change.original)  # noqa: PLW2901
+            election = replace(election, replicas=change.restored)  # noqa: PLW2901
         found.append(election)
     return found
 
@@ -72,7 +72,7 @@ def as_restored(
     worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the partitions as a run would find them after it restored the orders. For check mode."""
-    orders = {each.change.topic_partition: each.change.original for each in leftovers if each.undoing in PUT_BACK}
+    orders = {each.change.topic_partition: each.change.restored for each in leftovers if each.undoing in PUT_BACK}
     return {
         partition: replace(world, state=replace(world.state, replicas=orders[partition]))
         if world.state and partition in orders

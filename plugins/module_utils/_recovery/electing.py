@@ -36,6 +36,7 @@ from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Statu
 from .policies import refuse_a_race
 from .report_file import REPORT_FILE, report_at
 from .tails import SaveTails
+from .unregistered import with_unregistered
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def elect(
         include_internal=params["include_internal_topics"],
         acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
         reports_aftermath=params["report_aftermath"],
+        may_drop=params["allow_dropping_unregistered"],
     )
     check = QuorumCheck(settings, params, check_mode=check_mode)
     with Wire(settings) as wire:
@@ -117,6 +119,8 @@ class Terms:
     acknowledges_unclean_leader_election: bool
     """The controller may elect by itself, without looking at logs, while the run goes on."""
     reports_aftermath: bool
+    may_drop: bool = False
+    """Bare designations may drop unregistered brokers from a replica set. A plan says itself what it drops."""
 
 
 def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_quorum: Callable[[], None]) -> Elected:
@@ -126,11 +130,11 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     """
     terms.progress.step("looking at the brokers")
     cluster = kafka.describe_cluster()
-    plan = (
-        given
-        if isinstance(given, Plan)
-        else plan_of_designations(kafka, given, include_internal=terms.include_internal)
-    )
+    if isinstance(given, Plan):
+        plan = given
+    else:
+        plan = plan_of_designations(kafka, given, include_internal=terms.include_internal)
+        plan = with_unregistered(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
     brokers = kafka.look_at_brokers(cluster, mentioned)
     # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
@@ -191,7 +195,11 @@ _Change = tuple[TopicPartition, str, str]
 
 def _restored(leftovers: Collection[OrderLeftover]) -> list[_Change]:
     return [
-        (each.change.topic_partition, f"replicas {_ids(each.change.changed)}", f"replicas {_ids(each.change.original)}")
+        (
+            each.change.topic_partition,
+            f"replicas {_ids(each.change.changed)}",
+            f"replicas {_ids(each.change.without_dropped)}",
+        )
         for each in leftovers
         if each.undoing in (Undoing.RESTORED, Undoing.WOULD_RESTORE)
     ]

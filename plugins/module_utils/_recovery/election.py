@@ -249,7 +249,12 @@ class _Run:
 
     def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
         # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.
-        worlds = observe(self.writer.kafka, self.writer.kafka.describe_cluster(), elections)
+        worlds = observe(
+            self.writer.kafka,
+            self.writer.kafka.describe_cluster(),
+            elections,
+            asks_controller=self.journal is None,
+        )
         if self.journal is None:
             worlds = as_restored(worlds, leftovers)
         # Asked again for each batch: a broker may have been replaced by an older one in between.

@@ -14,19 +14,22 @@ and leaves the order as it is.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.orders import Writer, set_orders, watch
-from .._changes.record import NOT_OURS, JournalError, OrderChange, Undoing
+from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import forwarded_for_s, put_back_surely, strike_out
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.reassignments import unregistered_in
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
 from .plan import ElectionType, Status
+from .preconditions import not_registered
+from .strategy import named
 
 _PAUSE_S = 0.5
 _CODES = {ElectionType.PREFERRED: PREFERRED, ElectionType.UNCLEAN: UNCLEAN}
@@ -88,11 +91,10 @@ class ElectionBatch(ElectionOutcomes):
     def forecast(self) -> None:
         """Check mode: say what would be requested. Send nothing."""
         for partition in self.judge():
-            how = (
-                f", with the replicas in the order {list(self.order(partition))}"
-                if self.needs_reorder(partition)
-                else ""
-            )
+            how, dropped = "", self.dropped(partition)
+            if self.needs_reorder(partition):
+                order = [each for each in self.order(partition) if each not in dropped]
+                how = f", with the replicas in the order {order}"
             self.end(
                 partition,
                 Status.WOULD_RECOVER,
@@ -115,19 +117,59 @@ class ElectionBatch(ElectionOutcomes):
         self.begun.update(going)
         inherited = [each for each in journal.orders if each.topic_partition in going]
         begun = journal.begin([self._order_change(each) for each in going if self.needs_reorder(each)])
-        changes = [*begun, *(each for each in inherited if not self.needs_reorder(each.topic_partition))]
+        changes = {each.topic_partition: each for each in (*inherited, *begun)}
         try:
             progress.step("putting designated leaders first", 0, len(going))
-            errors = set_orders(writer, {each.topic_partition: each.changed for each in begun})
-            for partition, error in errors.items():
-                self.end(partition, Status.FAILED, f"its replicas were not reordered: {error}")
+            self._reorder(writer, journal, changes, begun)
             self._elect_carefully(writer, [each for each in going if each not in self.outcomes], progress, limits)
         finally:
             progress.step("restoring replica orders", 0, len(changes))
-            self._restore(writer, journal, [each for each in changes if each.topic_partition not in self._held])
+            self._restore(writer, journal, [change for each, change in changes.items() if each not in self._held])
             for partition, reason in self._held.items():
+                self.ordered_without[partition] = changes[partition].dropped
                 self.order_stays_changed(partition, reason)
         self.see_the_end(watch(writer, going, lambda _state: True))
+
+    def _reorder(
+        self,
+        writer: Writer,
+        journal: Journal,
+        changes: dict[TopicPartition, OrderChange],
+        begun: Sequence[OrderChange],
+    ) -> None:
+        """Set the orders, and end the partitions where that fails. ``changes`` are kept as the journal has them.
+
+        Where the controller refuses an order because a broker in it is not registered, the present order is kept if an
+        election of it takes the designated leader. Otherwise the order goes without that broker, if the plan says so.
+        """
+        while begun:
+            errors = set_orders(
+                writer,
+                {each.topic_partition: each.changed for each in begun},
+                {each.topic_partition: each.dropped for each in begun},
+            )
+            again = []
+            for partition, error in errors.items():
+                status, reason = self._refused(partition, error)
+                if status is not None:
+                    self.end(partition, status, f"its replicas were not reordered: {reason}")
+                elif self.needs_reorder(partition):
+                    again.append(self._order_change(partition))
+            try:
+                begun = journal.begin(again) if again else ()
+            except JournalError as error:
+                self.end_all((each.topic_partition for each in again), Status.FAILED, str(error))
+                return
+            changes |= {each.topic_partition: each for each in begun}
+
+    def _refused(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
+        """Return how a partition ends whose order was not set; None where it can be elected all the same."""
+        broker_id, world = unregistered_in(error), self.worlds[partition]
+        if broker_id is None or broker_id in world.unregistered:
+            return Status.FAILED, error
+        self.worlds[partition] = world = replace(world, unregistered=world.unregistered | {broker_id})
+        reasons = [*not_registered(self.elections[partition], world)]
+        return (Status.REFUSED, "; ".join(reasons)) if reasons else (None, "")
 
     def _elect_carefully(
         self, writer: Writer, partitions: Sequence[TopicPartition], progress: Progress, limits: Limits
@@ -239,6 +281,7 @@ class ElectionBatch(ElectionOutcomes):
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
         ended = put_back_surely(writer, changes)
+        self._note_dropped(ended)
         not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in NOT_OURS}
         for partition in self.outcomes.keys() & not_ours.keys():
             self.add(partition, f"its replica order is not restored: {not_ours[partition]}")
@@ -254,6 +297,22 @@ class ElectionBatch(ElectionOutcomes):
             if each.undoing is Undoing.FAILED:
                 self.order_stays_changed(each.change.topic_partition, each.reason)
 
+    def _note_dropped(self, ended: Iterable[OrderLeftover]) -> None:
+        """Say of each partition whose replica set is smaller now what was dropped, and that it stays so."""
+        for each in ended:
+            partition, dropped = each.change.topic_partition, each.change.dropped
+            if partition not in self.outcomes or each.undoing in NOT_OURS:
+                continue
+            if kept := [one for one in self.dropped(partition) if one not in dropped]:
+                self.add(partition, f"{named(kept)} was not dropped, or was registered again and kept")
+            if dropped:
+                self.ordered_without[partition] = dropped
+                self.add(
+                    partition,
+                    f"{named(dropped)} was dropped from its replicas and is not put back, because it is not "
+                    "registered: add a replica on another broker (kafka-reassign-partitions.sh)",
+                )
+
     def _nobody(self, writer: Writer, partition: TopicPartition, asked: _Asked) -> str:
         doubt = f"; the outcome of the last one is unknown: {asked.doubt}" if asked.doubt else ""
         return (
@@ -264,5 +323,10 @@ class ElectionBatch(ElectionOutcomes):
     def _order_change(self, partition: TopicPartition) -> OrderChange:
         election = self.elections[partition]
         return OrderChange(
-            election.topic, election.partition, election.topic_id, election.replicas, self.order(partition)
+            election.topic,
+            election.partition,
+            election.topic_id,
+            election.replicas,
+            self.order(partition),
+            self.dropped(partition),
         )

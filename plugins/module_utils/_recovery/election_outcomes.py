@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .judging_again import judge_again
 from .plan import ElectionType, Outcome, PlannedElection, Status, outcome_of
-from .preconditions import PartitionObservation, against, designated_order, judge, order_to_elect_in
+from .preconditions import PartitionObservation, against, designated_order, judge, left_out, order_to_elect_in
 
 
 @dataclass
@@ -24,11 +24,13 @@ class ElectionOutcomes:
     """
 
     elections: Mapping[TopicPartition, PlannedElection]
-    worlds: Mapping[TopicPartition, PartitionObservation]
+    worlds: dict[TopicPartition, PartitionObservation]
     by_designation: bool = False
     """The brokers offer ElectLeaders with designated leaders: no order has to be changed."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
     is_disturbed: bool = False
+    ordered_without: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    """What was dropped from the replica sets of partitions, and is not put back."""
     written: set[TopicPartition] = field(default_factory=set)
     """Partitions that an election was requested of, or whose order stays changed."""
 
@@ -108,13 +110,15 @@ class ElectionOutcomes:
                 leader_after=state.leader_id,
                 leader_epoch_after=state.leader_epoch,
                 replicas_after=state.replicas,
+                dropped=self.ordered_without.get(partition, ()),
             )
 
     def end(self, partition: TopicPartition, status: Status, reason: str, after: PartitionState | None = None) -> None:
         """End one partition. ``after`` is how it was seen last; without it, as it was seen first."""
         before = self.worlds[partition].state
-        self.outcomes[partition] = outcome_of(
-            self.elections[partition], status, reason, before=before, after=after or before
+        outcome = outcome_of(self.elections[partition], status, reason, before=before, after=after or before)
+        self.outcomes[partition] = replace(
+            outcome, dropped=self.dropped(partition) if status is Status.WOULD_RECOVER else ()
         )
 
     def end_all(self, partitions: Iterable[TopicPartition], status: Status, reason: str) -> None:
@@ -146,7 +150,14 @@ class ElectionOutcomes:
         election, world = self.elections[partition], self.worlds[partition]
         if self.by_designation or world.state is None:
             return election.replicas
-        return order_to_elect_in(election, world.state, world.unregistered)
+        order = order_to_elect_in(election, world.state, world.unregistered)
+        dropped = self.dropped(partition)
+        # The controller lists what it removes behind the others.
+        return (*(each for each in order if each not in dropped), *dropped)
+
+    def dropped(self, partition: TopicPartition) -> tuple[int, ...]:
+        """Return the unregistered brokers that are not in the replica set any more after the election."""
+        return () if self.by_designation else left_out(self.elections[partition], self.worlds[partition])
 
     def needs_reorder(self, partition: TopicPartition) -> bool:
         """Return whether another order than the original one is needed."""

@@ -16,15 +16,19 @@ from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.replica_log import ReplicaLog
 from .plan import PlannedElection
 from .preconditions import PartitionObservation
+from .unregistered import look_up
 
 _MOST_THREADS = 64
 _PARTITIONS_PER_LIMIT = 250
 
 
 def observe(
-    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
+    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection], *, asks_controller: bool = False
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the metadata, the running reassignments and every registered replica's log, as they are now.
+
+    ``asks_controller`` has it asked which brokers are registered, where the cluster does not list them. A run does
+    not need that: its first order is refused.
 
     Brokers are asked at once. Each has one request_timeout_ms, and as much again for every 250 partitions of the batch.
     Of a replica whose lineage the plan has, only the newest epoch is asked: the judgement compares nothing else.
@@ -35,12 +39,18 @@ def observe(
     states = read_states(kafka, partitions)
     reassigning = kafka.running_reassignments(partitions)
     logs = _probe(kafka, cluster, elections)
-    registered = {each.broker_id for each in cluster.registrations}
+    removals = kafka.running_removals(partitions) if reassigning else {}
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
-    unregistered = frozenset(mentioned - registered) if cluster.lists_fenced else frozenset()
+    unregistered = (
+        look_up(kafka, cluster, mentioned).unregistered if cluster.lists_fenced or asks_controller else frozenset()
+    )
     return {
         each: PartitionObservation(
-            states.get(each), logs.get(each, {}), is_reassigning=each in reassigning, unregistered=unregistered
+            states.get(each),
+            logs.get(each, {}),
+            is_reassigning=each in reassigning,
+            unregistered=unregistered,
+            removing=removals.get(each, ()),
         )
         for each in partitions
     }

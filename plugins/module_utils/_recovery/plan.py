@@ -43,7 +43,7 @@ _LastKnownElr: TypeAlias = Annotated[Replicas, Meta(description="the last known 
 _OfflineReplicas: TypeAlias = Annotated[
     Replicas, Meta(description="the offline replicas are a list of broker ids of the replica list")
 ]
-
+_Dropped: TypeAlias = Annotated[Replicas, Meta(description="the dropped replicas are a list of broker ids")]
 
 INTERNAL_NOTE = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
 
@@ -107,10 +107,28 @@ class PlannedElection:
     """What the plan was made with, and is judged by again before the election. None where no replica was compared."""
     max_lost_records: Records | None = None
     """The most that the election may be known to lose. None for no limit."""
+    dropped: _Dropped = ()
+    """Unregistered brokers that the new order leaves out, because the controller refuses it otherwise."""
 
     @property
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
+
+    @property
+    def state(self) -> PartitionState:
+        """The partition as it was when the plan was made."""
+        return PartitionState(
+            self.topic,
+            self.partition,
+            self.topic_id,
+            NO_LEADER,
+            self.leader_epoch,
+            self.replicas,
+            self.isr,
+            self.elr,
+            self.last_known_elr,
+            self.offline_replicas,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +217,8 @@ class Outcome:
     """The ISR before the run, and so on."""
     elr: _Elr | None = None
     last_known_elr: _LastKnownElr | None = None
+    dropped: _Dropped = ()
+    """Unregistered brokers that the new order left out, or would: they are not put back."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -300,7 +320,9 @@ def outcome_of(
 
 def _foreseen(election: PlannedElection) -> Outcome:
     outcome = outcome_of(election, Status.WOULD_RECOVER, election.reason)
-    return replace(outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch)
+    return replace(
+        outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch, dropped=election.dropped
+    )
 
 
 def left_alone(partition: LeftAlone) -> Outcome:

@@ -72,6 +72,11 @@ def _replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
     # Of a partition that is left alone the replicas may be unknown.
     known = replicas or [*candidates, *silent]
     yield from _broker_problems(replicas, known, [(*place, "replicas", index) for index in range(len(replicas))])
+    dropped = entry.get("dropped", [])
+    yield from _broker_problems(dropped, known, [(*place, "dropped", index) for index in range(len(dropped))])
+    if leader is not None and leader in dropped:
+        at = pointer(*place, "dropped", dropped.index(leader))
+        yield Problem(at, f"broker {leader} is to lead, and to be dropped", "Remove it here, or designate another one")
     places = [(*place, "candidates", index, "brokerId") for index in range(len(candidates))]
     places += [(*place, "silent", index, "brokerId") for index in range(len(silent))]
     yield from _broker_problems([*candidates, *silent], known, places)

@@ -27,6 +27,7 @@ from .planning_options import Gathering, gathering, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
+from .unregistered import with_unregistered
 from .waiting import Awaited, WaitLimits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
@@ -116,5 +117,7 @@ def _from_cluster(  # noqa: PLR0917
     plan = plan_of_survey(settings, found, policies, params, how, progress, asked.leaders)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
-        plan = flagged(Kafka(wire), plan, {each.topic_partition for each in found.offline if each.is_internal})
+        kafka = Kafka(wire)
+        plan = with_unregistered(kafka, plan, may_drop=params["allow_dropping_unregistered"])
+        plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     return Planned(plan, found.brokers, waited.awaited, notes)

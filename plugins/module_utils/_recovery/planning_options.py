@@ -33,6 +33,7 @@ POLICY = Arguments(
         },
         "max_lost_records": {"type": "int"},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
+        "allow_dropping_unregistered": {"type": "bool", "default": False},
     }
 )
 
@@ -52,6 +53,11 @@ def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     )
     if params["evidence"] is not None:
         options.same_for_all(())
+        if params["allow_dropping_unregistered"]:
+            raise PolicyError(
+                "allow_dropping_unregistered is about brokers that are registered now, which evidence does not say: "
+                "leave it out, or leave out evidence"
+            )
     return options
 
 

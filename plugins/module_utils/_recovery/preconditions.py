@@ -30,6 +30,8 @@ class PartitionObservation:
     is_reassigning: bool
     unregistered: frozenset[int] = frozenset()
     """Replicas whose broker is known not to be registered: the controller refuses every new order that names one."""
+    removing: tuple[int, ...] = ()
+    """What a running reassignment removes, where it adds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,8 @@ def judge(election: PlannedElection, world: PartitionObservation, *, by_designat
         return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
     order = designated_order(election) if by_designation else order_to_elect_in(election, state, world.unregistered)
     reasons = [*_changes(election, state, world), *against(election, state, order)]
-    if order != state.replicas and not by_designation:
-        reasons += _unregistered(election, state, world.unregistered)
+    if not by_designation:
+        reasons += not_registered(election, world)
     if reasons:
         return Judgement(Status.REFUSED, "; ".join(reasons))
     return Judgement(None, election.reason)
@@ -93,7 +95,8 @@ def _changes(election: PlannedElection, state: PartitionState, world: PartitionO
         yield f"its replicas are {list(state.replicas)} now, and were {list(election.replicas)} in the plan"
     if state.leader_epoch != election.leader_epoch:
         yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
-    if world.is_reassigning:
+    is_drop = world.removing and {*world.removing} <= {*election.dropped, *world.unregistered}
+    if world.is_reassigning and not is_drop:
         yield "a reassignment of it is running: wait for it, or cancel it first"
     yield from _log_changes(election, world.logs)
 
@@ -128,15 +131,48 @@ def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> I
             )
 
 
-def _unregistered(election: PlannedElection, state: PartitionState, unregistered: Collection[int]) -> Iterator[str]:
-    gone = [each for each in state.replicas if each in unregistered]
-    if gone:
+def left_out(election: PlannedElection, world: PartitionObservation) -> tuple[int, ...]:
+    """Return the replicas that are not in the set any more after the election, by id: as the controller lists them.
+
+    These are the unregistered ones that the plan may drop, where another order is needed, and those that an earlier
+    run's order drops.
+    """
+    state = world.state
+    if state is None or election.election_type is ElectionType.PREFERRED:
+        return ()
+    needs_order = order_to_elect_in(election, state, world.unregistered) != state.replicas
+    gone = {*world.unregistered, *world.removing} if needs_order else {*world.removing}
+    return tuple(sorted(gone & {*state.replicas} & {*election.dropped}))
+
+
+def dropping(broker_ids: Sequence[int]) -> str:
+    """Say what a new order leaves out, and why."""
+    return (
+        f"{named(broker_ids)} of its replicas is not registered, so that the controller refuses every order with it: "
+        "the new order drops it, and it is not put back"
+    )
+
+
+def not_registered(election: PlannedElection, world: PartitionObservation) -> Iterator[str]:
+    """Yield what stands against the election because the controller refuses to be given the order that it needs."""
+    state = world.state
+    if state is None or election.election_type is ElectionType.PREFERRED:
+        return
+    allow = "set unclean_recovery_allow_dropping_unregistered (allow_dropping_unregistered) and make a new plan"
+    in_progress = [each for each in world.removing if each in world.unregistered and each not in election.dropped]
+    if in_progress:
+        yield (
+            f"an order that drops {named(in_progress)}, which is not registered, is in progress, and ends with the "
+            f"election: {allow}"
+        )
+    gone = [each for each in state.replicas if each in world.unregistered and each not in election.dropped]
+    if gone and not in_progress and order_to_elect_in(election, state, world.unregistered) != state.replicas:
         plain = predict(state, state.replicas, acceptable_replicas(state), unclean=True)
         yield (
             f"{named(gone)} of its replica list is not registered: the controller refuses to put broker "
             f"{election.designated_leader} first (INVALID_REPLICA_ASSIGNMENT), and without that an election takes "
-            f"broker {plain.leader_id}; start broker {gone[0]} with its own disk, or take it out of the replica list "
-            "(kafka-reassign-partitions.sh), then make a new plan"
+            f"broker {plain.leader_id}; start broker {gone[0]} with its own disk and make a new plan, or, to drop it "
+            f"from the replica set for good, {allow}"
         )
 
 

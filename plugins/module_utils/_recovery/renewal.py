@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._documents.errors import Problem, pointer
-from .._model.partition import NO_LEADER, PartitionState
 from .decide import decide
 from .plan import INTERNAL_NOTE, LeftAlone, Plan, PlannedElection
+from .preconditions import dropping
 from .strategy import Policy
 
 
@@ -38,23 +38,17 @@ def renewed(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
 
 
 def _decision(election: PlannedElection, policy: Policy) -> PlannedElection | LeftAlone:
-    state = PartitionState(
-        election.topic,
-        election.partition,
-        election.topic_id,
-        NO_LEADER,
-        election.leader_epoch,
-        election.replicas,
-        election.isr,
-        election.elr,
-        election.last_known_elr,
-        election.offline_replicas,
-    )
-    decision = decide(state, election.candidates, election.silent, policy)
+    decision = _decide(election, policy)
     if isinstance(decision, PlannedElection) and decision.designated_leader == election.designated_leader:
-        chosen = decide(state, election.candidates, election.silent, policy, election.designated_leader)
+        chosen = _decide(election, policy, election.designated_leader)
         return chosen if isinstance(chosen, PlannedElection) and _is_same(election, chosen) else decision
-    return decide(state, election.candidates, election.silent, policy, election.designated_leader)
+    return _decide(election, policy, election.designated_leader)
+
+
+def _decide(election: PlannedElection, policy: Policy, designated: int | None = None) -> PlannedElection | LeftAlone:
+    decision = decide(election.state, election.candidates, election.silent, policy, designated)
+    # Which brokers are registered does not follow from the entry.
+    return replace(decision, dropped=election.dropped) if isinstance(decision, PlannedElection) else decision
 
 
 def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
@@ -65,6 +59,7 @@ def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
 
 def _with_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
     notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.reason else []
+    notes += [dropping(decision.dropped)] if decision.dropped else []
     notes.append(
         f"broker {decision.designated_leader} was not asked for open transactions after the edit: unknown whether "
         "COMMIT or ABORT markers are missing"

@@ -59,6 +59,19 @@ def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
     assert read_pending(str(tmp_path)) == (ORDER,)
 
 
+def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:
+    drop = OrderChange("t", 0, "id", (1, 2, 3), (3, 2, 1), (1,))
+    assert (drop.without_dropped, drop.restored) == ((2, 3), (2, 3, 1))
+    assert "dropped" not in begin_entry(ORDER), "as every earlier version writes it"
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([replace(drop, dropped=())])
+        journal.begin([drop])
+    assert read_pending(str(tmp_path)) == (drop,)
+    for dropped in [(2,), (1, 2), (4,)]:
+        with pytest.raises(ValueError, match="a change that no run makes"):
+            apply_entry({}, begin_entry(replace(drop, dropped=dropped)))
+
+
 def test_the_orders_on_the_way_of_a_replica() -> None:
     assert REPLICA.source_first == (1, 3, 2)
     assert REPLICA.without_it == (1, 2)

@@ -20,6 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import (
     reorder,
     running_reassignments,
+    running_removals,
+    unregistered_in,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -114,6 +116,27 @@ def test_an_order_is_asked_for_without_leave_to_change_the_replication_factor() 
     assert asked == {("a", 0): [2, 1], ("a", 1): [3, 1], ("b", 0): [1, 2]}
 
 
+def test_an_order_that_leaves_a_broker_out_may_change_the_replication_factor() -> None:
+    wire = FakeWire(lambda _request: reordered({"a": [(0, 0)]}))
+    assert reorder(real(wire), ADDRESS, {A0: (3, 2)}, leave_out=True) == {A0: None}
+    (request,) = wire.requests
+    assert request.allow_replication_factor_change is True
+    assert request.topics[0].partitions[0].replicas == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "broker_id"),
+    [
+        ("The manual partition assignment includes broker 12, but no such broker is registered.", 12),
+        ("The manual partition assignment includes the broker 12 more than once.", None),
+        ("INVALID_REPLICA_ASSIGNMENT (error 39)", None),
+    ],
+)
+def test_the_controller_names_a_broker_that_is_not_registered(error: str, broker_id: int | None) -> None:
+    """The text is the same in Kafka 3.9.2 and 4.3.1."""
+    assert unregistered_in(error) == broker_id
+
+
 def test_orders_refused_as_a_whole_are_an_error() -> None:
     with pytest.raises(RequestRefusedError, match="AlterPartitionReassignments was refused") as caught:
         reorder(real(FakeWire(lambda _request: reordered({}, error_code=41))), ADDRESS, {A0: (2, 1)})
@@ -146,6 +169,11 @@ def running(*moves: tuple[TopicPartition, list[int], list[int]], error_code: int
 def test_only_what_adds_or_removes_replicas_is_a_running_reassignment() -> None:
     wire = FakeWire(lambda _request: running((A0, [3], []), (A1, [], [1]), (B0, [], [])))
     assert running_reassignments(real(wire), [A0, A1, B0]) == {A0, A1}
+
+
+def test_a_removal_is_a_reassignment_that_adds_nothing() -> None:
+    wire = FakeWire(lambda _request: running((A0, [3], [1]), (A1, [], [1, 4]), (B0, [3], [])))
+    assert running_removals(real(wire), [A0, A1, B0]) == {A1: (1, 4)}
 
 
 def test_reassignments_of_nothing_are_not_asked_for() -> None:

@@ -44,6 +44,7 @@ from unit.changes.fake_topics import FakeTopics
 from unit.journals import CLUSTER_ID, read_pending
 
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+INVALID_REPLICA_ASSIGNMENT = 39
 SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
 
 
@@ -107,6 +108,10 @@ class FakeCluster(Kafka):
     reads_until_silent: int | None = None
     """After so many more descriptions no broker answers any."""
     reassigning: frozenset[TopicPartition] = frozenset()
+    removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    """What is removed from the replicas of partitions, by orders that left it out."""
+    lists_fenced: bool = True
+    """False as before Kafka 4.0: only unfenced brokers are listed."""
     refused_topics: dict[str, int] = field(default_factory=dict)
     broker_states: dict[int, BrokerState] = field(default_factory=dict)
     """What brokers were found to be, where that is not "online" or "fenced"."""
@@ -194,8 +199,9 @@ class FakeCluster(Kafka):
             CLUSTER_ID,
             tuple(
                 Registration(each, Address(f"broker-{each}.invalid", 9092), None, each not in self.unfenced)
-                for each in sorted(self.registered)
+                for each in sorted(self.registered if self.lists_fenced else self.registered & self.unfenced)
             ),
+            lists_fenced=self.lists_fenced,
         )
 
     def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
@@ -249,7 +255,23 @@ class FakeCluster(Kafka):
         )
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
-        return self.reassigning & {*partitions}
+        return (self.reassigning | self.removing.keys()) & {*partitions}
+
+    def running_removals(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
+        return {each: removed for each, removed in self.removing.items() if each in {*partitions}}
+
+    def check_topic_creation(
+        self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
+    ) -> None:
+        if gone := sorted({*replicas} - self.registered):
+            raise error_codes.refusal("CreateTopics", INVALID_REPLICA_ASSIGNMENT, _no_such_broker(gone[0]))
+
+    def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        self.writes.append(Write("cancel", (partition,), address, ("",)))
+        if not self.states[partition].isr:
+            return error_codes.described(INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election.")
+        self.removing.pop(partition, None)
+        return None
 
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         self.configs_read += names
@@ -282,9 +304,35 @@ class FakeCluster(Kafka):
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
             assert tuple(order) in (journal[partition].original, journal[partition].changed), "the journal comes first"
+        return self._set(address, orders, "reorder")
+
+    def reorder_without(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        journal = {each.topic_partition: each for each in self.pending() if isinstance(each, OrderChange)}
+        for partition, order in orders.items():
+            change = journal[partition]
+            assert {*self.states[partition].replicas} <= {*order, *change.dropped}, "nothing else is dropped"
+            left = change.changed[: len(change.changed) - len(change.dropped)]
+            assert tuple(order) in (left, change.without_dropped), "the journal comes first"
+            assert not {*change.dropped} & self.registered, "no registered broker is dropped"
+        return self._set(address, orders, "reorder without")
+
+    def _set(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]], kind: str
+    ) -> dict[TopicPartition, str | None]:
         asked = {each: str(list(order)) for each, order in orders.items()}
-        codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
-        return {each: error_codes.described(code) if code else None for each, code in codes.items()}
+        gone = {each: sorted({*order} - self.registered) for each, order in orders.items()}
+        codes = self._write(
+            kind,
+            address,
+            asked,
+            lambda each: INVALID_REPLICA_ASSIGNMENT if gone[each] else self._reorder(each, tuple(orders[each])),
+        )
+        return {
+            each: error_codes.described(code, _no_such_broker(gone[each][0]) if gone[each] else None) if code else None
+            for each, code in codes.items()
+        }
 
     def elect(
         self, address: Address, election_type: int, partitions: Collection[TopicPartition]
@@ -323,9 +371,21 @@ class FakeCluster(Kafka):
         return {each: code for each, code in codes.items() if each not in fate.left_out}
 
     def _reorder(self, partition: TopicPartition, order: tuple[int, ...]) -> int:
-        self.change(partition, replicas=order)
+        removed = tuple(sorted({*self.states[partition].replicas} - {*order}))
+        if removed:
+            self.removing[partition] = removed
+        self.change(partition, replicas=(*order, *removed))
         self._elect(partition, unclean=False)
+        self._finish_removal(partition)
         return 0
+
+    def _finish_removal(self, partition: TopicPartition) -> None:
+        """PartitionReassignmentReplicas.maybeCompleteReassignment; who is unfenced follows a leader at once."""
+        state, removed = self.states[partition], self.removing.get(partition, ())
+        left = tuple(each for each in state.replicas if each not in removed)
+        if removed and state.leader_id in left and {*left} <= self.unfenced:
+            self.change(partition, replicas=left)
+            del self.removing[partition]
 
     def _elect(self, partition: TopicPartition, *, unclean: bool) -> int:
         """PartitionChangeBuilder.electAnyLeader, retold; returns the code that ElectLeaders would answer."""
@@ -349,6 +409,7 @@ class FakeCluster(Kafka):
             elr=(),
             last_known_elr=(),
         )
+        self._finish_removal(partition)
         return 0
 
     def _as_described(self, state: PartitionState) -> PartitionState:
@@ -358,6 +419,10 @@ class FakeCluster(Kafka):
         silent = ReplicaLog(partition.topic, partition.partition, broker_id, cause=Cause.UNREACHABLE, error="refused")
         answers = broker_id in self.unfenced or broker_id in self.fenced_but_alive
         return self.logs.get((broker_id, partition), silent) if answers else silent
+
+
+def _no_such_broker(broker_id: int) -> str:
+    return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
 
 
 def _for_each(carry_out: Callable[[TopicPartition], int], partitions: list[TopicPartition]) -> None:

@@ -125,6 +125,7 @@ class Wreck:
             isr=state.isr,
             elr=state.elr,
             last_known_elr=state.last_known_elr,
+            offline_replicas=self.cluster._as_described(state).offline_replicas,
             designated_leader=designated,
             reason="the newest epoch",
             candidates=tuple(
