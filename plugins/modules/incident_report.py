@@ -36,7 +36,8 @@ options:
     default: []
   directory:
     description:
-      - Directory whose JSON files, and whose directories with evidence, are all documents of the incident.
+      - Directory whose JSON files, and whose directories with evidence, are all documents of the incident. Of
+        salvage directories in it, the manifest is read.
     type: path
   html:
     description:

@@ -53,7 +53,7 @@ class _Account:
 
     @property
     def lost(self) -> int | None:
-        if self.held is None or (not self.is_complete and self.given < self.saved):
+        if self.held is None or (not self.is_complete and (self.given < self.saved or self.held_ranges)):
             return None
         not_saved = records_in(minus(merged(self.held_ranges), merged(self.saved_ranges)))
         return not_saved + self.at_hand

@@ -25,6 +25,7 @@ from .._quorum.report import QUORUM_REPORT
 from .._readiness.report import READINESS_REPORT
 from .._recovery.plan_file import check_plan
 from .._recovery.report_file import REPORT_FILE
+from .._salvage.manifest import MANIFEST as SALVAGE_MANIFEST
 from .salvage import DISK_REPORT, MANIFEST, REPLAY_REPORT
 from .survey import SURVEY, known_fields
 
@@ -97,7 +98,7 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
 
 
 def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
-    """Return the given paths, and the JSON files and directories of evidence in the directory, in order of their names.
+    """Return the given paths, and what the directory has: JSON files, directories of evidence, manifests of salvages.
 
     Raises DocumentError when the directory cannot be read, and when there is nothing to read.
     """
@@ -111,6 +112,7 @@ def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
             )
             raise DocumentError(directory, [problem]) from error
         found += [str(each) for each in entries if each.suffix == ".json" or (each / "partitions.parquet").is_file()]
+        found += [str(path) for each in entries if (path := each / SALVAGE_MANIFEST).is_file()]
     if not found:
         problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
         raise DocumentError(directory or "files", [problem])

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.repor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources, sources_of
+from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import HOSTILE
-from unit.report.test_page import Reader
+from unit.report.test_page import Reader, a_report
 
 FORBIDDEN = {"script", "img", "iframe", "link", "object", "a", "base", "form"}
 
@@ -126,6 +128,25 @@ def test_without_its_manifest_a_replay_says_that_the_rest_is_unknown(tmp_path: P
         ["orders-0", "250", "250", "230", "unknown"],
         ["orders-1", "10", "10", "0", "unknown"],
     ]
+
+
+def test_the_manifest_of_a_salvage_in_the_directory_is_found(tmp_path: Path) -> None:
+    saved = tmp_path / "recovery-salvage"
+    saved.mkdir()
+    salvages.manifest_in(saved)
+    paths = sources_of([], str(replay_file(tmp_path).parent))
+    page, _reader = page_and_tables(*map(Path, paths))
+    assert rows_of_account(page) == [["orders-0", "250", "250", "230", "0"], ["orders-1", "10", "10", "0", "10"]]
+
+
+def test_which_of_the_held_records_a_replay_gave_back_is_unknown_without_the_manifest(tmp_path: Path) -> None:
+    report = salvages.written(tmp_path / "report.json", a_report([outages.recovered(outages.losing(0, lost=5))]))
+    done = salvages.a_replay()
+    all_given = replace(done.partitions[0], saved=5, given=5, given_before=0, left_out={})
+    replay = tmp_path / "replay.json"
+    salvages.replay_result(replace(done, partitions=(all_given,)), ReportFile(str(replay)))
+    page, _reader = page_and_tables(report, replay)
+    assert rows_of_account(page) == [["orders-0", "5", "5", "5", "unknown"]]
 
 
 def rows_of_account(page: Page) -> list[list[str]]:
