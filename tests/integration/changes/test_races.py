@@ -97,7 +97,7 @@ def test_a_frozen_run_that_wakes_up_after_it_was_replaced_elects_nothing(cluster
         with cluster.proxy.inject(freeze, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
             wait_until(lambda: rule.hits, 60, what="the run has reordered")
         elect(cluster.bootstrap(), "killed", 2, offline.best)
-        cluster.proxy.clear_once_idle()
+        cluster.proxy.clear()
         frozen.send_signal(signal.SIGCONT)
         frozen.communicate(timeout=60)
     finally:
