@@ -84,6 +84,17 @@ class Journal:
         """
         self._log.require_lock()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether another run holds the lock now, or nobody does: the next run may not see what is pending here."""
+        try:
+            self.require_lock()
+        except LockLostError:
+            return True
+        except JournalError:
+            return False
+        return False
+
     def begin(self, changes: Iterable[AnyChange]) -> tuple[AnyChange, ...]:
         """Return the changes once they are durable, as they are recorded.
 

@@ -293,9 +293,10 @@ class ElectionBatch(ElectionOutcomes):
             for partition in self.outcomes.keys() & settled:
                 found = "that is so" if partition in not_ours else "its replica order is back"
                 self.add(partition, f"{found}, but the journal does not know it: {error}")
-        for each in ended:
-            if each.undoing is Undoing.FAILED:
-                self.order_stays_changed(each.change.topic_partition, each.reason)
+        failed = [each for each in ended if each.undoing is Undoing.FAILED]
+        is_journal_lost = bool(failed) and journal.is_lost
+        for each in failed:
+            self.order_stays_changed(each.change.topic_partition, each.reason, is_journal_lost=is_journal_lost)
 
     def _note_dropped(self, ended: Iterable[OrderLeftover]) -> None:
         """Say of each partition whose replica set is smaller now what was dropped, and that it stays so."""

@@ -53,7 +53,11 @@ def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, 
     report = wreck.run(journal=in_topic)
     assert wreck.cluster.kinds() == ["reorder"]
     assert {each.status for each in report.outcomes} == {Status.FAILED}
-    assert all("was deleted. This run writes nothing more" in each.reason for each in report.outcomes)
+    for each in report.outcomes:
+        assert "was deleted. This run writes nothing more" in each.reason
+        assert f"it was {list(ORIGINAL)}. The run that took the lock restores it" in each.reason
+        assert "it stays in the journal" not in each.reason
+        assert each.replicas_after != ORIGINAL
 
 
 def test_what_a_dead_run_left_is_put_back_by_the_next_one(wreck: Wreck, in_topic: JournalOptions) -> None:
