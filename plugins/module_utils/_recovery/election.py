@@ -24,6 +24,7 @@ from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
 from .earlier_orders import as_found, as_restored, kept_orders, rebased, restored_late
 from .election_batch import ElectionBatch, Limits
+from .lost_journal import LostJournal
 from .observation import observe
 from .plan import ElectionType, Outcome, Plan, PlannedElection, Status, left_alone, outcome_of
 from .preconditions import PartitionObservation, judge
@@ -158,6 +159,7 @@ def run_elections(  # noqa: PLR0917
             outcomes = {**alone, **settled, **run.elect(rebased(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
             leftovers += restored_late(rollback, journal, kept, run.begun)
+            outcomes |= LostJournal(home, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     return ElectionReport(

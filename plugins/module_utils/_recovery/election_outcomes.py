@@ -133,17 +133,14 @@ class ElectionOutcomes:
         self.outcomes[partition] = replace(outcome, reason=f"{outcome.reason}; {what}")
 
     def order_stays_changed(self, partition: TopicPartition, error: str, *, is_journal_lost: bool = False) -> None:
-        """Fail a partition whose order is not restored, and say who restores it."""
+        """Fail a partition whose order is not restored. What happens where the journal is lost: ``LostJournal``."""
         outcome = self.outcomes.get(partition)
         if outcome is None:  # an interrupt is on its way, and there will be no report
             return
         self.written.add(partition)
         remedy = "it stays in the journal, and the next run restores it"
         if is_journal_lost:
-            remedy = (
-                f"it was {list(outcome.replicas)}. The run that took the lock restores it; where somebody deleted the "
-                "journal, restore it with kafka-reassign-partitions.sh"
-            )
+            remedy = f"it was {list(outcome.replicas)}"
         reason = f"{outcome.reason}; its replica order was not restored ({error}): {remedy}"
         self.outcomes[partition] = replace(outcome, status=Status.FAILED, reason=reason)
 

@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.holder import this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError, Pace
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED
 from unit.journals import CLUSTER_ID
@@ -20,6 +25,8 @@ from unit.operations.fake_cluster import Fate
 from unit.operations.wreck import BEST, ORIGINAL, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
+ADDRESSES = {2: Address("broker-2.invalid", 9092)}
+LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=2.0)
 
 
 @pytest.fixture
@@ -47,15 +54,37 @@ def test_nothing_to_do_creates_no_topic(wreck: Wreck, in_topic: JournalOptions) 
     assert wreck.cluster.run_topic.sent == []
 
 
-def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, in_topic: JournalOptions) -> None:
-    """Somebody deletes the topic after the reorder."""
+def test_a_run_whose_journal_was_deleted_takes_the_lock_again_to_restore_its_orders(
+    wreck: Wreck, in_topic: JournalOptions
+) -> None:
+    """Somebody deletes the topic after the reorder, and no run is there."""
     wreck.cluster.fates["reorder"] = [Fate(after=wreck.cluster.run_topic.topics.clear)]
     report = wreck.run(journal=in_topic)
+    assert wreck.cluster.kinds() == ["reorder", "reorder"], "nobody is elected without the lock"
+    assert {each.status for each in report.outcomes} == {Status.FAILED}
+    assert all("took the lock again and restored the order" in each.reason for each in report.outcomes)
+    assert {each.replicas_after for each in report.outcomes} == {ORIGINAL}
+    assert (orders(wreck), wreck.cluster.pending(), wreck.cluster.run_topic.topics) == ({ORIGINAL}, (), {})
+
+
+def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, in_topic: JournalOptions) -> None:
+    """Another run takes the lock after the reorder, and lives."""
+    others: list[TopicLog] = []
+
+    def take_over() -> None:
+        wreck.cluster.run_topic.topics.clear()
+        topics = RunTopics(wreck.cluster.run_topic, ADDRESSES, ADDRESSES, RUN_TOPIC, LIVELY)
+        others.append(topics.acquire(replace(this_run(), run="other", host="elsewhere", process=""), NullProgress()))
+
+    wreck.cluster.fates["reorder"] = [Fate(after=take_over)]
+    report = wreck.run(journal=in_topic)
+    others[0].close(settled=True)
     assert wreck.cluster.kinds() == ["reorder"]
     assert {each.status for each in report.outcomes} == {Status.FAILED}
     for each in report.outcomes:
-        assert "was deleted. This run writes nothing more" in each.reason
-        assert f"it was {list(ORIGINAL)}. The run that took the lock restores it" in each.reason
+        assert "This run writes nothing more" in each.reason
+        assert "another run writes to this cluster: " in each.reason
+        assert f"it was {list(ORIGINAL)}; the run that holds the lock now restores it" in each.reason
         assert "it stays in the journal" not in each.reason
         assert each.replicas_after != ORIGINAL
 
