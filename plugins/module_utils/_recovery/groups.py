@@ -18,6 +18,7 @@ from .._model.ranges import ranges, shape
 from .candidate import Candidate
 from .expected_loss import ExpectedLoss
 from .plan import Outcome, Status
+from .verdict import LossTotal, records
 
 MAX_GROUPS = 8
 """Above this, outcomes that differ less are put together."""
@@ -39,17 +40,6 @@ class LeaderShare:
 
     broker_id: int
     partitions: int
-
-
-@dataclass(frozen=True, slots=True)
-class LossTotal:
-    """Records that the elections of several partitions lose."""
-
-    at_least: int
-    at_most: int | None
-    """None when it is unknown for at least one partition."""
-    unbounded: int
-    """Partitions for which ``at_most`` is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +219,6 @@ def _holders(brokers: Sequence[tuple[int, ...]]) -> str:
 
 def _brokers(broker_ids: set[int]) -> str:
     return f"broker{'' if len(broker_ids) == 1 else 's'} {ranges(broker_ids)}"
-
-
-def records(count: int) -> str:
-    return f"{count:,} record{'' if count == 1 else 's'}"
 
 
 def _worst_first(members: Members) -> tuple[int, int, int, str]:

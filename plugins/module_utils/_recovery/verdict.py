@@ -7,10 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from .groups import LossTotal, records
+from dataclasses import dataclass
 
 _OTHERS = ("refused", "unrecoverable", "unknown", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class LossTotal:
+    """Records that the elections of several partitions lose."""
+
+    at_least: int
+    at_most: int | None
+    """None when it is unknown for at least one partition."""
+    unbounded: int
+    """Partitions for which ``at_most`` is unknown."""
 
 
 def verdict(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
@@ -49,3 +59,7 @@ def loss_in_words(loss: LossTotal) -> str:
     if loss.at_least == loss.at_most:
         return records(loss.at_least) if loss.at_least else "nothing"
     return f"at least {loss.at_least:,}, at most {records(loss.at_most)}"
+
+
+def records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"

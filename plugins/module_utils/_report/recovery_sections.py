@@ -14,9 +14,9 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.ranges import ranges
 from .._recovery.expected_loss import ExpectedLoss
-from .._recovery.groups import LossTotal, Members, grouped, total_loss
+from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.plan import Outcome, Status
-from .._recovery.verdict import loss_in_words, verdict
+from .._recovery.verdict import LossTotal, loss_in_words, verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import are_available, bar_chart, extents_chart
 from .extents import extents
