@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.orders import Writer, read_states
+from .._changes.orders import States, Writer, read_states
 from .._changes.record import PUT_BACK, OrderChange, OrderLeftover
 from .._changes.rollback import Rollback
 from .._kafka.addresses import Address
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .plan import Outcome
 
@@ -54,9 +54,13 @@ class LostJournal:
             states = read_states(self.writer.kafka, [each.topic_partition for each in mine])
             changed = [each for each in mine if each.topic_partition in states and _is_set(each, states)]
             ended = {each.change.topic_partition: each for each in self._restored(changed)}
+            states |= read_states(self.writer.kafka, ended)
         except KafkaOpsError as error:
             return {each.topic_partition: _add(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
-        return {each.topic_partition: self._outcome(outcomes, each, ended.get(each.topic_partition)) for each in mine}
+        return {
+            each.topic_partition: self._outcome(outcomes, each, ended.get(each.topic_partition), states)
+            for each in mine
+        }
 
     def _restored(self, changes: Sequence[OrderChange]) -> Sequence[OrderLeftover]:
         if not changes:
@@ -68,18 +72,18 @@ class LostJournal:
 
     @staticmethod
     def _outcome(
-        outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None
+        outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
     ) -> Outcome:
         if ended is None:
             return _add(outcomes, change, "its order is another one now: another run or a person has set it")
         if ended.undoing not in PUT_BACK:
             return _add(outcomes, change, f"{_BY_HAND} ({ended.reason})")
-        return replace(_add(outcomes, change, _RESTORED), replicas_after=change.original)
+        return replace(_add(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas)
 
 
-def _is_set(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
+def _is_set(change: OrderChange, states: States) -> bool:
     state = states[change.topic_partition]
-    return (state.topic_id, state.replicas) == (change.topic_id, change.changed)
+    return state.topic_id == change.topic_id and change.is_set(state.replicas)
 
 
 def _add(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
