@@ -29,6 +29,8 @@ _WIDTH = 300
 _ROW_HEIGHT = 26
 _EPOCH_COLORS = ("#4e79a7", "#59a14f", "#b07aa1", "#9c755f", "#76b7b2", "#bab0ac", "#edc948", "#f28e2b")
 _LOST = "#d62728"
+FRAME = 4
+"""Width of the frame around what was saved. Nothing else is as thick."""
 _GRAY = "#888888"
 _TEXT = "currentColor"
 _CONFIG = {
@@ -50,7 +52,7 @@ def are_available() -> bool:
 
 
 def extents_chart(extents: Extents, label: str) -> str:
-    """One bar a replica by offset, colored by leader epoch; lost offsets red, unknown ones hatched."""
+    """One bar a replica by offset, colored by leader epoch; lost offsets red, saved framed, unknown hatched."""
     y = {
         "field": "replica",
         "type": "nominal",
@@ -79,6 +81,7 @@ def extents_chart(extents: Extents, label: str) -> str:
         _layer(
             extents.lost, {"type": "bar", "fill": _LOST, "fillOpacity": 0.55, "stroke": _LOST, "strokeWidth": 2}, place
         ),
+        _layer(extents.saved, {"type": "bar", "fill": None, "stroke": _TEXT, "strokeWidth": FRAME}, place),
         _layer(
             extents.starts, {"type": "tick", "color": _TEXT, "thickness": 3, "size": _ROW_HEIGHT - 8}, {"x": x, "y": y}
         ),

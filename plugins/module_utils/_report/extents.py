@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .._model.log_contents import EpochRange
 from .._model.replica_log import EpochEnd
 from .._recovery.candidate import Candidate
 from .._recovery.plan import Outcome
@@ -29,6 +30,14 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """Offsets of one partition that a salvage has saved, and the brokers that the salvage read from."""
+
+    broker_ids: tuple[int, ...]
+    range: EpochRange
+
+
+@dataclass(frozen=True, slots=True)
 class Extents:
     """The logs of one partition. All offsets lie between ``first`` and ``end``."""
 
@@ -43,20 +52,22 @@ class Extents:
     """What a replica holds and the elected one does not."""
     unknown: tuple[Stretch, ...]
     """All offsets of the replicas that were silent."""
+    saved: tuple[Stretch, ...]
+    """What was saved of a replica, from the log or, of a silent one, from the disk."""
     starts: tuple[Stretch, ...]
     """Log start offsets within the picture."""
     divergences: tuple[int, ...]
     """Offsets at which another log and that of the elected leader part."""
 
 
-def extents(outcome: Outcome) -> Extents | None:
-    """Return the logs of an outcome's replicas. None where no replica answered."""
+def extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
+    """Return the logs of an outcome's replicas, and what was saved of them. None where no replica answered."""
     candidates = outcome.candidates
     if not candidates:
         return None
     leader = outcome.designated_leader if outcome.designated_leader is not None else candidates[0].broker_id
     names = {each.broker_id: _name(each.broker_id, leader, outcome) for each in candidates}
-    silent = tuple(f"{each.broker_id} silent" for each in outcome.silent)
+    silent = {each.broker_id: f"{each.broker_id} silent" for each in outcome.silent}
     against = next((each.against for each in outcome.losses if each.broker_id == leader), ())
     lost = [
         Stretch(names[each.broker_id], one.start_offset, one.end_offset)
@@ -68,14 +79,27 @@ def extents(outcome: Outcome) -> Extents | None:
     end = max(each.log_end_offset for each in candidates)
     first = _first(candidates, divergences, [each.start for each in lost], end)
     held = [piece for each in candidates for piece in _pieces(names[each.broker_id], each, first)]
+    others = {broker_id: name for broker_id, name in names.items() if broker_id != leader}
+    saved = [
+        *(piece for each in held if each.replica in others.values() for piece in _saved_of(each, others, salvages)),
+        *(
+            Stretch(silent[broker_id], max(each.range.start_offset, first), each.range.end_offset, each.range.epoch)
+            for each in salvages
+            for broker_id in each.broker_ids
+            if broker_id in silent and each.range.end_offset > first
+        ),
+    ]
+    # A disk may hold more than every replica that answered.
+    end = max(end, *(each.end for each in saved)) if saved else end
     return Extents(
-        (*names.values(), *silent),
+        (*names.values(), *silent.values()),
         first,
         end,
         first > min(each.log_start_offset for each in candidates),
         tuple(held),
         tuple(Stretch(each.replica, max(each.start, first), each.end) for each in lost if each.end > first),
-        tuple(Stretch(name, first, max(end, first + 1)) for name in silent),
+        tuple(Stretch(name, first, max(end, first + 1)) for name in silent.values()),
+        tuple(saved),
         tuple(
             Stretch(names[each.broker_id], each.log_start_offset, each.log_start_offset)
             for each in candidates
@@ -83,6 +107,15 @@ def extents(outcome: Outcome) -> Extents | None:
         ),
         tuple(each for each in divergences if first <= each <= end),
     )
+
+
+def _saved_of(held: Stretch, names: Mapping[int, str], salvages: Sequence[Saved]) -> Iterator[Stretch]:
+    """Yield what was saved of one stretch of a replica that answered."""
+    for each in salvages:
+        start, end = max(held.start, each.range.start_offset), min(held.end, each.range.end_offset)
+        is_from_it = held.replica in (names.get(broker_id) for broker_id in each.broker_ids)
+        if is_from_it and held.epoch == each.range.epoch and start < end:
+            yield Stretch(held.replica, start, end, held.epoch)
 
 
 def _name(broker_id: int, leader: int, outcome: Outcome) -> str:

@@ -19,7 +19,7 @@ from .charts import are_available
 from .readiness_section import readiness_section
 from .recovery_sections import outcomes_of, recovery_sections
 from .salvage_runs import disk_section, replay_section
-from .salvage_section import account_section
+from .salvage_section import account_section, saved_ranges
 from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
 from .sources import SALVAGE_KINDS, Kind, Source
 from .verdict import verdict_of
@@ -60,16 +60,17 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
     recoveries.sort(key=lambda each: each.content["finishedAt"])
     surveys = _of(sources, Kind.SURVEY)
     first = next((each.content["start_order"][0]["broker_id"] for each in surveys if each.content["start_order"]), None)
+    salvaged = {kind: [each.content for each in _of(sources, kind)] for kind in SALVAGE_KINDS}
+    saved = saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
     outcomes: tuple[Outcome, ...] = ()
     main: list[Section] = []
     if recoveries:
         last = recoveries[-1].content
         outcomes = outcomes_of(last)
-        main += recovery_sections(outcomes, last["brokers"], last["aftermath"])
+        main += recovery_sections(outcomes, last["brokers"], last["aftermath"], saved)
     elif plans := _of(sources, Kind.PLAN):
         outcomes = outcomes_of_plan(plans[-1].content)
-        main += recovery_sections(outcomes, (), ())
-    salvaged = {kind: [each.content for each in _of(sources, kind)] for kind in SALVAGE_KINDS}
+        main += recovery_sections(outcomes, (), (), saved)
     if any(salvaged.values()):
         main.append(account_section(outcomes, *salvaged.values()))
     verdict, tone = verdict_of(sources, outcomes, first)

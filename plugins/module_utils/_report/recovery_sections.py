@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from .._documents.dataclass_json import codec
+from .._model.partition import TopicPartition
 from .._model.ranges import ranges
 from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.groups import Members, grouped, total_loss
@@ -19,12 +20,13 @@ from .._recovery.plan import Outcome, Status
 from .._recovery.verdict import LossTotal, loss_in_words, verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import are_available, bar_chart, extents_chart
-from .extents import extents
+from .extents import Saved, Stretch, extents
 
 MAX_PICTURES = 50
 MAX_ROWS = 1000
 """Rows of single partitions, worst first. The groups name all of them."""
 _MAX_TOPICS = 8
+_MOST_SAVED = 3
 _TONES = {
     Status.RECOVERED: "good",
     Status.ALREADY_ONLINE: "good",
@@ -42,6 +44,7 @@ _LOOK_AT = {
 
 
 _OUTCOME = codec(Outcome)
+_NO_SALVAGES: Mapping[TopicPartition, Sequence[Saved]] = {}
 
 
 def outcomes_of(report: dict[str, Any]) -> tuple[Outcome, ...]:
@@ -62,13 +65,16 @@ def recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None) -> st
 
 
 def recovery_sections(
-    outcomes: Sequence[Outcome], brokers: Sequence[dict[str, Any]], aftermath: Sequence[Any]
+    outcomes: Sequence[Outcome],
+    brokers: Sequence[dict[str, Any]],
+    aftermath: Sequence[Any],
+    salvages: Mapping[TopicPartition, Sequence[Saved]] = _NO_SALVAGES,
 ) -> Iterator[Section]:
-    """All sections about the outcomes."""
+    """All sections about the outcomes, with what was saved of them in the pictures."""
     if brokers:
         yield brokers_section(brokers)
     groups = grouped(outcomes)
-    yield Section("Partitions by what they share", tuple(_groups(groups)))
+    yield Section("Partitions by what they share", tuple(_groups(groups, salvages)))
     if any(each.status in _ELECTED for each in outcomes):
         yield Section("Records lost", tuple(_losses(outcomes)))
         yield Section("New leaders by broker", tuple(_leaders(outcomes)))
@@ -94,7 +100,7 @@ def brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
     return Section("Brokers", (Table(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
 
 
-def _groups(groups: Sequence[Members]) -> Iterator[Block]:
+def _groups(groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequence[Saved]]) -> Iterator[Block]:
     rows = tuple(
         (
             number(each.group.partitions),
@@ -114,10 +120,12 @@ def _groups(groups: Sequence[Members]) -> Iterator[Block]:
                 f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {_words(each.group.status)}"
             )
             yield Folded(title, "\n".join(_topic_lines(each.outcomes)))
-    yield from pictures([each.outcomes for each in groups])
+    yield from pictures([each.outcomes for each in groups], salvages)
 
 
-def pictures(groups: Sequence[Sequence[Outcome]]) -> Iterator[Block]:
+def pictures(
+    groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]] = _NO_SALVAGES
+) -> Iterator[Block]:
     """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
     if not are_available():
         yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
@@ -125,22 +133,31 @@ def pictures(groups: Sequence[Sequence[Outcome]]) -> Iterator[Block]:
     yield Paragraph(
         "One bar for each replica, from its log start offset (thick mark) to its log end. Colors are leader epochs. "
         "Red offsets are on this replica and not on the elected one: they are lost. A dashed line shows where two logs "
-        "part. A hatched bar is a replica that did not answer: what it holds is unknown."
+        "part. A hatched bar is a replica that did not answer: what it holds is unknown. Offsets in a thick frame were "
+        "saved."
     )
     drawn = 0
     for place, outcomes in enumerate(groups):
         share = max(1, (MAX_PICTURES - drawn) // (len(groups) - place))
         for outcome in sorted(outcomes, key=_known_loss, reverse=True)[:share]:
-            logs = extents(outcome)
+            logs = extents(outcome, salvages.get(outcome.topic_partition, ()))
             if logs is None or drawn >= MAX_PICTURES:
                 break
             drawn += 1
             title = f"{outcome.topic}-{outcome.partition}"
             cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
-            caption = f"{_words(outcome.status)}; {_loss_of(outcome)}.{cut}"
+            caption = f"{_words(outcome.status)}; {_loss_of(outcome)}.{_kept(logs.saved)}{cut}"
             yield Picture(title, extents_chart(logs, f"Logs of {title}: {caption}"), caption)
             if not _known_loss(outcome):
                 break
+
+
+def _kept(saved: Sequence[Stretch]) -> str:
+    named = [f"{each.start:,} to {each.end - 1:,} of broker {each.replica.split()[0]}" for each in saved]
+    more = len(named) - _MOST_SAVED
+    return (
+        f" Saved: {', '.join(named[:_MOST_SAVED])}{f' and {more:,} more ranges' if more > 0 else ''}." if saved else ""
+    )
 
 
 def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:

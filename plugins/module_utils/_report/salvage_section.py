@@ -17,6 +17,7 @@ from .._recovery.plan import Outcome
 from .._salvage.finding import Status
 from .._salvage.stretch import merged, minus
 from .blocks import Cell, Paragraph, Section, Table, number
+from .extents import Saved
 from .recovery_sections import MAX_ROWS
 
 _NOTE = (
@@ -83,7 +84,7 @@ def account_section(
             accounts[_name(each)].held_ranges += _ranges(each["lost"])
         elif each["status"] == Status.FAILED:
             accounts[_name(each)].is_compared = False
-    for name, saved in _saved(manifests, disks):
+    for _salvage_id, name, saved in _saved(manifests, disks):
         account = accounts[name]
         account.saved_ranges += _ranges(saved["ranges"])
         account.saved_records += saved["records"]
@@ -114,6 +115,18 @@ def account_section(
     )
 
 
+def saved_ranges(
+    manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
+) -> dict[TopicPartition, list[Saved]]:
+    """Return which offsets were saved of each partition, and from which brokers, for the pictures."""
+    brokers = {each["salvage_id"]: (each["broker_id"],) for each in disks}
+    brokers |= {each["salvage_id"]: tuple(one["broker_id"] for one in each["origins"]) for each in manifests}
+    ranges: dict[TopicPartition, list[Saved]] = defaultdict(list)
+    for salvage_id, name, saved in _saved(manifests, disks):
+        ranges[name] += [Saved(brokers[salvage_id], each) for each in _ranges(saved["ranges"])]
+    return ranges
+
+
 def _row(name: TopicPartition, account: _Account) -> tuple[Cell, ...]:
     lost = replace(number(account.lost), tone="good" if account.lost == 0 else "bad")
     return (Cell(str(name)), number(account.held), number(account.saved), number(account.given), lost)
@@ -121,7 +134,7 @@ def _row(name: TopicPartition, account: _Account) -> tuple[Cell, ...]:
 
 def _saved(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
+) -> Iterator[tuple[str, TopicPartition, Mapping[str, Any]]]:
     """Return what each salvage has saved of each partition, by its manifest, or else by the report of its disks.
 
     The same salvage may be there twice, by its manifest and by a copy of it.
@@ -129,11 +142,11 @@ def _saved(
     by_id = {each["salvage_id"]: each for each in manifests}
     for manifest in by_id.values():
         for each in manifest["partitions"]:
-            yield _name(each), each
+            yield manifest["salvage_id"], _name(each), each
     for disk in {each["salvage_id"]: each for each in disks if each["salvage_id"] not in by_id}.values():
         for each in disk["partitions"]:
             if each["saved"] is not None:
-                yield _name(each), each["saved"]
+                yield disk["salvage_id"], _name(each), each["saved"]
 
 
 def _name(each: Mapping[str, Any]) -> TopicPartition:

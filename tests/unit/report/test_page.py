@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     AftermathFinding,
@@ -31,8 +32,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approval
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, to_json
 from unit.documents.examples import a_plan
 from unit.recovery import outages
+from unit.report import salvages
 
 HOSTILE = "</td><script>alert(1)</script>{{ 7*7 }}\"'><img src=x onerror=alert(1)>"
 _VOID = {"meta", "br", "img", "link", "input"}
@@ -165,6 +168,16 @@ def test_a_picture_for_each_way_to_lose_and_at_most_fifty(tmp_path: Path, monkey
     outcomes = [outages.recovered(outages.losing(each, lost=each + 1)) for each in range(9)]
     page = html_of(tmp_path, a_report(outcomes))
     assert re.findall(r"<figure><h3>(orders[^<]*)", page) == ["orders-8", "orders-7", "orders-6"]
+
+
+def test_what_was_saved_is_framed_and_named_in_the_picture(tmp_path: Path) -> None:
+    report = a_report([outages.recovered(outages.losing(0, lost=5))])
+    saved = replace(salvages.MANIFEST, partitions=(replace(salvages.SAVED[0], ranges=(EpochRange(0, 100, 105),)),))
+    page = html_of(tmp_path, report, json.loads(to_json(replace(saved, origins=(SavedFrom(2),)))))
+    assert "Saved: 100 to 104 of broker 2." in page
+    assert f'stroke-width="{charts.FRAME}"' in page
+    page = html_of(tmp_path, report, json.loads(to_json(replace(saved, origins=(SavedFrom(3),)))))
+    assert f'stroke-width="{charts.FRAME}"' not in page, "the elected replica has no frame"
 
 
 def test_without_vl_convert_there_are_tables_and_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
