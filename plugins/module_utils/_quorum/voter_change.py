@@ -24,9 +24,7 @@ def may_remove(observation: Observation, voter: Voter) -> Verdict:
 
 
 def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
-    yield from _static(observation)
-    yield from cannot_commit(observation)
-    yield from is_contested(observation)
+    yield from _against_any_change(observation)
     state = observation.state
     if state is None:
         return
@@ -61,9 +59,7 @@ def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
 
 
 def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
-    yield from _static(observation)
-    yield from cannot_commit(observation)
-    yield from is_contested(observation)
+    yield from _against_any_change(observation)
     state = observation.state
     if state is None:
         return
@@ -73,6 +69,12 @@ def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
         return
     yield from lacks_majority(state, caught_up_voters(observation), remaining, f"with voter {voter.voter_id} removed")
     yield from _would_return(observation, state, voter)
+
+
+def _against_any_change(observation: Observation) -> Iterator[str]:
+    yield from _static(observation)
+    yield from cannot_commit(observation)
+    yield from is_contested(observation)
 
 
 def _static(observation: Observation) -> Iterator[str]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
     SalvageDirectoryError,
     check_destination,
@@ -27,28 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     read_manifest,
     to_json,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
-
-SAVED = SavedRecords(
-    topic="orders",
-    partition=3,
-    topic_id="id-1",
-    ranges=(EpochRange(0, 100, 350),),
-    records=250,
-    bytes=5000,
-    first_timestamp_ms=1,
-    last_timestamp_ms=2,
-    committed=0,
-    aborted=0,
-    unknown=0,
-    committed_transactions=0,
-    aborted_transactions=0,
-    open_transactions=0,
-    undecodable_batches=0,
-    batches=3,
-    largest_record_bytes=2_000_000,
-    largest_batch_bytes=2_000_100,
-)
+from unit.salvage.saved import SAVED
 
 
 def finished(target: Path) -> Manifest:

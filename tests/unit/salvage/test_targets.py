@@ -27,27 +27,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets
     Terms,
     look_at_targets,
 )
+from unit.salvage.saved import SAVED as SOME_SAVED
 
 NOW_MS = int(time.time() * 1000)
 TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
 STATE = PartitionState("orders", 0, TOPIC_ID, 2, 8, (1, 2, 3), (2, 3), (), (), (1,))
-SAVED = SavedRecords(
-    topic="orders",
+SAVED = replace(
+    SOME_SAVED,
     partition=0,
     topic_id=TOPIC_ID,
     ranges=(EpochRange(3, 100, 350),),
-    records=250,
     bytes=1,
     first_timestamp_ms=NOW_MS - 10_000,
     last_timestamp_ms=NOW_MS,
-    committed=0,
-    aborted=0,
-    unknown=0,
-    committed_transactions=0,
-    aborted_transactions=0,
-    open_transactions=0,
-    undecodable_batches=0,
-    batches=3,
     largest_record_bytes=1000,
     largest_batch_bytes=1000,
 )
