@@ -9,6 +9,8 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+notes:
+  - Runs on the controller. The text is the same in a terminal and in AWX, but for color.
 options:
   report_file:
     description:

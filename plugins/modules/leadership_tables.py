@@ -14,9 +14,7 @@ version_added: 1.0.0
 description:
   - Prints the list of deprioritized brokers, and the partitions whose order or leader changed or should have, grouped
     by what they share. With C(-v), prints a row for each partition too.
-  - The text is the same in a terminal and in AWX, but for color.
   - Fails, in the same words, where one of the tasks failed that it is given.
-  - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]

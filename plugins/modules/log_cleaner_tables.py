@@ -13,8 +13,6 @@ short_description: Print what was found and done about log cleaners, for a perso
 version_added: 1.0.0
 description:
   - Prints how many log cleaners are healthy, what was changed, and a row for each broker with its diagnosis.
-  - The text is the same in a terminal and in AWX, but for color.
-  - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,

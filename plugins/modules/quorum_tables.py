@@ -13,8 +13,6 @@ short_description: Print what was found out about the quorum, for a person
 version_added: 1.0.0
 description:
   - Prints the verdict, the findings with their remedies, what may be done with which controller, and the members.
-  - The text is the same in a terminal and in AWX, but for color.
-  - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]

@@ -14,8 +14,6 @@ version_added: 1.0.0
 description:
   - Prints the verdict, what is red with its remedy, then warnings, then what is fine, and what each broker's death
     would do.
-  - The text is the same in a terminal and in AWX, but for color.
-  - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]

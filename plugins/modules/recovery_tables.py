@@ -14,8 +14,6 @@ version_added: 1.0.0
 description:
   - Prints the verdict, the brokers that are not online with their cause, the next steps as commands, and the
     partitions, grouped by what they share. With C(-v), prints a row for each partition too.
-  - The text is the same in a terminal and in AWX, but for color.
-  - Runs on the controller.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]

@@ -13,7 +13,7 @@ short_description: Print what a salvage found and saved, or gave back
 version_added: 1.0.0
 description:
   - Prints one line for each partition that lacks something or could not be compared, and what became of all of them.
-  - Runs on the controller. Prints no key and no value.
+  - Prints no key and no value.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
