@@ -186,6 +186,14 @@ PLAN_FILES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         edited("partitions", 0, "candidates", 1, "brokerId", to=9),
         {"/partitions/0/candidates/1/brokerId": "broker 9 is not among the replicas, which are 1, 2 and 3"},
     ),
+    "dropped broker not in the replicas": (
+        edited("partitions", 0, "dropped", to=[9]),
+        {"/partitions/0/dropped/0": "broker 9 is not among the replicas, which are 1, 2 and 3"},
+    ),
+    "designated broker to be dropped": (
+        edited("partitions", 0, "dropped", to=[1, 3]),
+        {"/partitions/0/dropped/1": "broker 3 is to lead, and to be dropped"},
+    ),
     "candidate twice": (
         edited("partitions", 0, "candidates", 1, "brokerId", to=3),
         {"/partitions/0/candidates/1/brokerId": "broker 3 is there already at /partitions/0/candidates/0/brokerId"},

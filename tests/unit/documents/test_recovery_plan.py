@@ -121,6 +121,16 @@ def test_edited_plan_is_judged_like_a_new_one(run: Any, edited_plan: Path) -> No
     assert other == plan_document(a_plan())["partitions"][1], "nobody edited it"
 
 
+def test_what_an_edited_election_drops_stays_in_it_and_is_named(run: Any, edited_plan: Path) -> None:
+    document = json.loads(edited_plan.read_text())
+    document["partitions"][0]["dropped"] = [1]
+    edited_plan.write_bytes(readable(document))
+    assert run(edited_plan, "digest_renewed")["changed"]
+    election = json.loads(edited_plan.read_text())["partitions"][0]
+    assert election["dropped"] == [1]
+    assert "broker 1 of its replicas is not registered" in election["reason"]
+
+
 @pytest.mark.parametrize(
     ("place", "to", "problem"),
     [

@@ -13,7 +13,10 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status, outcomes_of_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import policy_options
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
@@ -240,7 +243,57 @@ def test_a_failed_election_leaves_a_partition_that_the_next_run_recovers(gone: W
     assert orders(gone) == [BACK, BACK, PLAIN]
 
 
-def test_what_nobody_tells_is_named(wreck: Wreck) -> None:
+def test_designations_drop_it_with_the_option_only(gone: Wreck) -> None:
+    plan = plan_of_designations(gone.cluster, {FIRST: BEST, THIRD: BEST})
+    refused = with_unregistered(gone.cluster, plan, may_drop=False)
+    assert [each.topic_partition for each in refused.left_alone] == [FIRST]
+    report = gone.run(with_unregistered(gone.cluster, plan, may_drop=True))
+    assert [(each.status, each.dropped) for each in report.outcomes] == [
+        (Status.RECOVERED, (DEAD,)),
+        (Status.RECOVERED, ()),
+    ]
+
+
+def test_two_are_dropped_and_a_third_that_is_away_is_not(gone: Wreck) -> None:
+    order = (DEAD, 5, BEHIND, 4, BEST)
+    gone.cluster.registered.add(4)
+    gone.cluster.change(FIRST, replicas=order)
+    plan = gone.plan()
+    plan = with_unregistered(gone.cluster, replace(plan, elections=plan.elections[:1]), may_drop=True)
+    assert plan.elections[0].dropped == (DEAD, 5)
+    report = gone.run(plan)
+    assert [(each.status, each.dropped) for each in report.outcomes] == [(Status.RECOVERED, (DEAD, 5))]
+    assert gone.cluster.states[FIRST].replicas == (BEHIND, 4, BEST, DEAD, 5)
+    assert gone.cluster.pending() == ()
+
+
+def test_an_election_whose_response_was_lost_leaves_what_it_dropped_in_the_report(gone: Wreck) -> None:
+    plan = plan_of(gone, may_drop=True)
+    gone.cluster.fates["elect"] = [Fate(lost_request=True)] * 9
+    report = gone.run(plan, timeout_ms=3000)
+    assert [(each.status, each.dropped) for each in report.outcomes[:2]] == [(Status.FAILED, (DEAD,))] * 2
+    assert orders(gone)[0] == LISTED
+    assert [each.topic_partition for each in gone.cluster.pending() if isinstance(each, OrderChange)][:1] == [FIRST]
+    gone.cluster.fates.clear()
+    report = gone.run(plan_of(gone, may_drop=True))
+    assert [(each.status, each.dropped) for each in report.outcomes[:2]] == [(Status.RECOVERED, (DEAD,))] * 2
+    assert orders(gone) == [BACK, BACK, PLAIN]
+    assert gone.cluster.pending() == ()
+
+
+def test_evidence_does_not_say_who_is_registered() -> None:
+    params = {
+        "recovery_strategy": "aggressive",
+        "max_lost_records": None,
+        "acknowledge_unclean_leader_election": False,
+        "allow_dropping_unregistered": True,
+        "evidence": "/evidence",
+    }
+    with pytest.raises(PolicyError, match="leave it out, or leave out evidence"):
+        policy_options(params)
+
+
+def test_what_nobody_says_is_named(wreck: Wreck) -> None:
     def refuse(*_arguments: object) -> None:
         raise error_codes.refusal("CreateTopics", error_codes.TOPIC_AUTHORIZATION_FAILED)
 
