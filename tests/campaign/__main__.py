@@ -55,7 +55,8 @@ def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> I
                 own = Path(directory) / f"{seed}-{number}"
                 own.mkdir()
                 with pool.lease(CAMPAIGN, kafka_version) as cluster:
-                    yield run_trial(cluster, spark, kind, seed, own)
+                    verdict = run_trial(cluster, spark, kind, seed, own)
+                yield verdict
 
 
 def _parser() -> argparse.ArgumentParser:
