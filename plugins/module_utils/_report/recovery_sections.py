@@ -14,19 +14,17 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.partition import TopicPartition
 from .._model.ranges import ranges
-from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.plan import Outcome, Status
-from .._recovery.verdict import LossTotal, loss_in_words, verdict
+from .._recovery.verdict import verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
-from .charts import are_available, bar_chart, extents_chart
-from .extents import Saved, Stretch, extents
+from .charts import are_available, bar_chart
+from .extents import Saved
+from .pictures import NO_SALVAGES, forecast_of, pictures
 
-MAX_PICTURES = 50
 MAX_ROWS = 1000
 """Rows of single partitions, worst first. The groups name all of them."""
 _MAX_TOPICS = 8
-_MOST_SAVED = 3
 _TONES = {
     Status.RECOVERED: "good",
     Status.ALREADY_ONLINE: "good",
@@ -44,7 +42,6 @@ _LOOK_AT = {
 
 
 _OUTCOME = codec(Outcome)
-_NO_SALVAGES: Mapping[TopicPartition, Sequence[Saved]] = {}
 
 
 def outcomes_of(report: dict[str, Any]) -> tuple[Outcome, ...]:
@@ -68,7 +65,7 @@ def recovery_sections(
     outcomes: Sequence[Outcome],
     brokers: Sequence[dict[str, Any]],
     aftermath: Sequence[Any],
-    salvages: Mapping[TopicPartition, Sequence[Saved]] = _NO_SALVAGES,
+    salvages: Mapping[TopicPartition, Sequence[Saved]] = NO_SALVAGES,
 ) -> Iterator[Section]:
     """All sections about the outcomes, with what was saved of them in the pictures."""
     if brokers:
@@ -123,43 +120,6 @@ def _groups(groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequenc
     yield from pictures([each.outcomes for each in groups], salvages)
 
 
-def pictures(
-    groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]] = _NO_SALVAGES
-) -> Iterator[Block]:
-    """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
-    if not are_available():
-        yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
-        return
-    yield Paragraph(
-        "One bar for each replica, from its log start offset (thick mark) to its log end. Colors are leader epochs. "
-        "Red offsets are on this replica and not on the elected one: they are lost. A dashed line shows where two logs "
-        "part. A hatched bar is a replica that did not answer: what it holds is unknown. Offsets in a thick frame were "
-        "saved."
-    )
-    drawn = 0
-    for place, outcomes in enumerate(groups):
-        share = max(1, (MAX_PICTURES - drawn) // (len(groups) - place))
-        for outcome in sorted(outcomes, key=_known_loss, reverse=True)[:share]:
-            logs = extents(outcome, salvages.get(outcome.topic_partition, ()))
-            if logs is None or drawn >= MAX_PICTURES:
-                break
-            drawn += 1
-            title = f"{outcome.topic}-{outcome.partition}"
-            cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
-            caption = f"{_words(outcome.status)}; {_loss_of(outcome)}.{_kept(logs.saved)}{cut}"
-            yield Picture(title, extents_chart(logs, f"Logs of {title}: {caption}"), caption)
-            if not _known_loss(outcome):
-                break
-
-
-def _kept(saved: Sequence[Stretch]) -> str:
-    named = [f"{each.start:,} to {each.end - 1:,} of broker {each.replica.split()[0]}" for each in saved]
-    more = len(named) - _MOST_SAVED
-    return (
-        f" Saved: {', '.join(named[:_MOST_SAVED])}{f' and {more:,} more ranges' if more > 0 else ''}." if saved else ""
-    )
-
-
 def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     elected = [each for each in outcomes if each.status in _ELECTED]
     yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
@@ -177,7 +137,7 @@ def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:
 
 
 def _decision(name: str, outcomes: Sequence[Outcome], choose: Callable[[Outcome], int | None]) -> tuple[Cell, ...]:
-    losses = [_forecast(each, broker) for each in outcomes if (broker := choose(each)) is not None]
+    losses = [forecast_of(each, broker) for each in outcomes if (broker := choose(each)) is not None]
     known = [each for each in losses if each is not None]
     most = [each.at_most for each in known if each.at_most is not None]
     at_most = sum(most) if known and len(most) == len(losses) else None
@@ -266,10 +226,6 @@ def _rows(groups: Sequence[Members]) -> Table:
     return Table(f"Worst first{shown}", columns, rows)
 
 
-def _forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
-    return next((each for each in outcome.losses if each.broker_id == broker_id), None)
-
-
 def _first_live(outcome: Outcome) -> int | None:
     able = {each.broker_id for each in outcome.candidates if "fenced" not in each.flags}
     return next((each for each in outcome.replicas if each in able), None)
@@ -277,24 +233,6 @@ def _first_live(outcome: Outcome) -> int | None:
 
 def _of_rank(rank: int, outcome: Outcome) -> int | None:
     return next((each.broker_id for each in outcome.candidates if each.rank == rank), None)
-
-
-def _known_loss(outcome: Outcome) -> int:
-    leader = outcome.designated_leader
-    best = outcome.candidates[0].broker_id if outcome.candidates else None
-    loss = _forecast(outcome, best if leader is None else leader)
-    return 0 if loss is None else loss.at_least
-
-
-def _loss_of(outcome: Outcome) -> str:
-    leader = outcome.designated_leader
-    broker = outcome.candidates[0].broker_id if leader is None else leader
-    loss = _forecast(outcome, broker)
-    if loss is None:
-        return "the loss is unknown"
-    total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
-    verb = {Status.RECOVERED: "lost"}.get(outcome.status, f"electing broker {broker} would lose")
-    return f"{verb}: {loss_in_words(total)}"
 
 
 def _leader_after(outcome: Outcome) -> int | None:
