@@ -203,6 +203,7 @@ truncated:
   sample: false
 groups:
   description: All partitions, grouped by status and reason, those with the most partitions first. Never truncated.
+    The fields are those of RV(kafkaops.recovery.preferred_election#module:groups).
   returned: success, and when replica orders could not be changed
   type: list
   elements: dict
@@ -211,14 +212,6 @@ groups:
       partitions: 501
       topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0}
       reason: broker 1 is on the list
-  contains:
-    status: {type: str, description: The status that they share.}
-    partitions: {type: int, description: How many partitions there are in the group.}
-    topics:
-      description: C(named) has the four topics with the most partitions, each with ranges of its
-        partitions. C(more) is the number of topics that are not named.
-      type: dict
-    reason: {type: str, description: Their reason. Numbers that differ are given from the lowest to the highest.}
 summary:
   description: How many partitions have each status.
   returned: success, and when replica orders could not be changed
