@@ -49,8 +49,9 @@ def _verdict(result: Result) -> str:
         records = counted(summary["saved_records"], "record")
         saved = f"{records} ({size(summary['saved_bytes'])}) saved in {result['salvage_dir']}"
     unreadable = f", {summary['unreadable_offsets']} of them in no readable batch"
+    at_least = "at least " if summary["statuses"].get("failed") else ""
     return (
-        f"The cluster lacks {counted(summary['lost_offsets'], 'offset')} that the disks of broker "
+        f"The cluster lacks {at_least}{counted(summary['lost_offsets'], 'offset')} that the disks of broker "
         f"{result['broker_id']} have{unreadable if summary['unreadable_offsets'] else ''}; {saved}."
     )
 

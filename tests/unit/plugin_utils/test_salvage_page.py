@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
@@ -23,7 +24,8 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 
 def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
-    summary = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
+    summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
+    summary["statuses"] = Counter(each["status"] for each in partitions)
     result = {"broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
     text = rendered(blocks({**result, "partitions": list(partitions)}), 200, color=False)
     return " ".join(text.split())
@@ -36,7 +38,10 @@ def test_what_was_saved_and_what_could_not_be_read() -> None:
         partition(1, "nothing_lacking"),
         partition(2, "failed", reason="it has no leader"),
     )
-    assert "The cluster lacks 250 offsets that the disks of broker 1 have, 10 of them in no readable batch" in text
+    assert (
+        "The cluster lacks at least 250 offsets that the disks of broker 1 have, 10 of them in no readable batch"
+        in text
+    )
     assert "240 records (4 KiB) saved in /saved" in text
     assert "offsets 100 to 349 (epoch 0)" in text
     assert "60 committed, 20 aborted, 5 with an unknown outcome" in text
