@@ -18,11 +18,10 @@ from .extents import Saved, Stretch, extents
 
 MAX_PICTURES = 50
 _MOST_SAVED = 3
-NO_SALVAGES: Mapping[TopicPartition, Sequence[Saved]] = {}
 
 
 def pictures(
-    groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]] = NO_SALVAGES
+    groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]]
 ) -> Iterator[Block]:
     """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
     if not are_available():

@@ -20,7 +20,7 @@ from .._recovery.verdict import verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import are_available, bar_chart
 from .extents import Saved
-from .pictures import NO_SALVAGES, forecast_of, pictures
+from .pictures import forecast_of, pictures
 
 MAX_ROWS = 1000
 """Rows of single partitions, worst first. The groups name all of them."""
@@ -65,7 +65,7 @@ def recovery_sections(
     outcomes: Sequence[Outcome],
     brokers: Sequence[dict[str, Any]],
     aftermath: Sequence[Any],
-    salvages: Mapping[TopicPartition, Sequence[Saved]] = NO_SALVAGES,
+    salvages: Mapping[TopicPartition, Sequence[Saved]],
 ) -> Iterator[Section]:
     """All sections about the outcomes, with what was saved of them in the pictures."""
     if brokers:

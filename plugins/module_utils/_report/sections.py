@@ -165,7 +165,7 @@ def evidence_section(partitions: Sequence[PartitionState], rows: Sequence[dict[s
         "Evidence",
         (
             Paragraph(f"What each replica of {len(outcomes):,} partitions held at {gathered_at}. Nothing was decided."),
-            *pictures([outcomes]),
+            *pictures([outcomes], {}),
             Table(
                 "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
                 ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
