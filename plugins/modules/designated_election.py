@@ -264,7 +264,7 @@ aftermath:
     kind:
       description: What to look at.
       type: str
-      choices: [committed_beyond_end, open_transaction, will_truncate, not_known]
+      choices: [committed_beyond_end, open_transaction, will_truncate, dropped, not_known]
     topic: {type: str, description: "Name of the topic, null where it is not about one partition."}
     partition: {type: int, description: "Number of the partition, null where it is not about one."}
     explanation: {type: str, description: "What was found, with the numbers."}

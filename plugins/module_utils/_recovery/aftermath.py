@@ -24,6 +24,7 @@ _MOST_URGENT = (
     AftermathKind.OPEN_TRANSACTION,
     AftermathKind.NOT_KNOWN,
     AftermathKind.WILL_TRUNCATE,
+    AftermathKind.DROPPED,
 )
 _MOST_NAMED = 3
 
@@ -60,11 +61,22 @@ def some_of(names: Sequence[object], what: str) -> str:
 
 
 def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
-    """Yield the replicas that hold, or may hold, what the new leader does not."""
+    """Yield the replicas that hold, or may hold, what the new leader does not.
+
+    A dropped one follows nobody: its broker renames the log directory when it starts (LogManager.loadLog).
+    """
+    for broker_id in outcome.dropped:
+        text = (
+            f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
+            "that ends in -stray, which Kafka does not read: save what it alone holds before that"
+        )
+        yield _finding(AftermathKind.DROPPED, text, outcome.topic_partition)
     for loss in outcome.losses:
         if loss.broker_id != outcome.leader_after:
             continue
         for other in loss.against:
+            if other.broker_id in outcome.dropped:
+                continue
             if other.lost:
                 least = "" if other.answered else "at least "
                 text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"

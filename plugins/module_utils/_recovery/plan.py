@@ -234,6 +234,8 @@ class AftermathKind(StrEnum):
     """The new leader's log holds records of a transaction, and no marker that ends it."""
     WILL_TRUNCATE = "will_truncate"
     """A replica deletes records when it follows the new leader."""
+    DROPPED = "dropped"
+    """A replica was dropped. Its broker keeps the copy, and Kafka does not read it any more."""
     NOT_KNOWN = "not_known"
     """A question that nobody answered."""
 

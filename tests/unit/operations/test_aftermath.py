@@ -164,3 +164,10 @@ def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(
 def test_where_nothing_was_recovered_nobody_is_asked(cluster: FakeCluster) -> None:
     left = Outcome("orders", 0, Status.FAILED, "", leader_after=NO_LEADER)
     assert look(cluster, [left]) == []
+
+
+def test_a_dropped_replica_keeps_its_copy_and_deletes_nothing(cluster: FakeCluster) -> None:
+    silent = tuple(each.broker_id for each in SILENT_LOSS.against)
+    found = [*aftermath.will_truncate(replace(OUTCOMES[0], dropped=silent))]
+    assert [each.kind for each in found] == [AftermathKind.DROPPED] * len(silent)
+    assert found[0].explanation.startswith(f"replica {silent[0]} was dropped")
