@@ -10,6 +10,8 @@ INSTALLED := $(VENV)/.installed-$(shell cat $(PINS) $(REQUIREMENTS) | cksum | cu
 COLLECTION_LINK := $(VENV)/collections/ansible_collections/kafkaops/recovery
 
 DOCS_VENV := .venv-docs
+MUTANTS_VENV := .venv-mutants
+MUTANTS_INSTALLED := $(MUTANTS_VENV)/.installed-$(shell cksum < requirements/mutants.txt | cut -d ' ' -f 1)
 DOCS_INSTALLED := $(DOCS_VENV)/.installed-$(shell cksum < requirements/docs.txt | cut -d ' ' -f 1)
 
 SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal
@@ -171,6 +173,15 @@ bench: install ## The benchmarks, as ratios
 campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given
 	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --json campaign.json --markdown campaign.md
 
+.PHONY: mutants
+mutants: install $(MUTANTS_INSTALLED) ## Mutation testing of what decides and writes; ONLY=preconditions for one file
+	PYTHONPATH=$(CURDIR)/tests $(MUTANTS_VENV)/bin/python -m mutation $(addprefix --only=,$(ONLY))
+
+$(MUTANTS_INSTALLED): | prerequisites
+	$(PYTHON) -m venv --clear $(MUTANTS_VENV)
+	$(MUTANTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/mutants.txt
+	touch $@
+
 .PHONY: format
 format: install ## Rewrite the Python files in the project's format
 	$(BIN)/ruff check --fix-only .
@@ -178,5 +189,5 @@ format: install ## Rewrite the Python files in the project's format
 
 .PHONY: clean
 clean: ## Remove what the targets made, .venv included
-	rm -rf $(VENV) $(DOCS_VENV) .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/output
+	rm -rf $(VENV) $(DOCS_VENV) $(MUTANTS_VENV) .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache tests/output
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -18,6 +18,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
@@ -33,6 +34,7 @@ from integration.strategies.outages import records_left
 from lab import Cluster, process, wait_until
 from lab.health import heal
 from lab.module_process import start_module
+from lab.node import NodeError
 from lab.pool import Specification
 
 CAMPAIGN: Specification[Cluster] = Specification(
@@ -76,6 +78,8 @@ class Verdict:
     tracebacks: int = 0
     not_recovered: int = 0
     """Partitions without a leader after the fault ended and every run was repeated."""
+    not_judged: int = 0
+    """Trials that the lab or the oracle broke off."""
     elections: int = 0
     unknown_forecasts: int = 0
     """Elections whose forecast had no upper bound."""
@@ -99,6 +103,7 @@ COUNTED = (
     "over_limits",
     "tracebacks",
     "not_recovered",
+    "not_judged",
 )
 
 
@@ -107,11 +112,14 @@ def run_trial(cluster: Cluster, spark: SparkSession, kind: Kind, seed: int, dire
     rng = random.Random(f"{kind.name}, seed {seed}")
     verdict = Verdict(kind.name, seed)
     began = time.monotonic()
-    with produce_load(cluster):
-        incident = cause(cluster, rng)
-        cluster.proxy.clear()
-        trial = Trial(Scene(incident), OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1)
-        trial.go(kind)
+    try:
+        with produce_load(cluster):
+            scene = Scene(cause(cluster, rng))
+            cluster.proxy.clear()
+            Trial(scene, OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1).go(kind)
+    except (NodeError, TimeoutError, OSError, KafkaException) as error:
+        verdict.not_judged = 1
+        verdict.notes.append(f"{type(error).__name__}: {error}")
     verdict.seconds = time.monotonic() - began
     return verdict
 
@@ -241,10 +249,16 @@ class Trial:
         self.verdict.left_behind += bool(client.describe(_RUN_TOPIC, broker=incident.witness))
         if self.verdict.not_recovered or self.scene.is_topic_replaced:
             return
-        left = records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
+        left = wait_until(self._records_left, 60, what="a consumer reads every partition") or {}
         for number, state in states.items():
             assert state.leader is not None
             self.judge_records(number, state.leader, left[number])
+
+    def _records_left(self) -> dict[int, list[str]] | None:
+        """Return what a consumer reads; None while it does not know the leaders yet."""
+        with suppress(KafkaException):
+            return records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
+        return None
 
     def judge_records(self, number: int, leader: int, left: Iterable[str]) -> None:
         """Compare what a consumer reads with what the leader's disk held before the election."""

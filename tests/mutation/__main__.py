@@ -1,0 +1,155 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The mutation tests' command line: ``python -m mutation``. Needs cosmic-ray in this Python."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import TestOutcome
+
+from mutation.targets import OPERATORS, TARGETS
+
+_PROJECT = Path(__file__).resolve().parents[2]
+_PYTHON = _PROJECT / ".venv" / "bin" / "python"
+_TIMEOUT_S = 120
+"""For the tests of one mutant: one that loops forever is killed by it."""
+_CONFIG = """\
+[cosmic-ray]
+module-path = "{module}"
+timeout = {timeout}
+excluded-modules = []
+test-command = "{python} -B -m pytest -x -q -p no:cacheprovider --no-header {tests}"
+
+[cosmic-ray.distributor]
+name = "local"
+"""
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A change of the code that no test noticed."""
+
+    line: int
+    operator: str
+    diff: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of the mutants of one file."""
+
+    module: str
+    mutants: int
+    survivors: tuple[Survivor, ...]
+
+    def __str__(self) -> str:
+        killed = self.mutants - len(self.survivors)
+        return f"{self.module}: {killed} of {self.mutants} mutants killed ({killed * 100 // max(1, self.mutants)} %)"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Mutate the files. Returns 1 when a mutant survived that mutation/targets.py does not name as equivalent."""
+    chosen = _parser().parse_args(arguments)
+    modules = [each for each in TARGETS if not chosen.only or any(part in each for part in chosen.only)]
+    with ThreadPoolExecutor(max_workers=chosen.jobs) as pool:
+        results = list(pool.map(_mutate, modules))
+    for result in results:
+        _print(str(result))
+        for each in result.survivors:
+            _print(f"  line {each.line}, {each.operator}:\n{each.diff}")
+    return 1 if any(each.survivors for each in results) else 0
+
+
+def _mutate(module: str) -> Result:
+    """Mutate one file in a copy of the tree: cosmic-ray changes files in place."""
+    with tempfile.TemporaryDirectory(prefix="kafkaops-mutants-") as name:
+        copy = _copy(Path(name) / "tree")
+        config, database = Path(name) / "config.toml", Path(name) / "session.sqlite"
+        config.write_text(
+            _CONFIG.format(module=module, timeout=_TIMEOUT_S, python=_PYTHON, tests=" ".join(TARGETS[module].tests)),
+            encoding="utf-8",
+        )
+        _cosmic_ray(copy, "baseline", config)
+        _cosmic_ray(copy, "init", config, database)
+        with use_db(str(database), WorkDB.Mode.open) as work:
+            _keep_only_chosen_operators(work)
+        _cosmic_ray(copy, "exec", config, database)
+        with use_db(str(database), WorkDB.Mode.open) as work:
+            survivors = tuple(each for each in _survivors(work) if not TARGETS[module].is_equivalent(each.diff))
+            return Result(module, work.num_results, survivors)
+
+
+def _copy(tree: Path) -> Path:
+    """Copy what git knows, and make it importable as the collection."""
+    tree.mkdir()
+    files = subprocess.run(
+        ["git", "-C", _PROJECT, "ls-files", "-z"], capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    for each in filter(None, files):
+        (tree / each).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(_PROJECT / each, tree / each)
+    collections = tree / ".venv" / "collections" / "ansible_collections" / "kafkaops"
+    collections.mkdir(parents=True)
+    (collections / "recovery").symlink_to(tree)
+    return tree
+
+
+def _cosmic_ray(copy: Path, *command: str | Path) -> None:
+    """Run a command of cosmic-ray. Raises RuntimeError with its output when it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cosmic_ray.cli", *map(str, command)],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"cosmic-ray {command[0]} failed:\n{done.stdout}{done.stderr}")
+
+
+def _keep_only_chosen_operators(work: WorkDB) -> None:
+    """Drop the mutants of other operators: several variants of one comparison are killed by the same test."""
+    items = [each for each in work.pending_work_items if all(one.operator_name in OPERATORS for one in each.mutations)]
+    work.clear()
+    work.add_work_items(items)
+
+
+def _survivors(work: WorkDB) -> Iterator[Survivor]:
+    for item in work.completed_work_items:
+        job, result = item
+        if result.test_outcome is TestOutcome.SURVIVED:
+            (mutation,) = job.mutations
+            changed = [line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in _HEADS]
+            yield Survivor(mutation.start_pos[0], mutation.operator_name, "\n".join(changed))
+
+
+_HEADS = ("+++", "---")
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__)
+    parser.add_argument("--only", action="append", metavar="TEXT", help="only files whose path has this in it")
+    parser.add_argument("--jobs", type=int, default=2, help="how many files at once (default: 2)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is mutated, which tests have to notice it, and which mutants no test can notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OPERATORS = frozenset(
+    f"core/{name}"
+    for name in (
+        "AddNot",
+        "NumberReplacer",
+        "ReplaceAndWithOr",
+        "ReplaceBinaryOperator_Add_Sub",
+        "ReplaceBinaryOperator_BitAnd_BitOr",
+        "ReplaceBinaryOperator_Sub_Add",
+        "ReplaceComparisonOperator_Eq_NotEq",
+        "ReplaceComparisonOperator_Gt_GtE",
+        "ReplaceComparisonOperator_GtE_Gt",
+        "ReplaceComparisonOperator_Is_IsNot",
+        "ReplaceComparisonOperator_IsNot_Is",
+        "ReplaceComparisonOperator_Lt_LtE",
+        "ReplaceComparisonOperator_LtE_Lt",
+        "ReplaceComparisonOperator_NotEq_Eq",
+        "ReplaceFalseWithTrue",
+        "ReplaceOrWithAnd",
+        "ReplaceTrueWithFalse",
+        "ReplaceUnaryOperator_Delete_Not",
+        "ZeroIterationForLoop",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The tests of a file."""
+
+    tests: tuple[str, ...]
+    equivalent: tuple[str, ...] = ()
+    """Lines that, changed, behave as before: each with its reason beside it."""
+
+    def is_equivalent(self, diff: str) -> bool:
+        """Return whether a mutant's changed line is one of those that no test can notice."""
+        return any(f"+{each}" in diff.replace(" ", "") for each in (one.replace(" ", "") for one in self.equivalent))
+
+
+_ELECTIONS = (
+    "tests/unit/recovery/test_preconditions.py",
+    "tests/unit/recovery/test_apply_scenarios.py",
+    "tests/unit/recovery/test_pending_election.py",
+    "tests/unit/operations/test_election_faults.py",
+    "tests/unit/operations/test_elections_in_topic.py",
+    "tests/unit/operations/test_designated_election.py",
+    "tests/unit/operations/test_unregistered.py",
+)
+_RECOVERY = "plugins/module_utils/_recovery"
+
+TARGETS = {
+    f"{_RECOVERY}/preconditions.py": Target(_ELECTIONS),
+    f"{_RECOVERY}/election_batch.py": Target(_ELECTIONS),
+    f"{_RECOVERY}/decide.py": Target(("tests/unit/recovery/test_decide_scenarios.py", "tests/unit/recovery")),
+    f"{_RECOVERY}/forecast.py": Target(("tests/unit/recovery",)),
+    "plugins/module_utils/_leadership/decide.py": Target(("tests/unit/leadership",)),
+    "plugins/module_utils/_cleaner/diagnosis.py": Target(("tests/unit/cleaner",)),
+}
