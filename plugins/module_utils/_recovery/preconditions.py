@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState
+from .._model.partition import PartitionState
 from .._model.replica_log import ReplicaLog
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
@@ -195,11 +195,10 @@ def against(election: PlannedElection, state: PartitionState, order: Sequence[in
         elif prediction.leader_id != designated:
             yield _other_leader(prediction, designated)
         return
-    for unclean in (False, True):
-        prediction = predict(state, order, acceptable, unclean=unclean)
-        if prediction.leader_id not in (designated, NO_LEADER):
-            yield _other_leader(prediction, designated)
-            return
+    # What any other change of the partition elects, an UNCLEAN election elects as well.
+    prediction = predict(state, order, acceptable, unclean=True)
+    if prediction.leader_id != designated:
+        yield _other_leader(prediction, designated)
 
 
 def _passed_over(election: PlannedElection) -> list[int]:

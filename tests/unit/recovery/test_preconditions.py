@@ -30,8 +30,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import (
     Judgement,
     PartitionObservation,
+    against,
     designated_order,
     judge,
+    left_out,
+    not_registered,
     order_to_elect_in,
 )
 
@@ -249,6 +252,50 @@ def test_an_order_that_names_an_unregistered_broker_is_refused_only_where_a_new_
     assert "without that an election takes broker 2" in verdict.reason
     plain = replace(world(replicas=(1, 3, 2, 4)), unregistered=frozenset({1}))
     assert judge(replace(ELECTION, replicas=(1, 3, 2, 4)), plain).status is None
+
+
+def test_every_unregistered_replica_is_named_and_the_first_one_is_to_be_started() -> None:
+    verdict = judge(ELECTION, replace(world(), unregistered=frozenset({1, 4})))
+    assert "brokers 1 and 4 of its replica list" in verdict.reason or "brokers 1, 4 of its" in verdict.reason
+    assert "start broker 1 with its own disk" in verdict.reason
+
+
+def test_an_ordinary_election_needs_no_order_so_that_nothing_is_left_out_or_refused() -> None:
+    observed = replace(world(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
+    assert left_out(replace(ORDINARY, dropped=(1,)), observed) == ()
+    assert [*not_registered(ORDINARY, observed)] == []
+    hidden = PartitionObservation(None, {}, is_reassigning=False, unregistered=frozenset({1}))
+    assert left_out(ELECTION, hidden) == ()
+    assert [*not_registered(ELECTION, hidden)] == []
+
+
+def test_an_order_with_another_replica_first_is_refused() -> None:
+    (reason,) = against(ELECTION, STATE, (2, 3, 1, 4))
+    assert "the controller would elect broker 2, not the designated 3" in reason
+
+
+def test_a_replica_of_another_broker_is_never_put_into_the_order() -> None:
+    election = replace(ELECTION, candidates=(*ELECTION.candidates, a_candidate(9, 3, 5, 10)))
+    assert designated_order(election) == (3, 2, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("planned", "revived"),
+    [((None, 0), (None, 1)), ((None, 10), (0, 5))],
+    ids=["longer than an empty log", "of an epoch, though shorter"],
+)
+def test_a_revived_replica_is_compared_with_logs_without_epochs(
+    planned: tuple[int | None, int], revived: tuple[int | None, int]
+) -> None:
+    election = replace(ELECTION, candidates=(a_candidate(3, 1, *planned), ELECTION.candidates[1]))
+    verdict = judge(election, world({3: a_log(3, *planned), 4: a_log(4, *revived)}))
+    assert verdict.status is Status.REFUSED
+    assert "replica 4, silent in the plan, answers now and holds more" in verdict.reason
+
+
+def test_a_designated_replica_that_was_fenced_itself_is_not_better_than_itself() -> None:
+    fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
+    assert judge(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), world()).status is None
 
 
 def test_a_better_replica_that_was_fenced_in_the_plan_and_is_not_now_calls_for_a_new_plan() -> None:
