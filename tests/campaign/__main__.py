@@ -10,8 +10,9 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session i
 from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, Verdict, run_trial
-from lab import versions
+from lab import Cluster, versions
 from lab.pool import ClusterPool
 
 _WIDTH_OF_A_LOG = 140
@@ -54,9 +55,15 @@ def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> I
             for number, kind in enumerate(kinds):
                 own = Path(directory) / f"{seed}-{number}"
                 own.mkdir()
-                with pool.lease(CAMPAIGN, kafka_version) as cluster:
-                    verdict = run_trial(cluster, spark, kind, seed, own)
-                yield verdict
+                yield _on_a_lease(
+                    pool, kafka_version, partial(run_trial, spark=spark, kind=kind, seed=seed, directory=own)
+                )
+
+
+def _on_a_lease(pool: ClusterPool, kafka_version: str, trial: Callable[[Cluster], Verdict]) -> Verdict:
+    # Not in the generator: where that is left early, the cluster would be given back late (pylint, W0135).
+    with pool.lease(CAMPAIGN, kafka_version) as cluster:
+        return trial(cluster)
 
 
 def _parser() -> argparse.ArgumentParser:
