@@ -157,7 +157,7 @@ $(DOCS_INSTALLED): | prerequisites
 	touch $@
 
 .PHONY: test-extensions
-test-extensions: install ## What is in extensions/, with Debian's Prometheus, Alertmanager and node exporter
+test-extensions: install ## What is in extensions/, with Debian's Prometheus, Alertmanager, node exporter and Chromium
 	$(BIN)/python -m pytest tests/extensions
 
 .PHONY: ee

@@ -6,110 +6,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
+from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, ListOffsetsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas, silent_rows
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
-    Broker,
-    BrokerState,
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker, FakeReplica
-from unit.kafka.fake_connection import Answer, FakeConnection
-from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
-
-SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),))
-FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
-BROKER = Broker(3, "fake.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
-FENCED = Broker(3, "fake.invalid", 9092, None, is_fenced=True, state=BrokerState.FENCED, cause="seen so")
-
-
-def a_replica(*entries: tuple[int, int], start: int = 0, end: int = 100, **more: Any) -> FakeReplica:
-    return FakeReplica(FakeEpochCache([EpochEntry(*each) for each in entries], start, end), **more)
-
-
-TWO_REPLICAS = {FIRST: a_replica((2, 0), (5, 40)), SECOND: a_replica((7, 0), end=10)}
-
-
-class FakeWire:
-    """Stands in for ``wire.Wire``: each new connection answers by the next of the given functions."""
-
-    def __init__(self, answers: Sequence[Answer]) -> None:
-        self.connections: list[FakeConnection] = []
-        self._answers = answers
-
-    def __call__(self, _settings: ConnectionSettings) -> FakeWire:
-        return self
-
-    def __enter__(self) -> FakeWire:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        assert all(each.is_closed for each in self.connections)
-
-    def fresh_connection(self, address: Address) -> FakeConnection:
-        answer = self._answers[min(len(self.connections), len(self._answers) - 1)]
-        self.connections.append(FakeConnection(answer, address))
-        return self.connections[-1]
-
-    @property
-    def requests(self) -> Iterator[Any]:
-        for connection in self.connections:
-            yield from connection.requests
-
-
-Probe = Callable[..., tuple[list[ReplicaLog], FakeWire]]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Return the clock by which a broker is asked again until the deadline: half a second after each look."""
-    return FakeClock()
-
-
-@pytest.fixture
-def probe(clock: FakeClock) -> Probe:
-    """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
-
-    def run(*answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0) -> tuple[list[ReplicaLog], FakeWire]:
-        wire: Any = FakeWire(answers)
-        rows = probe_replicas(SETTINGS, broker, [FIRST, SECOND], clock.now + limit_s, open_wire=wire, clock=clock)
-        assert [(row.topic, row.partition, row.broker_id) for row in rows] == [("orders", 0, 3), ("orders", 1, 3)]
-        return rows, wire
-
-    return run
-
-
-def failing(cause: Cause, detail: str = "as scripted") -> Answer:
-    def fail(_request: Any) -> Any:
-        raise BrokerCallError("fake.invalid:9092", cause, detail)
-
-    return fail
-
-
-def dying_at(request_class: type, broker: FakeBroker) -> Answer:
-    """Answers, and breaks the connection at the first request of that class."""
-
-    def answer(request: Any) -> Any:
-        if isinstance(request, request_class):
-            raise BrokerCallError("fake.invalid:9092", Cause.DISCONNECTED, "as scripted")
-        return broker.answer(request)
-
-    return answer
-
-
-def causes(rows: Sequence[ReplicaLog]) -> list[Cause | None]:
-    return [row.cause for row in rows]
+from unit.kafka.fake_epoch_cache import FakeEpochCache
+from unit.kafka.fake_probe import (
+    BROKER,
+    FIRST,
+    SECOND,
+    SETTINGS,
+    TWO_REPLICAS,
+    FakeWire,
+    Probe,
+    a_replica,
+    causes,
+)
 
 
 def test_an_honest_broker_tells_everything(probe: Probe) -> None:
@@ -325,116 +247,3 @@ def test_without_describe_on_the_cluster_only_the_size_is_unknown(
 ) -> None:
     rows, _wire = probe(FakeBroker(TWO_REPLICAS, {DescribeLogDirsRequest: distortion}).answer)
     assert [(row.cause, row.size_bytes, row.log_dir) for row in rows] == [(None, None, None)] * 2
-
-
-def test_another_broker_at_the_address_is_named_and_not_asked_again(probe: Probe) -> None:
-    rows, wire = probe(FakeBroker(TWO_REPLICAS, is_another=True).answer)
-    assert causes(rows) == [Cause.WRONG_BROKER, Cause.WRONG_BROKER]
-    assert "advertised.listeners of broker 3" in rows[0].error
-    assert [type(each) for each in wire.requests] == [DescribeConfigsRequest]
-
-
-@pytest.mark.parametrize(
-    "request_class", [DescribeConfigsRequest, ListOffsetsRequest, FetchRequest, DescribeLogDirsRequest]
-)
-def test_a_connection_that_breaks_voids_all_and_everything_is_asked_again(probe: Probe, request_class: type) -> None:
-    before = FakeBroker({FIRST: a_replica((2, 0), end=7), SECOND: a_replica((2, 0), end=7)})
-    rows, wire = probe(dying_at(request_class, before), FakeBroker(TWO_REPLICAS).answer)
-    assert [row.log_end_offset for row in rows] == [100, 10]
-    assert len(wire.connections) == 2
-
-
-def test_a_broker_that_dies_while_a_missing_replica_is_looked_for_is_not_believed_any_more(probe: Probe) -> None:
-    rows, _wire = probe(
-        FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, failing(Cause.UNREACHABLE, "connection refused"), limit_s=0.6
-    )
-    assert causes(rows) == [Cause.UNREACHABLE, Cause.UNREACHABLE]
-    assert all(row.log_end_offset is None for row in rows)
-
-
-def cut_short_as(cause: Cause, clock: FakeClock) -> Answer:
-    """Check a deadline that passes before an answer or a connection."""
-
-    def wait(_request: Any) -> Any:
-        clock.sleep(1.0)
-        raise BrokerCallError("fake.invalid:9092", cause, "the deadline passed")
-
-    return wait
-
-
-@pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
-def test_a_look_for_a_missing_replica_that_the_deadline_cuts_short_voids_nothing(
-    probe: Probe, clock: FakeClock, cause: Cause
-) -> None:
-    rows, _wire = probe(FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, cut_short_as(cause, clock), limit_s=0.6)
-    assert causes(rows) == [None, Cause.MISSING]
-
-
-@pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
-def test_a_look_that_the_deadline_cuts_short_does_not_hide_the_failure_before(
-    probe: Probe, clock: FakeClock, cause: Cause
-) -> None:
-    rows, _wire = probe(failing(Cause.DISCONNECTED, "the true one"), cut_short_as(cause, clock), limit_s=0.6)
-    assert causes(rows) == [Cause.DISCONNECTED, Cause.DISCONNECTED]
-    assert "the true one" in rows[0].error
-
-
-@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.BAD_ANSWER])
-def test_a_broker_is_tried_until_the_deadline_and_its_last_failure_named(probe: Probe, cause: Cause) -> None:
-    rows, wire = probe(failing(cause, "nothing there"), limit_s=1.2)
-    assert causes(rows) == [cause, cause]
-    assert "nothing there" in rows[0].error
-    assert len(wire.connections) == 3
-
-
-@pytest.mark.parametrize(
-    ("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (BROKER, Cause.WRONG_BROKER), (FENCED, Cause.UNREACHABLE)]
-)
-def test_trying_again_where_it_cannot_help_is_left_out(probe: Probe, broker: Broker, cause: Cause) -> None:
-    rows, wire = probe(failing(cause), broker=broker)
-    assert causes(rows) == [cause, cause]
-    assert len(wire.connections) == 1
-
-
-def test_a_fenced_broker_that_answers_is_heard(probe: Probe) -> None:
-    rows, _wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=FENCED)
-    assert causes(rows) == [None, None]
-
-
-def test_a_deadline_already_passed_asks_nothing(probe: Probe) -> None:
-    rows, wire = probe(FakeBroker(TWO_REPLICAS).answer, limit_s=-1.0)
-    assert causes(rows) == [Cause.DEADLINE, Cause.DEADLINE]
-    assert wire.connections == []
-
-
-def test_a_broker_without_an_address_is_not_asked(probe: Probe) -> None:
-    gone = Broker(
-        3, None, None, None, is_fenced=True, state=BrokerState.FENCED, cause="the controller lists no address"
-    )
-    rows, wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=gone)
-    assert [(row.cause, row.error) for row in rows] == [(Cause.FENCED, "the controller lists no address")] * 2
-    assert wire.connections == []
-
-
-@pytest.mark.parametrize(
-    ("state", "cause"),
-    [
-        (BrokerState.FENCED, Cause.FENCED),
-        (BrokerState.UNREACHABLE, Cause.UNREACHABLE),
-        (BrokerState.HUNG, Cause.HUNG),
-        (BrokerState.NOT_AUTHORISED, Cause.NOT_AUTHORISED),
-    ],
-)
-def test_a_broker_that_is_not_asked_gives_its_state_as_the_cause(state: BrokerState, cause: Cause) -> None:
-    broker = Broker(3, "fake.invalid", 9092, None, is_fenced=False, state=state, cause="seen so")
-    assert silent_rows(broker, [FIRST]) == [ReplicaLog("orders", 0, 3, cause=cause, error="seen so")]
-
-
-def test_many_replicas_are_asked_for_a_thousand_at_a_time(clock: FakeClock) -> None:
-    partitions = [TopicPartition("orders", number) for number in range(2001)]
-    wire: Any = FakeWire([FakeBroker(dict.fromkeys(partitions, a_replica((5, 0)))).answer])
-    rows = probe_replicas(SETTINGS, BROKER, partitions, clock.now + 20, open_wire=wire, clock=clock)
-    assert [row.partition for row in rows] == list(range(2001))
-    assert {row.last_written_epoch for row in rows} == {5}
-    sizes = [sum(len(topic.partitions) for topic in each.topics) for each in wire.requests if hasattr(each, "topics")]
-    assert max(sizes) == 1000

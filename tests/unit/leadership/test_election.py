@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
 from unit.leadership.worlds import TOPIC_ID
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 

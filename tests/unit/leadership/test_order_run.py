@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import TOPIC_ID
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 
 ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
 FIRST = TopicPartition("orders", 0)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import election as designated_election
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
 from unit.operations.fake_settings import FakeSettings
@@ -53,3 +55,9 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def settings() -> FakeSettings:
     """Make brokers whose configs are in memory."""
     return FakeSettings()
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every partition is a batch of its own."""
+    monkeypatch.setattr(designated_election, "in_batches", lambda items: in_batches(items, 1))

@@ -42,54 +42,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from unit.changes.fake_topics import FakeTopics
 from unit.journals import CLUSTER_ID, read_pending
+from unit.operations.fates import WELL, Fate, Write
 
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 INVALID_REPLICA_ASSIGNMENT = 39
 SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
-
-
-def nothing() -> None:
-    """Return the default events around a request."""
-
-
-@dataclass(frozen=True)
-class Fate:
-    """What befalls one write request."""
-
-    lost_request: bool = False
-    """It never reaches the controller, and the caller learns nothing."""
-    executed_after_s: float | None = None
-    """A lost request reaches the controller so many seconds later all the same, by the fake clock."""
-    lost_answer: bool = False
-    """It is carried out, and the caller learns nothing."""
-    refused_with: int = 0
-    """The whole request is refused with this code."""
-    timed_out: bool = False
-    """It is carried out, and the broker between answers REQUEST_TIMED_OUT."""
-    errors: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """These partitions are answered with a code, and nothing is done to them."""
-    left_out: frozenset[TopicPartition] = frozenset()
-    """These are carried out, and missing from the answer."""
-    before: Callable[[], None] = nothing
-    after: Callable[[], None] = nothing
-
-
-WELL = Fate()
-
-
-@dataclass(frozen=True)
-class Write:
-    """A write request as the controller got it."""
-
-    kind: str
-    partitions: tuple[TopicPartition, ...]
-    address: Address
-    what: tuple[str, ...] = ()
-    """What is asked for each partition: an order, or an election's type."""
-
-    def __str__(self) -> str:
-        asked = ", ".join(f"{partition} {what}" for partition, what in zip(self.partitions, self.what, strict=True))
-        return f"{self.kind} {asked} at {self.address.host.removesuffix('.invalid')}"
 
 
 @dataclass

@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED
 from unit.journals import CLUSTER_ID
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 from unit.operations.wreck import BEST, ORIGINAL, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)

@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)

@@ -13,7 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fake_clock import FakeClock
 from unit.journals import open_journal
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 from unit.operations.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.polici
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
-from unit.operations.fake_cluster import Fate
+from unit.operations.fates import Fate
 from unit.operations.wreck import BEHIND, BEST, DEAD, ORIGINAL, TOPIC_ID, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)

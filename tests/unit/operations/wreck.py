@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionReport,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, PlannedElection, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.tails import SaveTails
 from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
 from unit.operations.fake_cluster import FakeCluster, a_log
@@ -143,3 +143,26 @@ class Wreck:
 
 
 MakeWreck = Callable[..., Wreck]
+
+
+def statuses(report: ElectionReport) -> list[Status]:
+    return [each.status for each in report.outcomes]
+
+
+def reasons(report: ElectionReport) -> set[str]:
+    return {each.reason for each in report.outcomes}
+
+
+def assert_all_is_put_back(wreck: Wreck) -> None:
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def revive_as_last_known_leader(wreck: Wreck, partition: TopicPartition) -> Callable[[], None]:
+    """Broker 1 comes back while the partition's ISR is empty and it is the last known leader (KIP-966)."""
+
+    def revive() -> None:
+        wreck.cluster.change(partition, isr=(), last_known_elr=(1,))
+        wreck.cluster.unfenced.add(1)
+
+    return revive

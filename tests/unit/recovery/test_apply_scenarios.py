@@ -22,7 +22,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID
-from unit.operations.fake_cluster import FakeCluster, Fate
+from unit.operations.fake_cluster import FakeCluster
+from unit.operations.fates import Fate
 from unit.operations.wreck import Wreck
 from unit.recovery.scenario import ranked_answers, read_log
 from unit.recovery.wreckage import an_offline_partition

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A probe of a broker that answers by scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import ReplicaLog
+from unit.fake_clock import FakeClock
+from unit.kafka.fake_connection import Answer
+from unit.kafka.fake_probe import (
+    BROKER,
+    FIRST,
+    SECOND,
+    SETTINGS,
+    FakeWire,
+    Probe,
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Return the clock by which a broker is asked again until the deadline: half a second after each look."""
+    return FakeClock()
+
+
+@pytest.fixture
+def probe(clock: FakeClock) -> Probe:
+    """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
+
+    def run(*answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0) -> tuple[list[ReplicaLog], FakeWire]:
+        wire: Any = FakeWire(answers)
+        rows = probe_replicas(SETTINGS, broker, [FIRST, SECOND], clock.now + limit_s, open_wire=wire, clock=clock)
+        assert [(row.topic, row.partition, row.broker_id) for row in rows] == [("orders", 0, 3), ("orders", 1, 3)]
+        return rows, wire
+
+    return run
