@@ -21,7 +21,7 @@ from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
 from .holder import this_run
 from .journal import Journal, pending_of
-from .journal_look import Home, JournalLook, notes_of
+from .journal_look import Home, JournalLook, JournalOptions, notes_of
 from .offline_topic import JournalLostError, recover_topic
 from .record import JournalError
 from .run_topic import TopicLog
@@ -60,7 +60,7 @@ class JournalHome(JournalLook):
                 return
         else:
             self._refuse_two_journals()
-        self._refuse_to_lose_a_file(note)
+        refuse_to_lose_a_file(self.options, note or "the journal is to be kept in a file")
         with file_lock(self.options.path, self.cluster.cluster_id):
             file = FileLog(self._path)
             journal = Journal(file, pending_of(file.entries, file.name))
@@ -135,14 +135,15 @@ class JournalHome(JournalLook):
                 f"(journal: topic). {'; '.join(notes_of(state))}"
             )
 
-    def _refuse_to_lose_a_file(self, note: str) -> None:
-        reason = "" if self.options.directory else why_lost(Path(self.options.path))
-        if reason:
-            raise JournalError(
-                f"{note or 'the journal is to be kept in a file'}. But {reason}, and a file there is lost with it: set "
-                "journal_dir (of a role: kafka_journal_dir) to a directory that outlives this run, or make the topic "
-                "usable. Nothing was changed"
-            )
+
+def refuse_to_lose_a_file(options: JournalOptions, why: str) -> None:
+    """Refuse a file that would not outlive this run, unless the operator chose its directory. Raises JournalError."""
+    reason = "" if options.directory else why_lost(Path(options.path))
+    if reason:
+        raise JournalError(
+            f"{why}. But {reason}, and a file there is lost with it: set journal_dir (of a role: kafka_journal_dir) to "
+            "a directory that outlives this run, or make the topic usable. Nothing was changed"
+        )
 
 
 def why_lost(directory: Path) -> str:

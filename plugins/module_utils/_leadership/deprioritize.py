@@ -131,7 +131,7 @@ class _Run:
     def homes(self) -> Homes:
         file = memory_path(self.options.journal.path, self.cluster.cluster_id)
         topic = MemoryTopic(self.kafka, self.cluster.living(self.brokers), self.options.memory_topic)
-        return Homes(topic, file, self.options.memory)
+        return Homes(topic, file, self.options.memory, self.options.journal)
 
     def writer(self, view: View, journal: Journal) -> Writer:
         return Writer(

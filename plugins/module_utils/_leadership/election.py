@@ -105,7 +105,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     undone = _NOTHING
     if options.check_mode and options.to_brokers:
         file = memory_path(options.journal.path, cluster.cluster_id)
-        undone = Homes(MemoryTopic(kafka, living, options.memory_topic), file, options.memory).read()
+        undone = Homes(MemoryTopic(kafka, living, options.memory_topic), file, options.memory, options.journal).read()
     moves = _moves(options, kafka.describe_partitions().partitions, undone)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()

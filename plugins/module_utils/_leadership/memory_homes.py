@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from .._changes.home import refuse_to_lose_a_file
 from .._changes.journal import Journal
+from .._changes.journal_look import JournalOptions
 from .._changes.record import JournalError
 from .memory import FileStore, Memory, MemoryStore, difference, merged, read_memory_file
 from .memory_topic import MemoryTopic, UnwritableTopicError
@@ -44,6 +46,8 @@ class Homes:
     topic: MemoryTopic
     file: Path
     wanted: Home
+    journal: JournalOptions
+    """Of the run: the file is in the same directory as a journal would be."""
 
     @property
     def home(self) -> str:
@@ -79,7 +83,7 @@ class Homes:
         Where the topic is wanted and cannot be written, the file takes over, beginning with all that the topic holds.
         Once the topic can be written again, it takes what the file holds. A file that holds nothing is removed.
 
-        Raises JournalError.
+        Raises JournalError, also where the file would be lost with the container that this run is in.
         """
         fallback = ""
         if self.wanted is Home.TOPIC:
@@ -91,6 +95,7 @@ class Homes:
             else:
                 yield OpenMemory(store, self._with_file(store), self.home)
                 return
+        refuse_to_lose_a_file(self.journal, fallback or "the original orders are to be remembered in a file")
         with FileStore(self.file) as file:
             memory = file.memory
             if fallback:

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
@@ -22,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     list_changes,
     order_changes,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import (
     MemoryTopic,
     UnwritableTopicError,
@@ -66,6 +69,21 @@ def test_what_is_written_is_read_again_and_the_newest_record_holds(topics: FakeT
         Blacklist((1,)), "1", 4, {_an_order(4999).topic_partition: _an_order(4999)}
     )
     assert topics.topics["t"].replicas == (1, 2, 3)
+
+
+def test_in_a_container_a_file_takes_over_only_where_the_operator_chose_its_directory(
+    topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWX_ISOLATED_DATA_DIR", str(tmp_path))
+    topics.errors["CreateTopics"] = TOPIC_AUTHORIZATION_FAILED
+    file = tmp_path / "memory"
+    topics.read_own = lambda *_arguments: {"cleanup.policy": Setting("compact", Source.BROKER)}  # type: ignore[method-assign]
+    homes = Homes(MemoryTopic(topics, ADDRESSES, "t"), file, Home.TOPIC, JournalOptions())
+    with pytest.raises(JournalError, match="a file there is lost with it: set journal_dir"), homes.open(journal):
+        pass
+    assert not file.exists()
+    with replace(homes, journal=JournalOptions(directory=str(tmp_path))).open(journal) as opened:
+        assert "TOPIC_AUTHORIZATION_FAILED" in opened.fallback
 
 
 @pytest.mark.parametrize("request_name", ["CreateTopics", "Produce"])

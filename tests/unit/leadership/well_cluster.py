@@ -102,8 +102,9 @@ class Bastion:
     @contextmanager
     def memory(self) -> Iterator[OpenMemory]:
         """Return the memory in the local file, under the lock of the cluster."""
+        options = in_file(self.cluster.journal_dir)
         topic = MemoryTopic(self.cluster, self.cluster.describe_cluster().living(), "")
-        homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE)
+        homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE, options)
         with ExitStack() as stack:
             yield stack.enter_context(homes.open(stack.enter_context(self.journal())))
 
