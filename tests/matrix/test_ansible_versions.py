@@ -70,8 +70,9 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
     assert recovered["status"] == "recovered"
     assert cluster.client.describe(topic, broker=offline.best)[0].leader == offline.best
     cluster.brokers[offline.replicas[0]].start()
-    run("drain_leadership", leadership_drain_brokers=[offline.best], leadership_drain_memory="file")
+    in_file = {"leadership_drain_memory": "file", "kafka_journal_dir": str(tmp_path / "journal")}
+    run("drain_leadership", leadership_drain_brokers=[offline.best], **in_file)
     assert cluster.client.describe(topic, broker=offline.best)[0].replicas[-1] == offline.best
-    run("restore_leadership", leadership_drain_memory="file")
+    run("restore_leadership", **in_file)
     assert list(cluster.client.describe(topic, broker=offline.best)[0].replicas) == list(offline.replicas)
     run("recover_log_cleaners", "--check")
