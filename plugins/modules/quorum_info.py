@@ -261,8 +261,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings, their_settings) as wire:
         assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
-    report.write(partial(quorum_report_document, assessment), QUORUM_REPORT)
-    return {"changed": False, **plain(assessment)}
+    report_error = report.write_or_explain(partial(quorum_report_document, assessment), QUORUM_REPORT)
+    return {"changed": False, **plain(assessment), **({"msg": report_error} if report_error else {})}
 
 
 if __name__ == "__main__":

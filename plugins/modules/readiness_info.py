@@ -215,8 +215,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings, their_settings) as wire:
         found = check_readiness(Kafka(wire), options)
-    report.write(partial(readiness_report_document, found), READINESS_REPORT)
-    return {"changed": False, **plain(found)}
+    report_error = report.write_or_explain(partial(readiness_report_document, found), READINESS_REPORT)
+    return {"changed": False, **plain(found), **({"msg": report_error} if report_error else {})}
 
 
 if __name__ == "__main__":
