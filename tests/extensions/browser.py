@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -50,6 +51,8 @@ class Seen:
     """Of the content, in CSS pixels: more than the window's has to be scrolled to."""
     violations: list[str]
     """What axe-core found, with its impact and the first element."""
+    pdf: bytes
+    """The page as it is printed."""
 
 
 class Browser:
@@ -79,7 +82,7 @@ class Browser:
             self.events.append(answer)
 
     def look(self, page: Path, width: int, scheme: str) -> Seen:
-        """Open a page in a window of this width, and check it with axe-core."""
+        """Open a page in a window of this width, print it, and check it with axe-core."""
         self.events.clear()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -90,6 +93,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", session, features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.navigate", session, url=page.as_uri())
         self._evaluate(session, _LOADED)
+        pdf = base64.b64decode(self.call("Page.printToPDF", session, printBackground=True)["data"])
         content_width = self._evaluate(session, "document.documentElement.scrollWidth")
         requests = [each["params"]["request"]["url"] for each in self._of("Network.requestWillBeSent")]
         console = [str(each["params"]) for each in (*self._of("Runtime.consoleAPICalled"), *self._of("Log.entryAdded"))]
@@ -97,7 +101,7 @@ class Browser:
         found = self._evaluate(session, "axe.run().then(result => result.violations)")
         self.call("Target.closeTarget", targetId=target)
         violations = [f"{each['impact']} {each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
-        return Seen(requests, console, content_width, violations)
+        return Seen(requests, console, content_width, violations, pdf)
 
     def _evaluate(self, session: str, expression: str) -> Any:
         options = {"awaitPromise": True, "returnByValue": True}
