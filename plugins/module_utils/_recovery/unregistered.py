@@ -77,7 +77,9 @@ def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     removals = kafka.running_removals([each.topic_partition for each in concerned])
     elections, alone = [], [*plan.left_alone]
     for election in plan.elections:
-        planned = _judged(election, registry, removals, may_drop=may_drop) if election in concerned else election
+        planned: PlannedElection | LeftAlone = election
+        if _names_any_but(listed, election):
+            planned = _judged(election, registry, removals, may_drop=may_drop)
         if isinstance(planned, LeftAlone):
             alone.append(planned)
         else:
