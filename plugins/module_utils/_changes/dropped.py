@@ -38,9 +38,8 @@ def reassigned(kafka: Kafka, changes: Collection[OrderChange]) -> Reassigned:
     """
     running = kafka.running_reassignments([each.topic_partition for each in changes])
     drops = {each.topic_partition: each.dropped for each in changes if each.dropped}
-    removals = kafka.running_removals(drops) if running & drops.keys() else {}
-    dropping = frozenset(each for each, removing in removals.items() if removing == drops[each])
-    return Reassigned(running - dropping, dropping)
+    dropping = frozenset(each for each, how in running.items() if how.dropping and how.dropping == drops.get(each))
+    return Reassigned(frozenset(running) - dropping, dropping)
 
 
 def put_back_the_rest(

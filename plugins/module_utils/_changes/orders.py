@@ -176,11 +176,11 @@ def _reassigned(
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    removals = kafka.running_removals(orders) if dropped else {}
-    ours = {each for each, removing in removals.items() if removing == dropped.get(each)}
-    found = dict.fromkeys(
-        kafka.running_reassignments(orders) - ours, "a reassignment of it is running, which we did not ask for"
-    )
+    found = {
+        each: "a reassignment of it is running, which we did not ask for"
+        for each, how in kafka.running_reassignments(orders).items()
+        if not how.dropping or how.dropping != dropped.get(each)
+    }
     for partition, order in orders.items():
         state = seen.get(partition)
         if state and {*order} - {*dropped.get(partition, ())} != {*state.replicas} != {*order}:

@@ -38,13 +38,11 @@ from .replica_logs import NativeQuestion, probe_replicas
 class Kafka(BaseKafka):
     """Sends requests over the connections of one run."""
 
-    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
+    def running_reassignments(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, reassignments.Reassignment]:
         """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
-
-    def running_removals(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return what is being removed from partitions that nothing is added to (ListPartitionReassignments)."""
-        return reassignments.running_removals(self.wire, partitions)
 
     # What we may do, and what brokers have.
 

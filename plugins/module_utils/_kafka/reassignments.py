@@ -17,8 +17,9 @@ Only the repair of uncleanable replicas comes here, which drops one replica and 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
@@ -79,26 +80,24 @@ def unregistered_in(error: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
-    """Return the partitions whose replicas a reassignment is adding or removing now.
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """What a running reassignment does to a partition's replicas."""
+
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def dropping(self) -> tuple[int, ...]:
+        """What it removes where it adds nothing; else empty."""
+        return () if self.adding else self.removing
+
+
+def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+    """Return those of the partitions whose replicas a reassignment is adding or removing now.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    return frozenset(partition for partition, _adding, _removing in _running(wire, partitions))
-
-
-def running_removals(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
-    """Return, of each partition that a reassignment removes replicas from and adds none to, those that it removes.
-
-    Raises NoBrokerAnswersError or RequestRefusedError.
-    """
-    return {partition: removing for partition, adding, removing in _running(wire, partitions) if not adding}
-
-
-def _running(
-    wire: Wire, partitions: Collection[TopicPartition]
-) -> Iterator[tuple[TopicPartition, tuple[int, ...], tuple[int, ...]]]:
-    """Yield partitions that are being reassigned, with what is added and what is removed."""
     message = ListPartitionReassignmentsRequest
 
     def request() -> ListPartitionReassignmentsRequest:
@@ -111,15 +110,18 @@ def _running(
         )
 
     if not partitions:
-        return
+        return {}
     response, _asked = wire.call_any(request, "ListPartitionReassignments")
     if response.error_code:
         raise error_codes.refusal("ListPartitionReassignments", response.error_code, response.error_message)
-    for topic in response.topics:
-        for partition in topic.partitions:
-            adding, removing = tuple(partition.adding_replicas), tuple(partition.removing_replicas)
-            if adding or removing:
-                yield TopicPartition(topic.name, partition.partition_index), adding, removing
+    return {
+        TopicPartition(topic.name, each.partition_index): Reassignment(
+            tuple(each.adding_replicas), tuple(each.removing_replicas)
+        )
+        for topic in response.topics
+        for each in topic.partitions
+        if each.adding_replicas or each.removing_replicas
+    }
 
 
 def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:

@@ -39,7 +39,6 @@ def observe(
     states = read_states(kafka, partitions)
     reassigning = kafka.running_reassignments(partitions)
     logs = _probe(kafka, cluster, elections)
-    removals = kafka.running_removals(partitions) if reassigning else {}
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
     unregistered = (
         look_up(kafka, cluster, mentioned).unregistered if cluster.lists_fenced or asks_controller else frozenset()
@@ -50,7 +49,7 @@ def observe(
             logs.get(each, {}),
             is_reassigning=each in reassigning,
             unregistered=unregistered,
-            removing=removals.get(each, ()),
+            removing=reassigning[each].dropping if each in reassigning else (),
         )
         for each in partitions
     }

@@ -18,8 +18,7 @@ from .._changes.journal_look import RUN_TOPIC
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.reassignments import unregistered_in
-from .._model.partition import TopicPartition
+from .._kafka.reassignments import Reassignment, unregistered_in
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave
 from .preconditions import PartitionObservation, dropping, left_out, not_registered, order_to_elect_in
 from .strategy import named
@@ -74,12 +73,12 @@ def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     if not concerned:
         return plan
     registry = look_up(kafka, cluster, {broker for each in concerned for broker in each.replicas})
-    removals = kafka.running_removals([each.topic_partition for each in concerned])
+    running = kafka.running_reassignments([each.topic_partition for each in concerned])
     elections, alone = [], [*plan.left_alone]
     for election in plan.elections:
         planned: PlannedElection | LeftAlone = election
         if _names_any_but(listed, election):
-            planned = _judged(election, registry, removals, may_drop=may_drop)
+            planned = _judged(election, registry, running.get(election.topic_partition), may_drop=may_drop)
         if isinstance(planned, LeftAlone):
             alone.append(planned)
         else:
@@ -98,7 +97,7 @@ def _names_any_but(listed: Collection[int], election: PlannedElection) -> bool:
 def _judged(
     election: PlannedElection,
     registry: Registry,
-    removals: Mapping[TopicPartition, tuple[int, ...]],
+    running: Reassignment | None,
     *,
     may_drop: bool,
 ) -> PlannedElection | LeftAlone:
@@ -108,7 +107,7 @@ def _judged(
         {},
         is_reassigning=False,
         unregistered=registry.unregistered,
-        removing=removals.get(election.topic_partition, ()),
+        removing=running.dropping if running else (),
     )
     willing = replace(election, dropped=tuple(sorted({*registry.unregistered, *world.removing} & {*state.replicas})))
     dropped = left_out(willing, world)

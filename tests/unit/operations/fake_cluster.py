@@ -29,6 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, Sight, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import NativeQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -211,11 +212,12 @@ class FakeCluster(Kafka):
             {each.topic: each for each in description.refused if not each.is_unknown},
         )
 
-    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
-        return (self.reassigning | self.removing.keys()) & {*partitions}
-
-    def running_removals(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, ...]]:
-        return {each: removed for each, removed in self.removing.items() if each in {*partitions}}
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        running = {
+            **{each: Reassignment(adding=(9,)) for each in self.reassigning},
+            **{each: Reassignment(removing=removed) for each, removed in self.removing.items()},
+        }
+        return {each: how for each, how in running.items() if each in {*partitions}}
 
     def check_topic_creation(
         self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]

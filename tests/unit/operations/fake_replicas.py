@@ -34,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
     TopicError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
@@ -104,8 +105,8 @@ class FakeReplicas(Kafka):
             return Description((), (TopicError("t", self.refused_with),))
         return Description((self.state,), ())
 
-    def running_reassignments(self, partitions: Collection[TopicPartition]) -> frozenset[TopicPartition]:
-        return frozenset(partitions if self.is_reassigning else ())
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        return dict.fromkeys(partitions if self.is_reassigning else (), Reassignment(adding=(9,)))
 
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         return {each: TopicConfig(self.min_isr, False) for each in names}
