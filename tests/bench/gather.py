@@ -68,9 +68,9 @@ def _by_requests(cluster: Cluster, found: Survey) -> Replicas:
 
 
 def _check_same(gathered: pa.Table, held: Replicas) -> None:
-    """Raise CannotMeasureError when the two tell different things."""
+    """Raise CannotMeasureError when the two have different results."""
     columns = ("broker_id", "partition", "log_end_offset", "last_written_epoch")
     rows = zip(*(gathered.column(name).to_pylist() for name in columns), strict=True)
-    told = {(broker, number): (end, epoch) for broker, number, end, epoch in rows if end is not None}
-    if told != held:
-        raise CannotMeasureError(f"pipeline and raw requests differ: {len(told)} and {len(held)} replicas")
+    reported = {(broker, number): (end, epoch) for broker, number, end, epoch in rows if end is not None}
+    if reported != held:
+        raise CannotMeasureError(f"pipeline and raw requests differ: {len(reported)} and {len(held)} replicas")

@@ -107,9 +107,9 @@ def join(cluster: Cluster, page: Path) -> int:
 
 def run(playbook: str, cluster: Cluster, variables: Mapping[str, str]) -> int:
     """Run a playbook as a person would, and return its exit status."""
-    told = {"kafka_bootstrap_servers": cluster.bootstrap(), **variables}
+    reported = {"kafka_bootstrap_servers": cluster.bootstrap(), **variables}
     words = [
-        f"'{{\"{name}\": {value}}}'" if value.startswith("[") else f"{name}={value}" for name, value in told.items()
+        f"'{{\"{name}\": {value}}}'" if value.startswith("[") else f"{name}={value}" for name, value in reported.items()
     ]
     given = [word for each in words for word in ("-e", each.strip("'"))]
     shown = " \\\n".join([f"ansible-playbook {playbook}", *(f"  -e {each}" for each in words)])
@@ -129,7 +129,7 @@ def verdict(cluster: Cluster, offline: Offline) -> int:
         values = cluster.client.consume_all(offline.topic, partition)
         state = states[partition]
         console.print(
-            f"{offline.topic}-{partition}: leader {state.leader}, replicas {list(state.replicas)}, {told(values)}"
+            f"{offline.topic}-{partition}: leader {state.leader}, replicas {list(state.replicas)}, {reported(values)}"
         )
         is_right &= state.leader == offline.best and state.replicas == offline.replicas and values == kept
     console.print(
@@ -147,7 +147,7 @@ def last_verdict(cluster: Cluster, offline: Offline) -> int:
     is_right = True
     for partition in offline.partitions:
         values = cluster.client.consume_all(offline.topic, partition)
-        console.print(f"{offline.topic}-{partition}: {told(values)}")
+        console.print(f"{offline.topic}-{partition}: {reported(values)}")
         is_right &= values == written
     console.print(
         f"Nothing was lost: all {PARTITIONS * len(written)} records are there, each exactly once."
@@ -162,7 +162,7 @@ def records(label: str, count: int) -> list[str]:
     return [f"{label}-{number}" for number in range(count)]
 
 
-def told(values: Sequence[str]) -> str:
+def reported(values: Sequence[str]) -> str:
     counts = Counter(value.rpartition("-")[0] for value in values)
     return f"{len(values)} records ({', '.join(f'{count} {label}' for label, count in counts.items())})"
 

@@ -363,7 +363,7 @@ class CleanerOperator:
 
     def diagnoses(self, **options: Any) -> dict[int, str]:
         """Return the case of each broker, by log_cleaner_info."""
-        told = self.run("log_cleaner_info", **options)
-        if "brokers" not in told:
-            raise RuntimeError(told["msg"])
-        return {each["broker_id"]: each["diagnosis"] for each in told["brokers"]}
+        reported = self.run("log_cleaner_info", **options)
+        if "brokers" not in reported:
+            raise RuntimeError(reported["msg"])
+        return {each["broker_id"]: each["diagnosis"] for each in reported["brokers"]}

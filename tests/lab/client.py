@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tests' oracle: what is true in a cluster, told by other clients than the code under test.
+"""The tests' oracle: what is true in a cluster, read by other clients than the code under test.
 
 Topics, consuming and elections go through confluent-kafka; what it cannot do (another broker's view, a follower's log
 end offset, thousands of partitions in one Produce request) is asked of that broker itself. All of it uses the INTERNAL
@@ -97,7 +97,7 @@ class Client:
     def produce(self, topic: str, partitions: int | Iterable[int], count: int, *, label: str = "record") -> list[str]:
         """Write ``count`` records to each partition with acks=all, and return the values of one partition, in order.
 
-        A value tells the record's identity: ``label-number``, numbered from 0 in each call. Each leader gets one
+        A value is the record's identity: ``label-number``, numbered from 0 in each call. Each leader gets one
         request, however many partitions it leads (librdkafka would send one for each). Raises RuntimeError when a
         broker refuses, TimeoutError when a partition has no leader.
         """
@@ -151,7 +151,7 @@ class Client:
             consumer.close()
 
     def log_ends_of_leaders(self, consumer: Consumer, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the log end offsets that a consumer is told, which are those of the leaders."""
+        """Return the log end offsets that a consumer gets, which are those of the leaders."""
         return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
 
     def _watermarks(self, consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
@@ -165,7 +165,7 @@ class Client:
                     return []
                 raise
 
-        return wait_until(ask, self._timeout, what=f"the leader of {partition} tells its log end offset")[0]
+        return wait_until(ask, self._timeout, what=f"the leader of {partition} reports its log end offset")[0]
 
     def describe(self, topic: str, *, broker: int | None = None) -> dict[int, PartitionState]:
         """Return every partition's state as one broker sees it, by default the first live one."""
@@ -190,7 +190,7 @@ class Client:
     def log_end_offsets(self, topic: str, partitions: Iterable[int], broker: int) -> dict[int, int | None]:
         """Return the log end offsets that one broker holds, asked of it as the debugging replica (-2).
 
-        Answered without a leader, too. None for a partition that the broker refused to tell.
+        Answered without a leader, too. None for a partition that the broker refused to describe.
         """
         node = self._cluster.brokers[broker]
         return wire.log_end_offsets(

@@ -21,7 +21,7 @@ class DisconnectError(Exception):
     """Close the connection, after sending ``last_bytes`` to the client."""
 
     def __init__(self, last_bytes: bytes = b"") -> None:
-        super().__init__("the proxy was told to close this connection")
+        super().__init__("the proxy closes this connection on purpose")
         self.last_bytes = last_bytes
 
 

@@ -42,10 +42,10 @@ def results(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a module that was started, and return its results. Raises RuntimeError where it gave none."""
     output, errors = process.communicate(timeout=_TIMEOUT_S)
     try:
-        told: dict[str, Any] = json.loads(output)
+        reported: dict[str, Any] = json.loads(output)
     except ValueError:
         raise RuntimeError(f"the module gave no results: {output}{errors}") from None
-    return told
+    return reported
 
 
 def run_module(name: str, options: Mapping[str, object], *, check_mode: bool = False) -> dict[str, Any]:

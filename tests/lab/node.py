@@ -91,7 +91,7 @@ class Node:
             self.wait_ready()
 
     def wait_ready(self, timeout: float | None = None) -> None:
-        """Return when the node does its work, as told by the protocol. Raises NodeError with the tail of the log."""
+        """Return when the node does its work, as the protocol shows. Raises NodeError with the tail of the log."""
         limit = self.cluster.start_timeout if timeout is None else timeout
         try:
             wait_until(self._ready_or_dead, limit, what=f"{self.role} {self.node_id} ready")
@@ -237,7 +237,7 @@ class Controller(Node):
     _formatted = False
 
     def is_ready(self) -> bool:
-        """Whether the controller accepts connections; the brokers' readiness tells whether there is a quorum."""
+        """Whether the controller accepts connections; the brokers' readiness shows whether there is a quorum."""
         return wire.accepts(self.host, self.port)
 
     def format(self) -> None:

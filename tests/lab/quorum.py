@@ -4,7 +4,7 @@
 
 """A cluster whose controllers talk to each other through proxies, so that one can be cut off from the others.
 
-No network namespace and no privilege is needed: the proxies tell by the client id in a request's header which
+No network namespace and no privilege is needed: the proxies know by the client id in a request's header which
 controller sent it. Whoever asks a controller at its own port (``Controller.port``) passes no proxy.
 """
 
@@ -118,7 +118,7 @@ def _without_records(payload: bytes) -> bytes:
     Byte by byte, so that nothing else in it changes on the way through another codec.
     """
     if len(payload) <= _RECORDS_AT or payload[_TOPICS_AT] != _ONE:
-        return payload  # it tells an error
+        return payload  # it has an error
     end, size = _RECORDS_AT, 0
     while True:  # an unsigned varint: the length and one
         byte = payload[end]

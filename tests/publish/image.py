@@ -101,7 +101,7 @@ def _make_base(scratch: Path) -> None:
             ]
         )
     )
-    # ansible-builder cannot be told of constraints, nor of this host's certificates, but pip can.
+    # ansible-builder takes no constraints, nor of this host's certificates, but pip can.
     config = scratch / "pip.conf"
     config.write_text(_PIP_CONFIG, encoding="utf-8")
     with tarfile.open(root, "a") as tar:

@@ -128,7 +128,7 @@ class Broker:
         return message(
             partition_index=asked.partition,
             error_code=code,
-            # A real broker tells the high watermark where it read the log, and nothing where it could not.
+            # A real broker reports the high watermark where it read the log, and nothing where it could not.
             high_watermark=held[1].high_watermark if held and found else -1,
             last_stable_offset=held[1].high_watermark if held and found else -1,
             log_start_offset=held[1].log_start_offset if held and found else -1,

@@ -82,7 +82,7 @@ class SimulatedCluster:
         return {broker_id: listener.getsockname()[1] for broker_id, listener in self._listeners.items()}
 
     def bootstrap(self, brokers: Sequence[int] = ()) -> str:
-        """Return the bootstrap servers: the first three brokers unless told otherwise."""
+        """Return the bootstrap servers: the first three brokers unless given otherwise."""
         ports = self.ports
         return ",".join(f"{_LOOPBACK}:{ports[each]}" for each in brokers or list(ports)[:3])
 

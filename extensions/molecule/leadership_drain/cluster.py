@@ -15,7 +15,7 @@ _ORDERS = [(1, 2, 3), (1, 3, 2), (2, 1, 3), (3, 2, 1)]
 
 
 def prepare(cluster: Cluster) -> dict[str, object]:
-    """Create the topic, and tell its orders."""
+    """Create the topic, and print its orders."""
     cluster.client.create_topic("orders", dict(enumerate(_ORDERS)))
     return {"bootstrap_servers": cluster.bootstrap(), "topic": "orders", "drained": 1, "orders": _ORDERS}
 

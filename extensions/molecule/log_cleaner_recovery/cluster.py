@@ -16,7 +16,7 @@ _DEAD = 1
 
 
 def prepare(lab: CleanerCluster) -> dict[str, object]:
-    """Kill the threads of one broker, and tell where metrics are."""
+    """Kill the threads of one broker, and print where metrics are."""
     lab.kill_threads(_DEAD)
     return {
         "bootstrap_servers": lab.cluster.bootstrap(),

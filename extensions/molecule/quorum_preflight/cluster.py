@@ -19,15 +19,15 @@ def prepare(cluster: Cluster) -> dict[str, object]:
         "org.apache.kafka.tools.MetadataQuorumCommand",
         *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "describe", "--status"),
     )
-    told = dict(re.findall(r"^(LeaderId|LeaderEpoch):\s+(\d+)$", tool.stdout, re.MULTILINE))
+    reported = dict(re.findall(r"^(LeaderId|LeaderEpoch):\s+(\d+)$", tool.stdout, re.MULTILINE))
     return {
         "bootstrap_servers": cluster.bootstrap(),
         "bootstrap_controllers": ",".join(
             settings.address(each.host, each.port) for each in cluster.controllers.values()
         ),
         "controllers": [*cluster.controllers],
-        "leader": int(told["LeaderId"]),
-        "leader_epoch": int(told["LeaderEpoch"]),
+        "leader": int(reported["LeaderId"]),
+        "leader_epoch": int(reported["LeaderEpoch"]),
     }
 
 

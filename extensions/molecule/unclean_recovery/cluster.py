@@ -16,7 +16,7 @@ _PARTITIONS = 3
 
 
 def prepare(cluster: Cluster) -> dict[str, object]:
-    """Take the leaders away, and tell who holds the most."""
+    """Take the leaders away, and print who holds the most."""
     offline = diverged(cluster, "orders", _PARTITIONS)
     return {
         "bootstrap_servers": cluster.bootstrap(),

@@ -92,10 +92,10 @@ def read_back(rows: DataFrame) -> ReadBack:
             faults.append(f"{partition}: {row['bad_batches']} batches do not have their checksum")
     found = []
     for row in _counts(rows):
-        rows_found, rows_told = row.pop("rows"), row.pop("batch_rows")
+        rows_found, rows_named = row.pop("rows"), row.pop("batch_rows")
         one = SavedRecords(ranges=(), **row)
-        if rows_found != rows_told:
-            faults.append(f"{one.topic_partition}: {rows_found} rows where its batches have {rows_told}")
+        if rows_found != rows_named:
+            faults.append(f"{one.topic_partition}: {rows_found} rows where its batches have {rows_named}")
         found.append(replace(one, ranges=merged(ranges[one.topic_partition])))
     return ReadBack(tuple(sorted(found, key=lambda each: each.topic_partition)), tuple(sorted(faults)))
 

@@ -37,7 +37,7 @@ def main(bootstrap: str) -> None:
         logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
         if silent:
-            sys.exit(f"{silent} of {logs.num_rows} replicas told nothing: {logs['error'].unique().to_pylist()[:3]}")
+            sys.exit(f"{silent} of {logs.num_rows} replicas did not answer: {logs['error'].unique().to_pylist()[:3]}")
         print("gathered", flush=True)
         table = ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)).toArrow()
         first = pc.sum(pc.equal(table["rank"], 1)).as_py()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a benchmark is told, and what it yields. Standard library only."""
+"""What a benchmark gets, and what it yields. Standard library only."""
 
 from __future__ import annotations
 

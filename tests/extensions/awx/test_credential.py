@@ -34,7 +34,7 @@ sasl.jaas.config={_LOGIN} required username="alice" password="{PASSWORD}";
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads `!unsafe`, which tells Ansible not to template a text, as that text."""
+    """Reads `!unsafe`, with which Ansible does not template a text, as that text."""
 
 
 _Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))

@@ -71,8 +71,8 @@ def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: str, nu
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 30, what="the module has released the lock")
     assert orders(cluster, "killed") == dict.fromkeys(offline.partitions, offline.replicas)
     assert pending_changes(cluster) == ()
-    told = statuses(read_report(report))
-    assert len(told) == len(offline.partitions)
-    for _topic, partition, status in told:
+    reported = statuses(read_report(report))
+    assert len(reported) == len(offline.partitions)
+    for _topic, partition, status in reported:
         assert leaders(cluster, "killed")[partition] == (offline.best if status == "recovered" else None)
     assert ("this would be the table" in output) is (who == _MODULE and "fatal" not in output)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Real faults of the log cleaner, the cases that are told apart, and what helps which."""
+"""Real faults of the log cleaner, the cases that are distinguished, and what helps which."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _set_own(lab: CleanerCluster, broker: int, name: str, value: str | None) -> 
     wait_until(lambda: _own(lab, broker).get(name) == value, what=f"broker {broker} has {name} {value}")
 
 
-def _by_broker(told: dict[str, Any], what: str) -> dict[int, Any]:
-    return {each["broker_id"]: each[what] for each in told["outcomes"]}
+def _by_broker(reported: dict[str, Any], what: str) -> dict[int, Any]:
+    return {each["broker_id"]: each[what] for each in reported["outcomes"]}
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def test_three_cases_what_helps_and_the_proof(
     operator = three_cases
     expected = {1: "dead_threads", 2: "uncleanable_partitions", 3: "idle"}
     assert operator.diagnoses() == expected
-    told = operator.run("log_cleaner_info", metrics_source="jolokia", metrics_url=lab.jolokia_url)
-    assert {each["broker_id"]: each["diagnosis"] for each in told["brokers"]} == expected
-    assert told["brokers"][0]["dead_threads"] == 1
-    assert told["brokers"][1]["log_dirs"][0]["uncleanable_partitions"] == 1
-    assert [suspect["topic"] for suspect in told["brokers"][1]["suspects"]] == ["marked"]
+    reported = operator.run("log_cleaner_info", metrics_source="jolokia", metrics_url=lab.jolokia_url)
+    assert {each["broker_id"]: each["diagnosis"] for each in reported["brokers"]} == expected
+    assert reported["brokers"][0]["dead_threads"] == 1
+    assert reported["brokers"][1]["log_dirs"][0]["uncleanable_partitions"] == 1
+    assert [suspect["topic"] for suspect in reported["brokers"][1]["suspects"]] == ["marked"]
     before = {broker: _own(lab, broker) for broker in _ALL_BROKERS}
 
     lab.cluster.proxy.clear()
@@ -219,18 +219,18 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     lab.create("strict", (2, 1, 3), {"min.insync.replicas": 3})
     lab.damaged("rotten", (2, 1, 3), 2, 1, 3)
     lab.cluster.proxy.clear()
-    told = operator.run(
+    reported = operator.run(
         "log_cleaner_repair",
         brokers=[2],
         partitions=[{"topic": topic, "partition": 0} for topic in ("single", "pair", "strict", "rotten")],
     )
-    reasons = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
+    reasons = {each["topic"]: (each["status"], each["reason"]) for each in reported["outcomes"]}
     assert {status for status, _reason in reasons.values()} == {"refused"}
     assert "add a replica on another broker" in reasons["single"][1]
     assert "allow_single_copy" in reasons["pair"][1]
     assert "allow_below_min_isr" in reasons["strict"][1]
     assert "DeleteRecords" in reasons["rotten"][1]
-    assert all(text in told["msg"] for _status, text in reasons.values())
+    assert all(text in reported["msg"] for _status, text in reasons.values())
     assert lab.cluster.proxy.write_requests() == []
     deleted = lab.admin.delete_topics(["rotten"])
     deleted["rotten"].result(30)
@@ -317,15 +317,17 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     ids=["bad URL", "bad template", "wrong payload"],
 )
 def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[str, Any], said: str) -> None:
-    told = operator.run("log_cleaner_info", **options)
-    assert told["failed"]
-    assert said in told["msg"]
+    reported = operator.run("log_cleaner_info", **options)
+    assert reported["failed"]
+    assert said in reported["msg"]
 
 
 @pytest.mark.on_any_version
 def test_a_metrics_endpoint_that_is_too_slow(operator: CleanerOperator) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        told = operator.run("log_cleaner_info", metrics_url=f"http://{{host}}:{port}/metrics", metrics_timeout_ms=300)
-    assert "did not answer within 0.3 s" in told["msg"]
-    assert "broker 3: http://127.0.0.1" in told["msg"]
+        reported = operator.run(
+            "log_cleaner_info", metrics_url=f"http://{{host}}:{port}/metrics", metrics_timeout_ms=300
+        )
+    assert "did not answer within 0.3 s" in reported["msg"]
+    assert "broker 3: http://127.0.0.1" in reported["msg"]

@@ -69,8 +69,8 @@ def test_somebody_elses_throttle_holds_and_is_theirs_again(
     lab.damaged(topic, (1, 2, 3), 2)
     with _others_throttle(lab, topic, "7:1", 2, theirs):
         lab.cluster.proxy.clear()
-        told = operator.run("log_cleaner_repair", brokers=[2], throttle_bytes_per_second=50_000_000)
-        assert [each["status"] for each in told["outcomes"]] == ["repaired"], told
+        reported = operator.run("log_cleaner_repair", brokers=[2], throttle_bytes_per_second=50_000_000)
+        assert [each["status"] for each in reported["outcomes"]] == ["repaired"], reported
         list_edits = [(topic, _THROTTLED, "7:1,0:2"), (topic, _THROTTLED, "7:1")]
         rate_edits = [("2", _RATE, "50000000"), ("2", _RATE, theirs)]
         assert sorted(_written(lab)) == sorted(list_edits + (rate_edits if int(theirs) > 50_000_000 else []))
@@ -102,12 +102,12 @@ def test_an_isr_that_shrinks_after_the_plan_is_heeded(
 
     try:
         with lab.cluster.proxy.inject(After(kill_broker_2), api_key=during, times=1):
-            told = operator.run("log_cleaner_repair", brokers=[3], request_timeout_ms=60_000)
+            reported = operator.run("log_cleaner_repair", brokers=[3], request_timeout_ms=60_000)
     finally:
         if not lab.cluster.brokers[2].running:
             lab.cluster.brokers[2].start()
-    assert [each["status"] for each in told["outcomes"]] == ["refused"], told
-    assert "only 1 in-sync copies stay" in told["msg"]
+    assert [each["status"] for each in reported["outcomes"]] == ["refused"], reported
+    assert "only 1 in-sync copies stay" in reported["msg"]
     assert lab.drops(3) == []
     assert _asked_for(lab)[: len(writes)] == writes
     assert {*_asked_for(lab)[len(writes) :]} <= {*writes[1:]}

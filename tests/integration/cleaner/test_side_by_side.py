@@ -24,12 +24,12 @@ def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, oper
     orders = {"first": (1, 2, 3), "second": (2, 3, 1), "third": (3, 2, 1)}
     for topic, broker in {"first": 2, "second": 3, "third": 2}.items():
         lab.damaged(topic, orders[topic], broker)
-    told = operator.run("log_cleaner_repair", max_concurrent=2)
-    assert [(each["topic"], each["broker_id"], each["status"]) for each in told["outcomes"]] == [
+    reported = operator.run("log_cleaner_repair", max_concurrent=2)
+    assert [(each["topic"], each["broker_id"], each["status"]) for each in reported["outcomes"]] == [
         ("first", 2, "repaired"),
         ("second", 3, "repaired"),
         ("third", 2, "repaired"),
-    ], told
+    ], reported
     for topic, order in orders.items():
         lab.assert_in_sync(topic, order)
     operator.assert_well()
@@ -46,15 +46,17 @@ def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
     process = operator.start("log_cleaner_repair", brokers=[3])
     wait_until(lambda: lab.drops(3), 60, what="a replica is dropped")
     process.send_signal(signal.SIGTERM)
-    told = results(process)
+    reported = results(process)
     lab.let_go(3)
-    assert sorted(each["status"] for each in told["outcomes"]) == ["failed", "stopped"], told
-    assert "the run was asked to stop; restored" in told["msg"]
+    assert sorted(each["status"] for each in reported["outcomes"]) == ["failed", "stopped"], reported
+    assert "the run was asked to stop; restored" in reported["msg"]
     assert len(lab.drops(3)) == 1
     lab.assert_in_sync("begun", (1, 2, 3))
     lab.assert_in_sync("waiting", (2, 1, 3))
     assert pending_changes(lab.cluster) == ()
-    wait_until(lambda: operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}, 60, what="the marks are told")
+    wait_until(
+        lambda: operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}, 60, what="the marks are reported"
+    )
     again = operator.run("log_cleaner_repair", brokers=[3], force=True)
     assert {each["status"] for each in again["outcomes"]} == {"repaired"}, again
 
@@ -74,10 +76,10 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
             lab.cluster.brokers[2].kill()
 
     lab.cluster.proxy.inject(After(kill_its_broker), api_key=ApiKey.AlterPartitionReassignments)
-    told = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000, allow_single_copy=True)
+    reported = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000, allow_single_copy=True)
     lab.cluster.proxy.clear()
-    outcomes = {each["topic"]: (each["status"], each["reason"]) for each in told["outcomes"]}
-    assert outcomes["living"][0] == "repaired", told
+    outcomes = {each["topic"]: (each["status"], each["reason"]) for each in reported["outcomes"]}
+    assert outcomes["living"][0] == "repaired", reported
     assert outcomes["dying"][0] == "failed"
     assert "start broker 2" in outcomes["dying"][1]
     assert "the throttle is still on" in outcomes["dying"][1]

@@ -63,7 +63,7 @@ def test_they_are_asked_as_their_own_file_says(cluster: Cluster, command_config:
     assert "not_authorised" not in run.output
 
 
-def test_without_it_the_cause_is_told(cluster: Cluster) -> None:
+def test_without_it_the_cause_is_reported(cluster: Cluster) -> None:
     run = run_playbook(_CHECK, variables(cluster, quorum_preflight_fail_on="critical"), "-v")
     assert "a port that speaks TLS closes like this" in run.output or "this port speaks TLS" in run.output
 

@@ -118,7 +118,7 @@ def test_nobody_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.on_one_version_to_save_time
-def test_the_playbook_tells_by_its_exit_status(cluster: Cluster, tmp_path: Path) -> None:
+def test_the_playbook_reports_by_its_exit_status(cluster: Cluster, tmp_path: Path) -> None:
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "kafka_request_timeout_ms": 3000,

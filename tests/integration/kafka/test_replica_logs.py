@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What replicas tell of themselves, and what is told of those that do not (fault matrix, group C)."""
+"""What replicas report of themselves, and what is reported of those that do not answer (fault matrix, group C)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _probe(settings: ConnectionSettings, broker: Broker, seconds: float = 4.0) -
     return rows
 
 
-def test_a_follower_tells_what_it_holds(settings: ConnectionSettings, follower: Broker, cluster: Cluster) -> None:
+def test_a_follower_reports_what_it_holds(settings: ConnectionSettings, follower: Broker, cluster: Cluster) -> None:
     full, empty = _probe(settings, follower)
     assert (full.log_start_offset, full.log_end_offset, full.last_written_epoch) == (0, 7, 0)
     assert full.lineage == (EpochEnd(0, 7),)

@@ -38,8 +38,8 @@ def test_up_until_terminated(kafka_version: str, tmp_path: Path) -> None:
 
 
 def test_a_command_runs_with_a_cluster(kafka_version: str) -> None:
-    told = "import os, sys; sys.exit(3 if ':' in os.environ['KAFKA_BOOTSTRAP_SERVERS'] else 4)"
-    command = [*LAB, "run", "--version", kafka_version, "--brokers", "1", "--", sys.executable, "-c", told]
+    reported = "import os, sys; sys.exit(3 if ':' in os.environ['KAFKA_BOOTSTRAP_SERVERS'] else 4)"
+    command = [*LAB, "run", "--version", kafka_version, "--brokers", "1", "--", sys.executable, "-c", reported]
     assert subprocess.run(command, env=ENVIRONMENT, check=False, timeout=120).returncode == 3
 
 

@@ -47,7 +47,7 @@ def test_clients_are_led_to_the_proxy_and_recorded(proxied: Cluster) -> None:
     assert proxied.proxy.write_requests() == []
 
 
-def test_writes_are_told_apart(proxied: Cluster) -> None:
+def test_writes_are_distinguished(proxied: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": proxied.bootstrap()})
     admin.delete_topics(["absent"])["absent"].exception(10)
     (write,) = proxied.proxy.write_requests()

@@ -33,7 +33,7 @@ _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1), 2: (3, 4, 1), 3: (4, 3, 2)}
 
 
 def _is_set(operator: Operator, *addresses: Address) -> bool:
-    """As any broker tells, or a certain one."""
+    """As any broker reports, or a certain one."""
     asked = addresses or operator.settings.bootstrap_servers
     with Wire(replace(operator.settings, bootstrap_servers=asked)) as wire:
         return cluster_default(wire, CONFIG_NAME) is not None
@@ -161,7 +161,7 @@ def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, opera
 
 
 @pytest.mark.on_one_version_to_save_time
-def test_a_config_that_somebody_set_after_the_list_was_emptied_is_told_and_deleted(
+def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_deleted(
     cluster: Cluster, operator: Operator
 ) -> None:
     operator.list(3)

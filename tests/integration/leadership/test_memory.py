@@ -46,7 +46,7 @@ def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_a_second_bastion_is_refused_and_told_who_is_first(
+def test_a_second_bastion_is_refused_and_learns_who_is_first(
     cluster: Cluster, operator: Operator, topic: str, tmp_path: Path
 ) -> None:
     other = Operator(cluster, tmp_path / "other bastion")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Spark's tasks ask real brokers: what they tell is what the brokers hold, in time, and without a secret on the way."""
+"""Spark's tasks ask real brokers: what they return is what the brokers hold, in time, without a secret on the way."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def found(settings: ConnectionSettings, offline: scenarios.Offline) -> Survey:
         return survey(Kafka(wire))
 
 
-def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_told(
+def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_answered(
     spark: SparkSession, reference: str, found: Survey, offline: scenarios.Offline
 ) -> None:
     logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)

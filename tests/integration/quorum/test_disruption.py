@@ -75,9 +75,9 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     assert f" {before.leader_id} leader " in run.words
     assert "Elections may be asked for" in run.words
     assert ("nothing is wrong with the quorum" in run.words) is has_pre_vote(kafka_version)
-    told = read_report(report)
-    assert [each["replicaId"] for each in told["voters"]] == [101, 102, 103]
-    assert told["verdicts"]["elections"] == {"allowed": True, "reasons": []}
+    reported = read_report(report)
+    assert [each["replicaId"] for each in reported["voters"]] == [101, 102, 103]
+    assert reported["verdicts"]["elections"] == {"allowed": True, "reasons": []}
     assert quorum.look().leader_epoch == before.leader_epoch
 
 

@@ -81,7 +81,7 @@ class Quorum:
 
     def wait_for(self, kind: Kind, node_id: int) -> tuple[Assessment, Finding]:
         """Return a look at which something is found about a controller, and what is found."""
-        if kind is not Kind.EPOCH_AHEAD:  # the broker can tell, and does not wait for a silent controller
+        if kind is not Kind.EPOCH_AHEAD:  # the broker knows it, and does not wait for a silent controller
             self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}", controllers=False)
         seen = self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}")
         finding = found(seen, kind, node_id)

@@ -78,11 +78,11 @@ def test_sigterm_ends_the_run_in_order(cluster: Cluster, on_call: OnCall) -> Non
     process = on_call.start_elections(on_call.plan(Strategy.AGGRESSIVE, "stopped"))
     stop = Before(process.terminate)
     with cluster.proxy.inject(stop, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
-        told = results(process)
+        reported = results(process)
     assert rule.hits
-    assert told["failed"]
+    assert reported["failed"]
     assert process.returncode != 0
-    assert [(each["partition"], each["status"]) for each in told["partitions"]] == [(0, "failed"), (1, "failed")]
+    assert [(each["partition"], each["status"]) for each in reported["partitions"]] == [(0, "failed"), (1, "failed")]
     assert leaders(cluster, "stopped") == {0: None, 1: None}
     assert orders(cluster, "stopped") == dict.fromkeys(offline.partitions, offline.replicas)
     assert ApiKey.ElectLeaders not in {request.api_key for request in cluster.proxy.requests()}

@@ -55,10 +55,10 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, shared_spark: SharedS
 
 
 def _quorum_leader(cluster: Cluster) -> int:
-    told = cluster.client.run_tool(
+    reported = cluster.client.run_tool(
         "org.apache.kafka.tools.MetadataQuorumCommand",
         *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "describe", "--status"),
     )
-    found = re.search(r"^LeaderId:\s+(\d+)$", told.stdout, re.MULTILINE)
-    assert found, told.stdout + told.stderr
+    found = re.search(r"^LeaderId:\s+(\d+)$", reported.stdout, re.MULTILINE)
+    assert found, reported.stdout + reported.stderr
     return int(found[1])

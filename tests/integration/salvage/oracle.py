@@ -202,7 +202,7 @@ def _timestamp(number: int) -> int:
 
 
 def _shape(number: int) -> tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
-    """Return records of all shapes, each told from any other by its key, value or headers."""
+    """Return records of all shapes, each different from any other by its key, value or headers."""
     name = b"%d" % number
     match number % 7:
         case 0:

@@ -43,7 +43,7 @@ def test_only_this_user_can_read_what_was_saved(saved: tuple[DiskSalvage, Path])
     assert directory.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_manifest_tells_what_the_files_hold(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
+def test_the_manifest_says_what_the_files_hold(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
     done, directory = saved
     manifest = read_manifest(str(directory))
     assert (manifest.salvage_id, manifest.cluster_id) == (done.salvage_id, oracle.cluster.cluster_id)

@@ -137,7 +137,7 @@ def test_a_compacted_topic_keeps_its_newer_records(oracle: Oracle, saved: Path) 
 
 @pytest.mark.on_one_version_to_save_time
 def test_a_killed_run_is_continued_without_gap_or_duplicate(oracle: Oracle, saved: Path, tmp_path: Path) -> None:
-    """SIGKILL at every step that a run tells, and in the middle of its transactions, one run after the other."""
+    """SIGKILL at every step that a run reports, and in the middle of its transactions, one run after the other."""
     topic = BROKER_CODECS["lz4"]
     more: dict[str, Any] = {
         "topics": [topic],

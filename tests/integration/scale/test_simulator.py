@@ -5,7 +5,7 @@
 """The simulator against captures of real brokers: the same request gets the same answer, byte by byte where it can be.
 
 An outage is made on a real cluster, read by the collection through the lab's proxy, and every answer is kept. Then a
-world is made of what the brokers told, and the simulator gets the very bytes that the real brokers got.
+world is made of what the brokers answered, and the simulator gets the very bytes that the real brokers got.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Capture(Fault):
 
 @dataclass(frozen=True)
 class Captured:
-    """What was found on the real cluster, and every answer that told it."""
+    """What was found on the real cluster, and every answer that it came from."""
 
     cluster: Cluster
     found: Survey
@@ -98,14 +98,14 @@ def simulated(captured: Captured) -> Iterator[SimulatedCluster]:
 
 
 def _world_of(captured: Captured) -> World:
-    told = [row for row in captured.rows if row.answered]
+    reported = [row for row in captured.rows if row.answered]
     watermarks = _high_watermarks(captured.answers)
     partitions = {
         state.partition: Partition(
             replicas=state.replicas,
             logs={
                 row.broker_id: _log(row, watermarks.get((row.broker_id, row.partition), 0))
-                for row in told
+                for row in reported
                 if row.partition == state.partition
             },
             leader_epoch=state.leader_epoch,
@@ -115,7 +115,7 @@ def _world_of(captured: Captured) -> World:
         )
         for state in captured.found.offline
     }
-    return World(tuple(sorted({row.broker_id for row in told})), {"orders": Topic("orders", partitions)})
+    return World(tuple(sorted({row.broker_id for row in reported})), {"orders": Topic("orders", partitions)})
 
 
 def _log(row: ReplicaLog, high_watermark: int) -> Log:

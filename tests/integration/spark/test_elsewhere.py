@@ -184,7 +184,7 @@ def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
 
 
 @pytest.mark.wide
-def test_speculative_copies_of_a_task_tell_nothing_twice(
+def test_speculative_copies_of_a_task_report_nothing_twice(
     cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
 ) -> None:
     conf = {

@@ -21,7 +21,7 @@ _BEFORE_LENGTH = 12
 
 @dataclass(frozen=True, order=True)
 class Record:
-    """A record, with what tells it from any other of its partition."""
+    """A record, with what distinguishes it from any other of its partition."""
 
     epoch: int
     offset: int

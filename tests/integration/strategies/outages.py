@@ -52,7 +52,7 @@ class Timeline:
     elected: frozenset[int] = frozenset()
     """Partitions that an unclean election took back in time, on the way."""
     acknowledged: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Every record that a producer was told of, with acks=all, by topic and partition."""
+    """Every record that was acknowledged to a producer, with acks=all, by topic and partition."""
 
     _writes: int = 0
 

@@ -52,12 +52,13 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     wait_until(lambda: _tells_its_commit(cluster), 60, what="the new coordinator of the group has loaded it")
     with Wire(on_call.settings) as wire:
         findings = look_at_aftermath(Kafka(wire), outcomes)
-    told = {each.kind: each.explanation for each in findings if each.topic == "payments"}
+    reported = {each.kind: each.explanation for each in findings if each.topic == "payments"}
     assert (
-        f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond" in told[AftermathKind.COMMITTED_BEYOND_END]
+        f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond"
+        in reported[AftermathKind.COMMITTED_BEYOND_END]
     )
-    assert "has an open transaction from offset 0 on" in told[AftermathKind.OPEN_TRANSACTION]
-    assert f"replica {dead} was silent" in told[AftermathKind.WILL_TRUNCATE]
+    assert "has an open transaction from offset 0 on" in reported[AftermathKind.OPEN_TRANSACTION]
+    assert f"replica {dead} was silent" in reported[AftermathKind.WILL_TRUNCATE]
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
 

@@ -56,7 +56,7 @@ class _Score:
     """By the rule that the prediction named."""
     disagreed: list[str] = field(default_factory=list)
     distinct: set[object] = field(default_factory=set)
-    """Two are the same when nothing but names of brokers tells them apart."""
+    """Two are the same when only names of brokers differ between them."""
     has_seen_elr: bool = False
 
     def compare(

@@ -7,7 +7,7 @@
 The controller elects such a member when its broker is unfenced. So it must not be electable then, and become so later
 without the controller looking again: its log was moved by hand from a log dir that is not coming back to another one of
 the same broker. At its registration the controller takes the replica for one on an offline log dir; then the broker
-tells where it has it (AssignReplicasToDirs, KIP-858), and no election follows. A busy broker may tell before it is
+reports where it has it (AssignReplicasToDirs, KIP-858), and no election follows. A busy broker may report before it is
 unfenced: Byteman keeps it from that.
 """
 
@@ -34,7 +34,7 @@ _TOPIC = "moved"
 _LAST_LEADER, _DEAD, _BEHIND, _WITNESS = 1, 2, 3, 4
 _COMMON, _MORE, _MOST = 10, 5, 2
 _TELL_LATE = """
-RULE tell the controller where logs are long after the broker is unfenced
+RULE report to the controller where logs are long after the broker is unfenced
 CLASS org.apache.kafka.server.AssignmentsManager
 METHOD maybeSendAssignments
 AT ENTRY
@@ -77,7 +77,7 @@ def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, spark: Spar
 
 
 def _is_the_last_known_leader(on_call: OnCall, state: PartitionState) -> None:
-    """4.0 empties the ELR when the broker tells where it has the log (tried on 4.0.2): rule 4.2."""
+    """4.0 empties the ELR when the broker reports where it has the log (tried on 4.0.2): rule 4.2."""
     assert (state.isr, state.elr, state.last_known_elr) == ((), (), (_LAST_LEADER,))
     (election,) = on_call.plan(Strategy.BALANCED, _TOPIC).elections
     assert (election.designated_leader, election.election_type) == (_LAST_LEADER, ElectionType.UNCLEAN)

@@ -179,9 +179,9 @@ def _assert_nothing_vanished(past: Timeline, ours: list[Logs], kafkas: list[Logs
     for topic, logs in zip(past.topics, (ours, kafkas), strict=True):
         for number, replicas in enumerate(logs):
             held = {each.value for each in _all(replicas, replicas)}
-            told = set(past.acknowledged[topic, number])
-            assert held <= told
-            assert held == told or number in past.elected
+            reported = set(past.acknowledged[topic, number])
+            assert held <= reported
+            assert held == reported or number in past.elected
 
 
 def _lost_by(leader: int, logs: Logs) -> Log:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an operator accepts, told to the playbook: a limit of lost records, and a controller that elects by itself."""
+"""What an operator accepts, as variables of the playbook: a limit of lost records, a controller that elects itself."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
         ([trend("a", 900, first_bytes=100, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
     ],
 )
-def test_what_sizes_tell_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
+def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
     found = suspects_of(trends, LIMITS)
     assert [each.topic for each in found] == suspects
     assert not any(each.is_proven for each in found)

@@ -54,7 +54,7 @@ def test_without_it_by_a_thread_within_half_to_double(threads: int) -> None:
     assert _kafka_takes(int(edit.after), threads)
 
 
-def test_a_broker_that_tells_nothing_is_left_alone() -> None:
+def test_a_broker_that_reports_nothing_is_left_alone() -> None:
     with pytest.raises(EditError, match="DESCRIBE_CONFIGS"):
         restart_edit({})
 

@@ -41,7 +41,7 @@ def test_each_danger_is_refused(state: PartitionState, around: Surroundings, ove
     assert said in "; ".join(refusals(state, 1, around, overrides))
 
 
-def test_all_reasons_are_told_at_once_and_overrides_are_single() -> None:
+def test_all_reasons_are_reported_at_once_and_overrides_are_single() -> None:
     pair = replace(STATE, replicas=(1, 2), isr=(1, 2))
     assert len(refusals(pair, 1, AROUND, NONE)) == 2
     assert len(refusals(pair, 1, AROUND, Overrides(allow_single_copy=True))) == 1

@@ -80,7 +80,7 @@ def a_plan() -> Plan:
 
 
 def edited(*place: str | int, to: Any, renew: bool = True) -> dict[str, Any]:
-    """Return the plan's document with another value at a place, and a digest that fits unless told otherwise."""
+    """Return the plan's document with another value at a place, and a digest that fits unless given otherwise."""
     document = plan_document(a_plan())
     target: Any = document
     for token in place[:-1]:

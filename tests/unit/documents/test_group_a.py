@@ -361,8 +361,8 @@ def test_over_the_size_limit(read: Callable[[str], object], room: Any, tmp_path:
     assert_refused(read, path, {WHOLE: f"is larger than {room.MAX_BYTES:,} bytes"})
 
 
-def test_file_that_tells_no_size(tmp_path: Path) -> None:
-    """Of files in /proc the size is told as 0."""
+def test_file_that_has_no_size(tmp_path: Path) -> None:
+    """Of files in /proc the size is reported as 0."""
     assert_refused(read_partitions, Path("/proc/self/status"), {"line 1, column 1": "this is not JSON"})
 
 

@@ -35,7 +35,7 @@ def test_a_report_that_is_written_is_no_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["disk", "replay"])
-def test_what_was_salvaged_or_given_back_is_told(tmp_path: Path, what: str) -> None:
+def test_what_was_salvaged_or_given_back_is_reported(tmp_path: Path, what: str) -> None:
     file = taken(tmp_path)
     result: dict[str, Any] = (
         salvages.disk_result(salvages.a_disk_salvage(), file)
@@ -50,7 +50,7 @@ def test_what_was_salvaged_or_given_back_is_told(tmp_path: Path, what: str) -> N
     assert "exists already" in report
 
 
-def test_what_became_of_orders_and_leaders_is_told() -> None:
+def test_what_became_of_orders_and_leaders_is_reported() -> None:
     result = LeadershipResult(
         cluster_id="c",
         before=LIST,

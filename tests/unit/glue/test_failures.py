@@ -130,7 +130,7 @@ def test_a_mistyped_evidence_path_fails_the_module_in_words(tmp_path: Path, caps
     assert "exception" not in results
 
 
-def test_all_refusals_are_told_at_once() -> None:
+def test_all_refusals_are_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refused:
         all_of(lambda: refuse("one"), lambda: 2, lambda: refuse("three"))
     assert str(refused.value) == "one\nthree"

@@ -130,7 +130,7 @@ def test_an_entry_that_is_none_is_refused_though_its_checksum_is_right(tmp_path:
         read_pending(str(tmp_path), CLUSTER)
 
 
-def test_a_second_run_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_and_learns_who_holds_it(tmp_path: Path) -> None:
     with (
         open_journal(str(tmp_path), CLUSTER),
         pytest.raises(JournalError, match=rf"in progress on this host \(process {os.getpid()}\)"),
@@ -232,7 +232,7 @@ def test_nothing_to_write_is_not_written(tmp_path: Path) -> None:
     assert journal_file(tmp_path).read_bytes() == before
 
 
-def test_a_directory_that_cannot_be_made_is_told_with_the_remedy(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(

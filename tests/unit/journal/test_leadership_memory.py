@@ -88,7 +88,7 @@ def test_what_another_version_wrote_is_refused(records: dict[str, dict[str, Any]
 
 
 def test_two_homes() -> None:
-    """The file went on where the topic could not be written; whether the topic went on too is told by the revision."""
+    """The file went on where the topic could not be written; whether the topic went on too is known by the revision."""
     topic = Memory(Blacklist((1,)), "1", 4, {_ONE.topic_partition: _ONE})
     other = RememberedOrder("audit", 0, _ONE.topic_id, (1, 3), ((3, 1),))
     newer = Memory(Blacklist((1, 2)), "1,2", 5, {other.topic_partition: other})

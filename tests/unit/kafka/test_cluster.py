@@ -41,7 +41,7 @@ def an_answer(*brokers: dict[str, Any], **values: Any) -> Any:
     return message(brokers=[message.DescribeClusterBroker(**each) for each in brokers], **defaults | values)
 
 
-def test_registrations_are_told_in_order_and_learnt() -> None:
+def test_registrations_are_reported_in_order_and_learnt() -> None:
     wire = FakeWire(
         lambda _request: an_answer(
             {"broker_id": INT32_MAX, "host": "::1", "port": 9093, "rack": None, "is_fenced": True},

@@ -64,9 +64,9 @@ def test_other_text_stays(text: str) -> None:
     ],
 )
 def test_what_cannot_be_replaced_is_refused_by_name(secrets: Path, value: str, refusal: str) -> None:
-    _value, (told,) = one(value.replace("SECRETS", str(secrets)).replace("DIRECTORY", str(secrets.parent)))
-    assert told.startswith("x: ")
-    assert refusal in told
+    _value, (reported,) = one(value.replace("SECRETS", str(secrets)).replace("DIRECTORY", str(secrets.parent)))
+    assert reported.startswith("x: ")
+    assert refusal in reported
 
 
 @pytest.mark.parametrize("reference", ["${file:OUTSIDE:password}", "${file:ALLOWED/../secrets.properties:password}"])
@@ -74,26 +74,26 @@ def test_only_allowed_paths_are_read(secrets: Path, reference: str) -> None:
     allowed = secrets.parent / "allowed"
     allowed.mkdir()
     value = reference.replace("OUTSIDE", str(secrets)).replace("ALLOWED", str(allowed))
-    _value, (told,) = one(value, **{"config.providers.file.param.allowed.paths": f"/etc,{allowed}"})
-    assert "is not below a path in the config provider's allowed.paths" in told
+    _value, (reported,) = one(value, **{"config.providers.file.param.allowed.paths": f"/etc,{allowed}"})
+    assert "is not below a path in the config provider's allowed.paths" in reported
 
 
 @pytest.mark.parametrize(("pattern", "refused"), [("US.*", False), ("SER", True), ("[", True)])
 def test_only_allowed_variables_are_read(pattern: str, refused: bool) -> None:
-    _value, told = one("${env:USER}", **{"config.providers.env.param.allowlist.pattern": pattern})
-    assert bool(told) == refused
+    _value, reported = one("${env:USER}", **{"config.providers.env.param.allowlist.pattern": pattern})
+    assert bool(reported) == refused
 
 
 def test_other_providers_are_refused_by_name_even_where_nothing_refers_to_them() -> None:
     _resolved, refusals = resolve(
         {"config.providers": "vault,none", "config.providers.vault.class": "com.example.Vault"}
     )
-    assert [told.split(":")[0] for told in refusals] == [
+    assert [reported.split(":")[0] for reported in refusals] == [
         "config.providers.vault.class is com.example.Vault",
         "config.providers.none.class is not set",
     ]
 
 
 def test_without_providers_a_reference_is_not_sent_as_a_password() -> None:
-    _resolved, (told,) = resolve({"sasl.jaas.config": "x password=${file:/a:b};"})
-    assert told.startswith("sasl.jaas.config: it refers to the config provider 'file', which is not set up")
+    _resolved, (reported,) = resolve({"sasl.jaas.config": "x password=${file:/a:b};"})
+    assert reported.startswith("sasl.jaas.config: it refers to the config provider 'file', which is not set up")

@@ -153,12 +153,12 @@ def test_a_fault_has_a_cause_and_perhaps_a_hint(
     assert SECRET not in str(found)
 
 
-def test_a_fault_without_a_text_is_told_by_its_name() -> None:
+def test_a_fault_without_a_text_is_reported_by_its_name() -> None:
     found = broker_call_error(ConnectionResetError(), SETTINGS["SSL"], "one:1", "Metadata", Stage.CONNECTING)
     assert found.detail == "ConnectionResetError"
 
 
-def test_that_nobody_answers_is_told_with_every_failure() -> None:
+def test_that_nobody_answers_is_reported_with_every_failure() -> None:
     failures = [
         broker_call_error(ConnectionRefusedError(111, "Connection refused"), SETTINGS["SSL"], address, "", stage)
         for address, stage in (("one:1", Stage.CONNECTING), ("two:2", Stage.GREETING))

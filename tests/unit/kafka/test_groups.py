@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A coordinator that loads is waited for, one that goes on loading is told, and so is a group that tells nothing."""
+"""A coordinator that loads is waited for, one that goes on loading is reported, and so is a silent group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_coordinator_that_loads_is_asked_again() -> None:
     assert len(fake.requests) == 3
 
 
-def test_one_that_goes_on_loading_is_told_within_a_requests_limit() -> None:
+def test_one_that_goes_on_loading_is_reported_within_a_requests_limit() -> None:
     fake, clock = a_coordinator(_LOADING), FakeClock()
     with pytest.raises(RequestRefusedError, match="COORDINATOR_LOAD_IN_PROGRESS"):
         listed(fake, clock)
@@ -60,14 +60,14 @@ def a_group(name: str, code: int = 0, **partitions: tuple[int, int]) -> Any:
         message.OffsetFetchResponseTopics,
         message.OffsetFetchResponseTopics.OffsetFetchResponsePartitions,
     )
-    told = [
+    reported = [
         partition(partition_index=int(key[1:]), error_code=error, committed_offset=offset)
         for key, (error, offset) in partitions.items()
     ]
-    return message(group_id=name, error_code=code, topics=[topic(name="orders", partitions=told)])
+    return message(group_id=name, error_code=code, topics=[topic(name="orders", partitions=reported)])
 
 
-def test_a_group_that_does_not_tell_is_not_one_that_committed_nothing() -> None:
+def test_a_group_that_does_not_answer_is_not_one_that_committed_nothing() -> None:
     answer = OffsetFetchResponse(
         groups=[
             a_group("all", p0=(0, 7), p1=(0, -1)),

@@ -74,7 +74,7 @@ def test_it_finds_exactly_the_epochs_with_records(steps: list[tuple[int, int]], 
 
 
 @given(steps, st.integers(0, 12), lateness, st.integers(1, 3))
-def test_a_log_that_grows_meanwhile_is_told_as_it_was_at_one_moment(
+def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
     steps: list[tuple[int, int]], start: int, lateness: int, growth: int
 ) -> None:
     cache = cache_of([*steps, (1, 1)], start)
@@ -111,9 +111,9 @@ answers = st.none() | st.builds(EpochEnd, st.integers(-1, 30), st.integers(0, 30
 def test_a_broker_that_answers_nonsense_is_not_asked_for_ever(
     start: int, end: int, nonsense: list[EpochEnd | None]
 ) -> None:
-    told = itertools.cycle(nonsense)
+    reported = itertools.cycle(nonsense)
     search = LineageSearch(min(start, end), end, 30)
-    ask_all(search, lambda _epoch: next(told), question_limit(30, 30))
+    ask_all(search, lambda _epoch: next(reported), question_limit(30, 30))
 
 
 @pytest.mark.parametrize("end", [7, 100])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that say they have more to tell: asked for what is left, within the limit, and not for ever."""
+"""Brokers that say that they have more to report: asked for what is left, within the limit, and not for ever."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MOST_REQUESTS = 10
 
 
 class Broker(FakeConnection):
-    """Tells, in each answer, of the next list of partitions, and ends with the last list for ever."""
+    """Reports, in each answer, the next list of partitions, and ends with the last list for ever."""
 
-    def __init__(self, *told: Sequence[int]) -> None:
+    def __init__(self, *reported: Sequence[int]) -> None:
         super().__init__(self._next)
-        self._told = list(told)
+        self._replies = list(reported)
         self.limits: list[int | None] = []
 
     def supports(self, _request_class: Any, _version: int) -> bool:
@@ -49,11 +49,11 @@ class Broker(FakeConnection):
     def _next(self, request: Any) -> Any:
         _request_class, response = messages(KEY)
         topic = response.TopicPartitionLogInfo
-        told = self._told.pop(0) if len(self._told) > 1 else self._told[0]
+        reported = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
         return response(
             throttle_time_ms=0,
             broker_epoch=7,
-            has_more_data=2 not in told,
+            has_more_data=2 not in reported,
             topic_partition_log_info_list=[
                 topic(
                     topic_id=request.topic_partitions[0].topic_id,
@@ -61,7 +61,7 @@ class Broker(FakeConnection):
                         topic.PartitionLogInfo(
                             partition=number, partition_leader_epoch=5, log_end_offset=100 + number, error_code=0
                         )
-                        for number in told
+                        for number in reported
                     ],
                 )
             ],
@@ -80,15 +80,17 @@ def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -
     )
     assert asked(broker) == [[0, 1, 2], [1, 2], [2]]
     assert broker.limits == [300, 200, 100]
-    assert {each: [told.offset for told in logs] for each, logs in answer.logs.items()} == {
+    assert {each: [reported.offset for reported in logs] for each, logs in answer.logs.items()} == {
         each: [100 + each.partition] for each in PARTITIONS
     }
 
 
-@pytest.mark.parametrize("told", [[[0], [0]], [[0], [99]], [[0], []], [[]]], ids=["again", "unasked", "none", "never"])
-def test_more_data_that_does_not_come_nearer_is_a_bad_answer(told: list[list[int]]) -> None:
+@pytest.mark.parametrize(
+    "reported", [[[0], [0]], [[0], [99]], [[0], []], [[]]], ids=["again", "unasked", "none", "never"]
+)
+def test_more_data_that_does_not_come_nearer_is_a_bad_answer(reported: list[list[int]]) -> None:
     with pytest.raises(BrokerCallError, match="it announces more partitions, and") as refusal:
-        replica_log_ends(cast(Connection, Broker(*told)), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
+        replica_log_ends(cast(Connection, Broker(*reported)), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
     assert refusal.value.cause is Cause.BAD_ANSWER
 
 

@@ -185,7 +185,7 @@ def test_kafka_python_gets_the_token_and_the_extensions(endpoint: TokenEndpoint)
         ((200, json.dumps([SECRET])), "its answer holds no token (TypeError)"),
     ],
 )
-def test_no_token_is_told_with_its_kind_and_nothing_of_the_answer(
+def test_no_token_is_reported_with_its_kind_and_nothing_of_the_answer(
     endpoint: TokenEndpoint, answer: tuple[int, str], kind: str
 ) -> None:
     endpoint.answer = answer
@@ -195,7 +195,7 @@ def test_no_token_is_told_with_its_kind_and_nothing_of_the_answer(
     assert SECRET not in str(caught.value)
 
 
-def test_an_endpoint_that_is_not_there_is_told(endpoint: TokenEndpoint) -> None:
+def test_an_endpoint_that_is_not_there_is_reported(endpoint: TokenEndpoint) -> None:
     gone = settings(endpoint, sasl_oauthbearer_token_endpoint_url="http://127.0.0.1:1/token")
     with pytest.raises(CredentialsError, match=r"no OAUTHBEARER token from .*: Connection refused"):
         token(OAuthCredentials(gone))

@@ -82,12 +82,12 @@ class FakePager:
             (name, number) for name in names for number in range(self._topics.get(name, 0)) if (name, number) >= start
         ]
         now, later = places[: self._page_size], places[self._page_size :]
-        told = {name: [a_partition(number) for topic, number in now if topic == name] for name in dict(now)}
+        reported = {name: [a_partition(number) for topic, number in now if topic == name] for name in dict(now)}
         unknown = [a_topic(name, error_code=3) for name in names if name not in self._topics and name >= start[0]]
-        return a_page(*(a_topic(*each) for each in told.items()), *unknown, cursor=later[0] if later else None)
+        return a_page(*(a_topic(*each) for each in reported.items()), *unknown, cursor=later[0] if later else None)
 
 
-def test_a_partition_is_told_as_the_broker_has_it() -> None:
+def test_a_partition_is_reported_as_the_broker_has_it() -> None:
     page = a_page(a_topic("orders", [a_partition(0)], is_internal=True))
     assert describe(FakeWire(lambda _request: page)) == Description(
         (PartitionState("orders", 0, TOPIC_ID_TEXT, -1, 7, (3, 1, 2), (1,), (), (2,), (1, 2), is_internal=True),),
@@ -131,7 +131,7 @@ def test_pages_that_do_not_advance_are_a_bad_answer(cursor: tuple[str, int]) -> 
     assert "its pages do not advance beyond ('orders', 1)" in str(caught.value)
 
 
-def test_refused_topics_are_told_apart_and_the_rest_goes_on() -> None:
+def test_refused_topics_are_distinguished_and_the_rest_goes_on() -> None:
     page = a_page(
         a_topic("absent", error_code=3), a_topic("hidden", error_code=29), a_topic("orders", [a_partition(0)])
     )

@@ -34,7 +34,7 @@ from unit.kafka.fake_probe import (
 )
 
 
-def test_an_honest_broker_tells_everything(probe: Probe) -> None:
+def test_an_honest_broker_reports_everything(probe: Probe) -> None:
     rows, wire = probe(FakeBroker(TWO_REPLICAS).answer)
     assert rows == [
         ReplicaLog(
@@ -149,7 +149,7 @@ def test_a_replica_that_the_broker_does_not_hold_is_missing_and_looked_for_again
     assert len(wire.connections) == 3
 
 
-def test_a_replica_that_turns_up_meanwhile_is_told(probe: Probe) -> None:
+def test_a_replica_that_turns_up_meanwhile_is_reported(probe: Probe) -> None:
     rows, wire = probe(FakeBroker({}).answer, FakeBroker(TWO_REPLICAS).answer)
     assert causes(rows) == [None, None]
     assert len(wire.connections) == 2

@@ -54,7 +54,7 @@ def test_options_that_are_none_or_unknown_change_nothing() -> None:
     assert settings_from(options) == ConnectionSettings(bootstrap_servers=(Address("one", 1),))
 
 
-def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     absent = tmp_path / "absent.pem"
     faults = faults_of(
         bootstrap_servers=[],
@@ -76,7 +76,7 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_addresses_that_are_none_are_told_with_the_other_faults() -> None:
+def test_addresses_that_are_none_are_reported_with_the_other_faults() -> None:
     faults = faults_of(bootstrap_servers=["one:0", "two:1", "[::1"], security_protocol="TLS")
     assert [fault.partition(":")[0] for fault in faults] == [
         "bootstrap_servers",
@@ -203,12 +203,14 @@ def test_a_reference_that_others_can_read_or_write_is_refused(tmp_path: Path, mo
     assert read_settings_reference(path).bootstrap_servers == (Address("one", 1),)
 
 
-@pytest.mark.parametrize(("text", "told"), [(f"{{{SECRET}", "is not JSON"), (f'["{SECRET}"]', "is not a JSON object")])
-def test_a_reference_that_makes_no_sense_is_refused_without_its_text(tmp_path: Path, text: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reported"), [(f"{{{SECRET}", "is not JSON"), (f'["{SECRET}"]', "is not a JSON object")]
+)
+def test_a_reference_that_makes_no_sense_is_refused_without_its_text(tmp_path: Path, text: str, reported: str) -> None:
     path = tmp_path / "connection.json"
     path.touch(mode=0o600)
     path.write_text(text)
-    with pytest.raises(SettingsError, match=told) as caught:
+    with pytest.raises(SettingsError, match=reported) as caught:
         read_settings_reference(path)
     assert SECRET not in str(caught.value)
     with pytest.raises(SettingsError, match="cannot be read: No such file"):

@@ -71,13 +71,13 @@ def test_a_key_that_cannot_be_opened_does_not_ask_the_terminal(
         tls_context(settings(**pem, ssl_key_password=password))
 
 
-def test_a_key_of_another_certificate_is_told(certificates: Certificates) -> None:
+def test_a_key_of_another_certificate_is_reported(certificates: Certificates) -> None:
     pem = {"ssl_certificate_pem": certificates.ca.read_text(), "ssl_key_pem": certificates.client_key.read_text()}
     with pytest.raises(SettingsError, match="the key does not belong to the certificate"):
         tls_context(settings(**pem, ssl_key_password=certificates.client_key_password))
 
 
-def test_a_file_without_certificates_is_told() -> None:
+def test_a_file_without_certificates_is_reported() -> None:
     with pytest.raises(SettingsError, match="/dev/null cannot be used: OpenSSL cannot read it"):
         tls_context(settings(ssl_cafile="/dev/null"))
 

@@ -165,7 +165,7 @@ def test_a_view_that_counted_is_checked_again(views: Views, clock: FakeClock) ->
     assert asked(views, wire) == 2
 
 
-def test_where_only_a_stale_broker_is_known_it_tells_of_the_others(views: Views) -> None:
+def test_where_only_a_stale_broker_is_known_it_names_the_others(views: Views) -> None:
     wire = FakeAsker(1)
     wire.ages = {1: 17_000, 2: 400}
     assert asked(views, wire) == 2

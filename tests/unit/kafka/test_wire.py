@@ -59,12 +59,12 @@ def a_wire(*addresses: Address, limit_ms: int = GENEROUS_MS, **options: Any) -> 
 
 
 def ask_one(wire: Wire, address: Address) -> str:
-    """Return the cluster id that this listener tells."""
+    """Return the cluster id that this listener reports."""
     return str(wire.call(address, DescribeClusterRequest()).cluster_id)
 
 
 def ask_any(wire: Wire) -> tuple[str, Address]:
-    """Return the cluster id, and who told it."""
+    """Return the cluster id, and who reported it."""
     answer, asked = wire.call_any(DescribeClusterRequest, "DescribeCluster")
     return str(answer.cluster_id), asked
 
@@ -243,7 +243,7 @@ def test_brokers_that_the_cluster_names_are_asked_after_the_bootstrap_servers(li
         assert ask_any(wire) == ("learnt", learnt.address)
 
 
-def test_when_nobody_answers_every_failure_is_told(listen: Listen) -> None:
+def test_when_nobody_answers_every_failure_is_reported(listen: Listen) -> None:
     silent, closing, nobody = listen(stay_silent), listen(close_at_once), closed_port()
     addresses = (silent.address, closing.address, nobody)
     with a_wire(*addresses, limit_ms=2_000) as wire, pytest.raises(NoBrokerAnswersError) as caught:

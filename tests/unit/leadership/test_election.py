@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Preferred elections, and what is told of partitions that change meanwhile."""
+"""Preferred elections, and what is reported of partitions that change meanwhile."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _deleted(cluster: WellCluster) -> None:
         (_deleted, (MoveStatus.FAILED, None), "not in the metadata any more"),
     ],
 )
-def test_what_became_of_a_partition_between_two_attempts_is_told(
+def test_what_became_of_a_partition_between_two_attempts_is_reported(
     bastion: Bastion,
     cluster: WellCluster,
     meanwhile: Callable[[WellCluster], None],
@@ -115,7 +115,7 @@ def test_an_order_that_only_a_lagging_broker_shows_is_not_held_against_the_parti
     assert [each.partitions for each in cluster.writes] == [(FIRST,)]
 
 
-def test_what_cannot_be_moved_is_told_and_tried_so_often_only(bastion: Bastion, cluster: WellCluster) -> None:
+def test_what_cannot_be_moved_is_reported_and_tried_so_often_only(bastion: Bastion, cluster: WellCluster) -> None:
     cluster.change(FIRST, replicas=(1, 2, 3))
     cluster.fates["elect"] = [Fate(errors={SECOND: PREFERRED_LEADER_NOT_AVAILABLE})] * 9
     moves = bastion.move_leaders(away_from=[1]).moves
@@ -126,7 +126,7 @@ def test_what_cannot_be_moved_is_told_and_tried_so_often_only(bastion: Bastion, 
     assert cluster.kinds() == ["elect"] * 3
 
 
-def test_a_leader_that_comes_back_every_time_is_told(
+def test_a_leader_that_comes_back_every_time_is_reported(
     bastion: Bastion, cluster: WellCluster, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody works against us."""
@@ -137,7 +137,7 @@ def test_a_leader_that_comes_back_every_time_is_told(
     assert cluster.kinds() == ["elect"] * 3
 
 
-def test_an_order_that_is_not_put_back_after_the_election_is_told(bastion: Bastion, cluster: WellCluster) -> None:
+def test_an_order_that_is_not_put_back_after_the_election_is_reported(bastion: Bastion, cluster: WellCluster) -> None:
     cluster.change(FIRST, isr=(1, 3))
 
     def reassign() -> None:

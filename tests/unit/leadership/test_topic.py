@@ -87,7 +87,7 @@ def test_in_a_container_a_file_takes_over_only_where_the_operator_chose_its_dire
 
 
 @pytest.mark.parametrize("request_name", ["CreateTopics", "Produce"])
-def test_a_topic_that_cannot_be_written_is_told_before_anything_is_changed(
+def test_a_topic_that_cannot_be_written_is_reported_before_anything_is_changed(
     topics: FakeTopics, journal: Journal, request_name: str
 ) -> None:
     topics.errors[request_name] = TOPIC_AUTHORIZATION_FAILED

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a look at the config tells besides what is to be done."""
+"""What a look at the config reports besides what is to be done."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4
         (_SET, Memory(), Wish(Change.EXACT, (), ()), ["is not remembered here: it is replaced"]),
     ],
 )
-def test_a_config_that_is_not_as_remembered_is_told(
+def test_a_config_that_is_not_as_remembered_is_reported(
     bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wish: Wish, warnings: list[str]
 ) -> None:
     view = look(bastion.cluster, Config(entry, False, ()), memory, wish, frozenset())

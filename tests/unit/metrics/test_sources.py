@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What exporters and Jolokia tell, in every usual spelling, and what they must not be taken for."""
+"""What exporters and Jolokia report, in every usual spelling, and what they must not be taken for."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_no_metrics(text: str, said: str) -> None:
         prometheus.parse(text, {})
 
 
-def test_what_a_gauge_does_not_tell_is_not_zero() -> None:
+def test_what_a_gauge_does_not_report_is_not_zero() -> None:
     found = prometheus.parse("kafka_log_logcleanermanager_time_since_last_run_ms 5\n", {})
     assert found == CleanerMetrics(time_since_last_run_ms=5)
     assert found.uncleanable_partitions is None

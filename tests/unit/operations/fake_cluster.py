@@ -347,7 +347,7 @@ class FakeCluster(Kafka):
             del self.removing[partition]
 
     def _elect(self, partition: TopicPartition, *, unclean: bool) -> int:
-        """PartitionChangeBuilder.electAnyLeader, retold; returns the code that ElectLeaders would answer."""
+        """PartitionChangeBuilder.electAnyLeader, copied; returns the code that ElectLeaders would answer."""
         state = self.states[partition]
         if state.leader_id != NO_LEADER:
             return error_codes.ELECTION_NOT_NEEDED

@@ -31,7 +31,7 @@ class FakeSettings(Kafka):
 
     values: dict[Place, str] = field(default_factory=dict)
     stale: dict[Place, str | None] = field(default_factory=dict)
-    """What the next read of a place tells, whatever is set."""
+    """What the next read of a place returns, whatever is set."""
     refused: set[str] = field(default_factory=set)
     """Resources whose writes are refused."""
     silent: set[str] = field(default_factory=set)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is left behind, and what of it nobody tells: an answer that is missing is never "nothing left behind"."""
+"""What is left behind, and what of it nobody reports: an answer that is missing is never "nothing left behind"."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def unknown(text: str) -> list[AftermathFinding]:
     return [AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=text)]
 
 
-def test_where_all_answer_and_nothing_is_left_nothing_is_told(cluster: FakeCluster) -> None:
+def test_where_all_answer_and_nothing_is_left_nothing_is_reported(cluster: FakeCluster) -> None:
     assert look(cluster) == []
 
 
@@ -82,7 +82,7 @@ def test_groups_whose_coordinator_is_offline_cannot_be_seen(cluster: FakeCluster
     )
 
 
-def test_a_hidden_topic_of_groups_is_told(cluster: FakeCluster) -> None:
+def test_a_hidden_topic_of_groups_is_reported(cluster: FakeCluster) -> None:
     hidden = Description((), (TopicError("__consumer_offsets", TOPIC_AUTHORIZATION_FAILED),))
     cluster.answer(describe_partitions=lambda _topics: hidden)
     assert look(cluster) == unknown(
@@ -91,7 +91,7 @@ def test_a_hidden_topic_of_groups_is_told(cluster: FakeCluster) -> None:
     )
 
 
-def test_groups_that_do_not_tell_are_told_once_for_each_cause(cluster: FakeCluster) -> None:
+def test_groups_that_do_not_answer_are_reported_once_for_each_cause(cluster: FakeCluster) -> None:
     cluster.answer(
         committed_offsets=lambda _address, groups, _partitions: (
             {"a": Committed({}, "hidden"), "b": Committed({}, "hidden"), "c": Committed({FIRST: END + 1}, "torn")}
@@ -112,12 +112,12 @@ def test_groups_that_do_not_tell_are_told_once_for_each_cause(cluster: FakeClust
     ("leader", "why"),
     [(None, "no leader was seen"), (9, "broker 9, which leads them, is not registered")],
 )
-def test_a_leader_that_nobody_can_ask_is_told(cluster: FakeCluster, leader: int | None, why: str) -> None:
+def test_a_leader_that_nobody_can_ask_is_reported(cluster: FakeCluster, leader: int | None, why: str) -> None:
     outcomes = [*OUTCOMES[:2], replace(OUTCOMES[2], leader_after=leader)]
     assert look(cluster, outcomes) == unknown(f"transactions and log ends of 1 partition ({THIRD}): not known: {why}")
 
 
-def test_partitions_that_a_leader_leaves_out_are_told(cluster: FakeCluster) -> None:
+def test_partitions_that_a_leader_leaves_out_are_reported(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, _asked: {FIRST: (), SECOND: ()},
         log_end_offsets=lambda _address, _asked: {
@@ -133,7 +133,7 @@ def test_partitions_that_a_leader_leaves_out_are_told(cluster: FakeCluster) -> N
     ]
 
 
-def test_a_transaction_whose_time_is_not_told_has_no_age(cluster: FakeCluster) -> None:
+def test_a_transaction_whose_time_is_unknown_has_no_age(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)}
     )

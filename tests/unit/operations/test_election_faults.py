@@ -90,7 +90,7 @@ def test_another_attempt_goes_to_another_broker(wreck: Wreck) -> None:
         ),
     ],
 )
-def test_when_every_attempt_failed_the_order_is_put_back_and_the_fault_told(
+def test_when_every_attempt_failed_the_order_is_put_back_and_the_fault_reported(
     wreck: Wreck, fate: Fate, reason: str
 ) -> None:
     wreck.cluster.fates["elect"] = [fate] * 6

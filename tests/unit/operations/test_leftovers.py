@@ -248,7 +248,7 @@ def test_a_plan_made_while_the_killed_runs_order_stood_ends_in_the_original_orde
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
 
 
-def test_check_mode_tells_of_leftovers_and_leaves_them(wreck: Wreck) -> None:
+def test_check_mode_reports_leftovers_and_leaves_them(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()
     report = wreck.run(plan, check_mode=True)

@@ -139,7 +139,7 @@ def test_a_run_that_is_asked_to_stop_reads_no_more() -> None:
     assert len(unidentified_marks) == 2
 
 
-def test_settings_last_on_every_broker_that_tells_its_own() -> None:
+def test_settings_last_on_every_broker_that_reports_its_own() -> None:
     settings = FakeSettings()
     outcomes = change_settings(
         [cleaner(1, settings_error="broker 1 is offline"), cleaner(2)],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a repair ends as, by what the broker's metrics tell after it."""
+"""What a repair ends as, by what the broker's metrics report after it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _metrics(marks: int | None, since_ms: int = 100) -> CleanerMetrics:
 def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True) -> tuple[RepairOutcome, float]:
     """Return the outcome for these numbers of marks, one after the other, and its duration in seconds.
 
-    The last one is told for ever, and None is no answer.
+    The last one is repeated, and None is no answer.
     """
     replicas = FakeReplicas()
-    told = [*marks]
+    reported = [*marks]
 
     def read_metrics(_broker_id: int, _host: str) -> CleanerMetrics:
-        found = told.pop(0) if len(told) > 1 else told[0]
+        found = reported.pop(0) if len(reported) > 1 else reported[0]
         if found is None:
             raise MetricsError("it cannot be reached")
         # It runs once a second, or has not since an hour ago.
@@ -80,7 +80,7 @@ def test_a_mark_that_comes_back_is_no_repair(journal: Journal) -> None:
     assert "still marks as many partitions (1)" in outcome.reason
 
 
-def test_metrics_that_are_not_told_any_more_prove_nothing(journal: Journal) -> None:
+def test_metrics_that_are_not_reported_any_more_prove_nothing(journal: Journal) -> None:
     outcome, seconds = _outcome(journal, [1, 0, 0, None])
     assert outcome.status is RepairStatus.FAILED
     assert seconds >= 30

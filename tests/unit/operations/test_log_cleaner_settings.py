@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is changed for a while ends as it began, whatever a read told meanwhile."""
+"""What is changed for a while ends as it began, whatever a read returned meanwhile."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
     assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
 
 
-def test_an_order_is_not_asked_for_again_while_nobody_tells_what_is_reassigned(wreck: Wreck) -> None:
+def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned(wreck: Wreck) -> None:
     def refuse(_partitions: object) -> frozenset[TopicPartition]:
         raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
 

@@ -50,7 +50,7 @@ def a_log(topic: str, partition: int, broker_id: int, *lineage: tuple[int, int],
 
 @dataclass(frozen=True)
 class FakeBrokers:
-    """Callable like ``ask_broker``. Every partition holds one record of epoch broker_id, unless told otherwise."""
+    """Callable like ``ask_broker``. Every partition holds one record of epoch broker_id, unless given otherwise."""
 
     hung: frozenset[int] = frozenset()
     """They are silent until the deadline, as a frozen broker is."""
@@ -59,7 +59,7 @@ class FakeBrokers:
     broken: Mapping[int, str] = field(default_factory=dict)
     """Asking them raises this."""
     forgetful: frozenset[int] = frozenset()
-    """They leave partition 0 out, and tell partition 1 twice."""
+    """They leave partition 0 out, and report partition 1 twice."""
     killer: Path | None = None
     """The first asker to find no such file makes it, and dies by SIGKILL."""
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A gather tells of every replica exactly once, whatever its broker does, and in time."""
+"""A gather reports every replica exactly once, whatever its broker does, and in time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ PARTITIONS = [a_partition("orders", number, (3, 1, 2)) for number in range(5)]
 EVERY_REPLICA = {("orders", number, broker_id) for number in range(5) for broker_id in (1, 2, 3)}
 
 
-def told(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
-    """Rows by replica; fails where a replica is told twice."""
+def reported(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
+    """Rows by replica; fails where a replica is reported twice."""
     rows = table.to_pylist()
     keys = Counter((row["topic"], row["partition"], row["broker_id"]) for row in rows)
     assert set(keys.values()) == {1}
@@ -51,10 +51,10 @@ def causes(table: pa.Table) -> dict[int, set[str | None]]:
     return found
 
 
-def test_every_replica_is_told_once_with_its_place_and_fencing(spark: SparkSession) -> None:
+def test_every_replica_is_reported_once_with_its_place_and_fencing(spark: SparkSession) -> None:
     brokers = [a_broker(1), a_broker(2, BrokerState.FENCED, fenced=True), a_broker(3)]
     table = gather(spark, REFERENCE, brokers, [*PARTITIONS, PARTITIONS[0]], 10_000, ask=FakeBrokers())
-    rows = told(table)
+    rows = reported(table)
     assert table.schema.equals(REPLICA_LOG_ARROW_SCHEMA)
     assert rows.keys() == EVERY_REPLICA
     assert {key[2]: row["place"] for key, row in rows.items()} == {3: 0, 1: 1, 2: 2}
@@ -82,7 +82,7 @@ def test_every_replica_is_told_once_with_its_place_and_fencing(spark: SparkSessi
 def test_brokers_that_cannot_be_asked_are_named_with_their_state(spark: SparkSession) -> None:
     no_address = Broker(1, None, None, None, True, BrokerState.FENCED, "the controller fences it")
     brokers = [no_address, a_broker(2, BrokerState.UNREACHABLE)]  # 3 is in the replica lists only
-    rows = told(gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
+    rows = reported(gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
     assert rows.keys() == EVERY_REPLICA
     found = {key[2]: (row["cause"], row["error"], row["log_end_offset"]) for key, row in rows.items()}
     assert found == {
@@ -100,7 +100,7 @@ def test_nothing_asked_for_is_no_rows(spark: SparkSession) -> None:
 
 def test_one_broken_answer_costs_the_others_nothing(spark: SparkSession) -> None:
     ask = FakeBrokers(broken={1: "no such thing"}, forgetful=frozenset({2}))
-    rows = told(gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
+    rows = reported(gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
     assert rows.keys() == EVERY_REPLICA
     assert rows["orders", 0, 1]["cause"] == "error"
     assert rows["orders", 0, 1]["error"] == "asking broker 1 failed: RuntimeError('no such thing')"
@@ -142,10 +142,10 @@ def test_an_asker_that_overruns_the_deadline_is_given_up(spark: SparkSession) ->
     assert time.monotonic() - started <= 11.0
 
 
-def test_a_lost_task_is_run_again_and_tells_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lost_task_is_run_again_and_reports_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
     brokers = [a_broker(1), a_broker(2), a_broker(3)]
     undisturbed = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())
     killer = tmp_path / "killed"
     table = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
     assert killer.exists()
-    assert told(table) == told(undisturbed)
+    assert reported(table) == reported(undisturbed)

@@ -59,7 +59,7 @@ def test_a_cluster_needs_a_reference_of_its_own() -> None:
     assert not gathering({**PUBLIC, "spark": given, "evidence": "/e"}).spark.is_local
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refusal:
         gathering({"replica_log_source": "native", "replica_log_api_key": 93, "spark": {**NOTHING, "remote": "http"}})
     assert "API key 93" in str(refusal.value)
@@ -78,7 +78,7 @@ def test_the_key_is_handed_on() -> None:
     assert how.native.api_key == 1020
 
 
-def test_a_connect_server_that_is_not_there_is_told_at_once() -> None:
+def test_a_connect_server_that_is_not_there_is_reported_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     began = time.monotonic()

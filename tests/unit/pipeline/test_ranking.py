@@ -71,11 +71,11 @@ def test_an_empty_log_comes_last_and_is_flagged(spark: SparkSession) -> None:
     assert found == {1: (2, ["empty_log"]), 2: (1, [])}
 
 
-def test_replicas_that_told_nothing_have_no_rank(spark: SparkSession) -> None:
-    half_told = replace(a_log("t", 0, 3, (9, 9)), log_start_offset=None)
+def test_replicas_that_answered_nothing_have_no_rank(spark: SparkSession) -> None:
+    half_reported = replace(a_log("t", 0, 3, (9, 9)), log_start_offset=None)
     hung = ReplicaLog("t", 0, 1, cause=Cause.HUNG)
     void = replace(a_log("t", 0, 4, (9, 9)), cause=Cause.RESTARTED)
-    found = rank(spark, hung, a_log("t", 0, 2, (7, 10)), half_told, void)
+    found = rank(spark, hung, a_log("t", 0, 2, (7, 10)), half_reported, void)
     assert found == {1: (None, []), 2: (1, []), 3: (None, []), 4: (None, [])}
 
 
@@ -90,10 +90,10 @@ def test_a_fenced_broker_and_a_moving_log_keep_their_rank_and_are_flagged(spark:
     assert found == {1: (1, ["fenced"]), 2: (2, ["future_replica"])}
 
 
-def test_a_future_replica_that_was_not_told_of_is_unknown_and_not_absent() -> None:
-    told = replace(a_log("t", 0, 1, (7, 10)), log_dir="/data")
-    refused = replace(told, log_dir=None)
-    logs = [told, refused, replace(refused, is_future=True), ReplicaLog("t", 0, 1, cause=Cause.HUNG)]
+def test_a_future_replica_that_was_not_reported_is_unknown_and_not_absent() -> None:
+    reported = replace(a_log("t", 0, 1, (7, 10)), log_dir="/data")
+    refused = replace(reported, log_dir=None)
+    logs = [reported, refused, replace(refused, is_future=True), ReplicaLog("t", 0, 1, cause=Cause.HUNG)]
     assert to_record_batch(logs, [0] * 4, False)["is_future"].to_pylist() == [False, None, True, None]
 
 

@@ -66,7 +66,7 @@ def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, st
     assert_all_end(environment)
 
 
-def test_a_jvm_that_dies_is_told_in_words(environment: dict[str, str]) -> None:
+def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> None:
     program = """
 import os, signal
 from pyspark import SparkContext
@@ -84,15 +84,15 @@ except Exception as error:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "reported"),
     [
         ("os._exit(1)", "SparkUnavailableError Spark gave the work up: a Python worker of Spark was killed"),
         ("raise ZeroDivisionError", "PythonException"),
     ],
     ids=["a worker dies", "our own defect"],
 )
-def test_a_job_that_is_given_up_is_told_from_a_defect_of_ours(
-    fault: str, told: str, environment: dict[str, str]
+def test_a_job_that_is_given_up_is_distinguished_from_a_defect_of_ours(
+    fault: str, reported: str, environment: dict[str, str]
 ) -> None:
     program = f"""
 import os
@@ -105,11 +105,11 @@ except Exception as error:
     print(type(error).__name__, error if type(error).__name__ == "SparkUnavailableError" else "")
 """
     ran = run(program, environment)
-    assert ran.stdout.startswith(told)
+    assert ran.stdout.startswith(reported)
     assert_all_end(environment)
 
 
-def test_a_jvm_that_cannot_start_is_told_in_its_words(environment: dict[str, str]) -> None:
+def test_a_jvm_that_cannot_start_is_reported_in_its_words(environment: dict[str, str]) -> None:
     program = """
 try:
     with spark_session(SparkOptions(driver_memory="12x")): pass

@@ -79,8 +79,8 @@ def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None
         "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_source;"
         "print(probe_source.__file__)"
     )
-    told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.startswith(f"{archive}/ansible_collections/")
+    reported = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
+    assert reported.startswith(f"{archive}/ansible_collections/")
 
 
 def test_in_a_module_the_workers_get_the_module_s_own_zip(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_in_a_module_the_workers_get_the_module_s_own_zip(tmp_path: Path) -> Non
         "from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import code_for_workers;"
         "import pathlib; print(code_for_workers(pathlib.Path('/nonexistent')))"
     )
-    told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == str(ansiballz)
+    reported = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
+    assert reported.strip() == str(ansiballz)
 
 
 def test_the_zip_holds_code_only(tmp_path: Path) -> None:

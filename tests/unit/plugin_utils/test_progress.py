@@ -50,14 +50,14 @@ def test_the_time_left_follows_from_the_speed_of_the_step() -> None:
 def test_work_that_ends_soon_needs_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_QUIET_AT_FIRST_S", 60.0)
     path = tmp_path / "progress"
-    told: list[str] = []
-    with progress.followed(path, told.append, 0.0):
+    reported: list[str] = []
+    with progress.followed(path, reported.append, 0.0):
         progress_to(str(path)).step("looking")
-    assert told == []
+    assert reported == []
 
 
 @pytest.mark.parametrize("content", [b"", b'{"text": "torn', b"[]\n", b'{"text": 1}\n', b"\xff\n"])
-def test_a_file_that_makes_no_sense_tells_nothing(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_makes_no_sense_reports_nothing(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "progress"
     path.write_bytes(content)
     assert progress.newest(path) == {}

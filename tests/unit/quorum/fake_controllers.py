@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Controllers that answer as real ones do, or stay silent, and no broker. Time is told by a fake clock."""
+"""Controllers that answer as real ones do, or stay silent, and no broker. Time is read from a fake clock."""
 
 from __future__ import annotations
 

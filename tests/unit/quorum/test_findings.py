@@ -81,11 +81,11 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
     ("a follower that is cut off raises its epoch", observed(
         state(follower(102), down(103)), views=[view(101), view(102), view(103, epoch=31, leader=None)]),
      [(Kind.VOTER_NOT_FETCHING, WARNING, (103,)), (Kind.EPOCH_AHEAD, WARNING, (103,))]),
-    ("a controller that may not tell its epoch", observed(healthy(), views=[view(103, epoch=None, leader=None)]), []),
+    ("a controller that may not report its epoch", observed(healthy(), views=[view(103, epoch=None, leader=None)]), []),
     ("a removed voter goes on", observed(state(follower(102), observers=[follower(103)])), [
         (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
     ]),
-    ("a removed voter goes on, and only the brokers tell", observed(
+    ("a removed voter goes on, and only the brokers report it", observed(
         state(follower(102), observers=[follower(103)]), views=[], controllers=[]), [
         (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
     ]),
@@ -229,7 +229,7 @@ def test_remedy_of_a_new_disk_is_another_one_in_a_static_quorum() -> None:
     assert "replace_controller" not in _only(observed(voters, kraft_version=0)).remedy
 
 
-def test_auto_join_is_told() -> None:
+def test_auto_join_is_reported() -> None:
     asked = [controller(101), controller(102), controller(103, auto_join=True)]
     removed = findings(observed(state(follower(102), observers=[follower(103)]), controllers=asked))[0]
     assert removed.evidence["auto_join"] is True

@@ -56,7 +56,7 @@ def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> 
     assert Kind.TWO_LEADERS not in {each.kind for each in findings(seen)}
 
 
-def test_two_leaders_are_told_where_nothing_but_the_quorum_may_be_described(clock: FakeClock) -> None:
+def test_two_leaders_are_reported_where_nothing_but_the_quorum_may_be_described(clock: FakeClock) -> None:
     seen = _observe(
         clock,
         FakeController(101, tells_configs=False),

@@ -60,6 +60,6 @@ def test_the_answers_of_others_are_left_alone(version: int) -> None:
 
 
 @VERSIONS
-def test_an_answer_that_tells_an_error_is_left_alone(version: int) -> None:
+def test_an_answer_that_has_an_error_is_left_alone(version: int) -> None:
     frame, got = _answered(version, "raft-client-103", [])
     assert got == frame

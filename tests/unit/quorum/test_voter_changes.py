@@ -66,12 +66,12 @@ def test_a_voter_that_does_not_catch_up_is_reported() -> None:
 
 def _under_lock(quorum: FakeQuorumPort, directory: Path) -> list[str]:
     home = JournalHome(cast(Kafka, None), Cluster(CLUSTER_ID, ()), in_file(str(directory)))
-    change, voters, told = quorum_voters.change_under_lock(
+    change, voters, reported = quorum_voters.change_under_lock(
         quorum, home, Membership.ABSENT, Voter(103, None), verify_timeout_ms=1000
     )
     assert change.is_needed
     assert [each.voter_id for each in voters] == [101, 102]
-    return told
+    return reported
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
     assert read_pending(str(tmp_path)) == ()
 
 
-def test_what_an_earlier_run_left_stays_in_the_journal_and_is_told(
+def test_what_an_earlier_run_left_stays_in_the_journal_and_is_reported(
     quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)

@@ -30,8 +30,8 @@ def test_what_is_no_port(port: int) -> None:
         wanted_voter(_params(port))
 
 
-def test_every_fault_is_told() -> None:
-    with pytest.raises(VoterOptionsError) as told:
+def test_every_fault_is_reported() -> None:
+    with pytest.raises(VoterOptionsError) as reported:
         wanted_voter(_params(0, directory_id="x"))
-    assert "endpoints: port 0" in str(told.value)
-    assert "directory_id: " in str(told.value)
+    assert "endpoints: port 0" in str(reported.value)
+    assert "directory_id: " in str(reported.value)

@@ -6,7 +6,7 @@
 
 It follows Kafka's rules: leaders are elected from the ISR or, on demand, unclean; followers truncate by epochs
 (KIP-101, KIP-279) and then copy; the high watermark is what the whole ISR holds. Whoever asks looks only at what
-brokers tell: log start and end, lineage, and the partition's metadata.
+brokers report: log start and end, lineage, and the partition's metadata.
 """
 
 from __future__ import annotations
@@ -170,20 +170,20 @@ class FakeReplicatedLog:
             self.kill_leader()
 
     def state(self) -> PartitionState:
-        """Return the metadata as a cluster without ELR tells it."""
+        """Return the metadata as a cluster without ELR has it."""
         return an_offline_partition(
             replicas=tuple(self.replicas), isr=self.isr, elr=None, last_known_elr=None, leader_epoch=self.leader_epoch
         )
 
     def candidates(self) -> list[Candidate]:
         """Return the live replicas, best first: last written epoch, log end, place in the order."""
-        told = [
+        reported = [
             a_candidate(broker_id, *log.lineage(), log_start_offset=log.start)
             for broker_id, log in self.replicas.items()
             if broker_id in self.alive
         ]
         return sorted(
-            told,
+            reported,
             key=lambda each: (-1 if (epoch := each.last_written_epoch) is None else epoch, each.log_end_offset),
             reverse=True,
         )

@@ -39,7 +39,7 @@ def a_state(
         pytest.param(a_state(isr=(3, 2)), {2, 3}, 2, Rule.IN_SYNC, id="of two in the ISR the first in order"),
         pytest.param(a_state(elr=(3,)), {1, 3}, 3, Rule.IN_SYNC, id="an ELR member that is back"),
         pytest.param(a_state(isr=(2,), elr=(3,)), {3}, 3, Rule.IN_SYNC, id="the ELR where the ISR is dead"),
-        pytest.param(a_state(isr=(2,), elr=None), {2, 3}, 2, Rule.IN_SYNC, id="a broker that does not tell the ELR"),
+        pytest.param(a_state(isr=(2,), elr=None), {2, 3}, 2, Rule.IN_SYNC, id="a broker that does not report the ELR"),
         pytest.param(
             a_state(last_known_elr=(3,)), {1, 3}, 3, Rule.LAST_KNOWN_LEADER, id="the last known leader, back (KIP-966)"
         ),
@@ -59,7 +59,7 @@ def test_without_an_unclean_election_the_first_rule_that_fits_decides(
         pytest.param(a_state(isr=(2,)), {1, 3}, 3, id="the ISR is dead"),
         pytest.param(a_state(elr=(2,)), {1, 3}, 3, id="the ELR is dead"),
         pytest.param(a_state(), {1, 3}, 3, id="nothing is known"),
-        pytest.param(a_state(elr=None, last_known_elr=None), {1, 3}, 3, id="the broker tells no ELR"),
+        pytest.param(a_state(elr=None, last_known_elr=None), {1, 3}, 3, id="the broker reports no ELR"),
         pytest.param(a_state(), {1}, 1, id="the first in order is fenced"),
         pytest.param(a_state(last_known_elr=(2,)), {1, 3}, 3, id="the last known leader is dead"),
         pytest.param(a_state(last_known_elr=(1, 2)), {1, 2, 3}, 3, id="two last known ones are one too many"),
@@ -131,7 +131,7 @@ def test_putting_a_replica_first_makes_it_the_unclean_choice_unless_a_better_rul
 
 
 @given(states, orders, st.sets(brokers), st.booleans())
-def test_what_the_broker_does_not_tell_of_the_elr_is_taken_for_none_in_it(
+def test_what_the_broker_does_not_report_of_the_elr_is_taken_for_none_in_it(
     state: PartitionState, order: list[int], acceptable: set[int], unclean: bool
 ) -> None:
     silent = replace(state, elr=None, last_known_elr=None)

@@ -79,12 +79,12 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
         an_offline_partition(isr=(1,), elr=None, last_known_elr=None, leader_epoch=1),  # no ELR, so who knows
     ):
         assert [each.at_most for each in forecasts(*logs, silent=(3,), partition=partition)] == [None, None]
-    later = a_candidate(1, (0, 150), log_start_offset=10)  # what it had before that is told by nobody
+    later = a_candidate(1, (0, 150), log_start_offset=10)  # what it had before that is reported by nobody
     assert [each.at_most for each in forecasts(later, silent=(3,))] == [None]
 
 
 def test_an_only_leader_that_lacks_what_a_follower_holds_vouches_for_nobody() -> None:
-    """Its log was emptied, or is another one: then it tells nothing of what the silent hold."""
+    """Its log was emptied, or is another one: then it says nothing of what the silent hold."""
     for lacking in (a_candidate(1), a_candidate(1, (0, 5))):
         found = forecasts(a_candidate(3, (0, 10)), lacking, silent=(2,))
         assert [(each.at_least, each.at_most) for each in found] == [(0, None), (10 - lacking.log_end_offset, None)]
@@ -117,7 +117,7 @@ def test_a_record_that_two_replicas_hold_is_lost_once() -> None:
     )
 
 
-def test_what_retention_deleted_on_the_candidate_is_no_loss_but_is_told() -> None:
+def test_what_retention_deleted_on_the_candidate_is_no_loss_but_is_reported() -> None:
     (retained, full) = forecasts(a_candidate(3, (0, 100), log_start_offset=80), a_candidate(2, (0, 100)))
     assert retained.lost == full.lost == ()
     assert retained.against[0].deleted == (EpochRange(0, 0, 80),)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The loss forecast tells exactly what is lost, and the ranking loses what it must: over thousands of histories."""
+"""The loss forecast shows exactly what is lost, and the ranking loses what it must: over thousands of histories."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_same_epoch_and_offset_is_the_same_record(log: FakeReplicatedLog) ->
 
 @settings(max_examples=MANY)
 @given(outages())
-def test_the_loss_against_those_that_answered_is_exact_but_for_what_cannot_be_told(log: FakeReplicatedLog) -> None:
+def test_the_loss_against_those_that_answered_is_exact_but_for_what_is_unknown(log: FakeReplicatedLog) -> None:
     candidates = log.candidates()
     for each in forecast(log.state(), candidates, ()):
         others = {one.broker_id for one in candidates} - {each.broker_id}
@@ -153,7 +153,7 @@ def test_where_a_candidate_holds_all_that_the_others_hold_rank_1_does_too(log: F
     assert not forecasts[0].lost
 
 
-def test_rank_1_can_lose_what_consumers_could_read_but_no_producer_was_told_of() -> None:
+def test_rank_1_can_lose_what_consumers_could_read_but_no_producer_saw_acknowledged() -> None:
     """Raft's figure 8: a leader that writes nothing commits records of an older epoch."""
     log = FakeReplicatedLog(range(1, 4))
     log.append(2)

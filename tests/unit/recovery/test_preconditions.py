@@ -179,14 +179,14 @@ def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
         pytest.param(world(isr=(3,), offline_replicas=(1,)), id="the designated one is in the ISR"),
         pytest.param(world(isr=(), last_known_elr=(3,)), id="the designated one is the last known leader"),
         pytest.param(world(isr=(), last_known_elr=(1,)), id="the last known leader is still dead"),
-        pytest.param(world(elr=None, last_known_elr=None), id="the broker tells no ELR"),
+        pytest.param(world(elr=None, last_known_elr=None), id="the broker reports no ELR"),
     ],
 )
 def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservation) -> None:
     assert judge(ELECTION, observed).status is None
 
 
-def test_all_reasons_are_told_at_once() -> None:
+def test_all_reasons_are_reported_at_once() -> None:
     observed = world(
         {2: a_log(2, 5, 201), 3: a_log(3, 6, 99), 4: a_log(4, 8, 1)},
         is_reassigning=True,

@@ -56,12 +56,12 @@ TABLE = [
     Row("last ISR, ELR off", [BALANCED, NONE], ELR_OFF, {2, 3}, {2, 3}, Step.WAIT, "3.2", (1,)),
     Row("no ELR, aggressive", [AGGRESSIVE], ELR_LEFT, {2, 3}, {2}, Step.UNCLEAN_RECOVERY, "4.1"),
     Row("no ELR, none", [NONE], ELR_LEFT, {1, 2, 3}, {1, 2, 3}, Step.NEVER, "4.3"),
-    Row("last known ELR told", [BALANCED], ELR_LEFT, {1, 2}, {1}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("last known ELR answered", [BALANCED], ELR_LEFT, {1, 2}, {1}, Step.UNCLEAN_RECOVERY, "4.2"),
     Row("last known ELR fenced", [BALANCED], ELR_LEFT, {2, 3}, {1, 2, 3}, Step.WAIT, "4.2", (1,)),
     Row("last known ELR silent", [BALANCED], ELR_LEFT, {1, 2, 3}, {2, 3}, Step.WAIT, "4.2", (1,)),
     Row("one fenced, one silent", [BALANCED], {"last_known_elr": (1, 2)}, {2, 3}, {3}, Step.WAIT, "4.2", (1, 2)),
     Row("nothing known, one silent", [BALANCED], NOTHING_KNOWN, {1, 2, 3}, {2, 3}, Step.WAIT, "4.2", (1,)),
-    Row("nothing known, all told", [BALANCED], NOTHING_KNOWN, {1, 2, 3}, {1, 2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
+    Row("nothing known, all answered", [BALANCED], NOTHING_KNOWN, {1, 2, 3}, {1, 2, 3}, Step.UNCLEAN_RECOVERY, "4.2"),
 ]
 
 

@@ -81,7 +81,7 @@ def test_what_was_not_saved_or_not_given_back_is_still_lost(tmp_path: Path) -> N
     assert account(tmp_path, a_disk(100, 350)) == (("250", "0", "0", "250"), "Still lost: 250.")
 
 
-def test_the_kinds_are_told_apart(tmp_path: Path) -> None:
+def test_the_kinds_are_distinguished(tmp_path: Path) -> None:
     for number, (document, kind) in enumerate(
         [(a_manifest("a", 0, 1), Kind.MANIFEST), (a_disk(0, 1), Kind.DISK_SALVAGE), (a_replay(1), Kind.REPLAY)]
     ):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds for every role: its defaults are those that its argument specs tell, and it connects like the others."""
+"""What holds for every role: its defaults are those that its argument specs have, and it connects like the others."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_every_variable_reaches_the_modules() -> None:
     ("repairs", "source", "is_accepted"),
     [(True, "none", False), ("true", "none", False), (True, "jolokia", True), (False, "none", True)],
 )
-def test_a_repair_that_nothing_tells_the_replicas_for_is_refused_before_all_else(
+def test_a_repair_that_no_option_names_the_replicas_for_is_refused_before_all_else(
     repairs: object, source: str, is_accepted: bool
 ) -> None:
     first = next(_tasks(_writing()))

@@ -53,10 +53,10 @@ def test_what_the_leader_lacks(
     lost: list[tuple[int, int, int]],
     earlier: list[tuple[int, int, int]],
 ) -> None:
-    told = lacking(leader_log, merged(EpochRange(*each) for each in held))
-    assert told.lost == tuple(EpochRange(*each) for each in lost)
-    is_unknown = told.divergence_offset is None
-    assert (told.earlier if is_unknown else ()) == tuple(EpochRange(*each) for each in earlier)
+    reported = lacking(leader_log, merged(EpochRange(*each) for each in held))
+    assert reported.lost == tuple(EpochRange(*each) for each in lost)
+    is_unknown = reported.divergence_offset is None
+    assert (reported.earlier if is_unknown else ()) == tuple(EpochRange(*each) for each in earlier)
 
 
 def test_logs_without_epochs_are_not_compared() -> None:

@@ -72,7 +72,7 @@ def test_the_rows_are_those_of_the_public_rpcs(cluster: SimulatedCluster) -> Non
     assert {each.lineage for each in public if each.log_end_offset == 110}
 
 
-def test_no_more_than_a_thousand_partitions_a_request_and_all_are_told(cluster: SimulatedCluster) -> None:
+def test_no_more_than_a_thousand_partitions_a_request_and_all_are_reported(cluster: SimulatedCluster) -> None:
     many = SimulatedCluster(offline_world({"orders": 1500}, (1,), replication=1), native_key=KEY)
     with many:
         assert len({each.partition for each in probe(many, native=True) if each.answered}) == 1500
@@ -119,7 +119,7 @@ def test_a_broker_that_registers_again_meanwhile_is_asked_again(cluster: Simulat
     assert count(cluster, KEY) == 4
 
 
-def test_a_broker_that_registers_again_and_again_tells_nothing(cluster: SimulatedCluster) -> None:
+def test_a_broker_that_registers_again_and_again_reports_nothing(cluster: SimulatedCluster) -> None:
     with cluster.proxy.inject(After(lambda: cluster.world.restart(BROKER)), api_key=ApiKey.Fetch):
         rows = probe(cluster, native=True, seconds=1.5)
     assert {each.cause for each in rows} == {Cause.RESTARTED}

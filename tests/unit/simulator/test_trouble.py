@@ -43,7 +43,7 @@ def probe(cluster: SimulatedCluster, seconds: float = 10.0) -> list[ReplicaLog]:
     return probe_replicas(settings, broker, held, time.monotonic() + seconds)
 
 
-def test_what_is_well_is_told(cluster: SimulatedCluster) -> None:
+def test_what_is_well_is_reported(cluster: SimulatedCluster) -> None:
     rows = probe(cluster)
     assert {each.cause for each in rows} == {None}
     assert rows
