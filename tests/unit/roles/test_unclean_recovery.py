@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
 from unit.roles.role import ROLES, loaded, options
@@ -55,3 +56,23 @@ def test_a_limit_is_refused_where_nobody_would_judge_it(variables: dict[str, obj
     environment = Environment(autoescape=True)
     environment.filters["bool"] = bool
     assert environment.from_string(rule["holds"]).render(variables) == str(holds)
+
+
+@pytest.mark.parametrize(
+    ("variables", "publishes"),
+    [
+        ({}, True),
+        ({"unclean_recovery_publish_plan": ""}, True),
+        ({"unclean_recovery_publish_plan": True}, True),
+        ({"unclean_recovery_publish_plan": False}, False),
+        ({"unclean_recovery_publish_plan": "false"}, False),
+        ({"unclean_recovery_automated_recovery": True}, False),
+        ({"__unclean_recovery_has_plan": True}, False),
+    ],
+)
+def test_a_plan_is_published_unless_that_is_switched_off(variables: dict[str, object], publishes: bool) -> None:
+    given = {"unclean_recovery_automated_recovery": False, "__unclean_recovery_has_plan": False, **variables}
+    environment = Environment(autoescape=True)
+    environment.filters["bool"] = boolean
+    template = loaded(ROLE, "vars/main.yml")["__unclean_recovery_publishes"]
+    assert environment.from_string(template).render(given) == str(publishes)
