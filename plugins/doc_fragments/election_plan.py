@@ -26,6 +26,11 @@ options:
     description:
       - The digest of the plan that was approved, C(sha256:...). Any other plan is refused.
     type: str
+  max_lost_records:
+    description:
+      - The most that an election may be known to lose. The plan is refused unless each of its elections was planned
+        with this limit or a lower one. Each is judged by its own again, where a replica that was silent answers.
+    type: int
   partitions:
     description:
       - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.

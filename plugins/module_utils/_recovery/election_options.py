@@ -17,16 +17,21 @@ from .designations_file import Designations, check_designations
 from .options import PAIRS
 from .packed_plan import unpack
 from .plan import Plan
-from .plan_file import check_plan, read_plan, require_digest
+from .plan_file import check_plan, read_plan, require_digest, require_limit
 
 DESIGNATIONS = Arguments(
     argument_spec={
         "plan_file": {"type": "path"},
         "plan": {"type": "dict"},
         "plan_digest": {"type": "str"},
+        "max_lost_records": {"type": "int"},
         "partitions": PAIRS,
     },
-    mutually_exclusive=[("plan_file", "plan", "partitions"), ("plan_digest", "partitions")],
+    mutually_exclusive=[
+        ("plan_file", "plan", "partitions"),
+        ("plan_digest", "partitions"),
+        ("max_lost_records", "partitions"),
+    ],
     required_one_of=[("plan_file", "plan", "partitions")],
 )
 
@@ -40,4 +45,5 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
         return check_designations(params["partitions"], "partitions")
     path = params["plan_file"]
     plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
-    return require_digest(plan, params["plan_digest"], "plan" if path is None else path)
+    place = "plan" if path is None else path
+    return require_limit(require_digest(plan, params["plan_digest"], place), params["max_lost_records"], place)

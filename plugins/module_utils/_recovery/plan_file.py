@@ -147,6 +147,25 @@ def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
     return plan
 
 
+def require_limit(plan: Plan, limit: int | None, place: str) -> Plan:
+    """Return the plan if no election of it may be known to lose more than ``limit``; None for any plan.
+
+    Raises DocumentError with every election that has a higher limit or none.
+    """
+    if limit is not None:
+        refuse_if_any(place, _higher_limits(plan, limit))
+    return plan
+
+
+def _higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
+    for number, election in enumerate(plan.elections):
+        planned = election.max_lost_records
+        if planned is None or planned > limit:
+            made = "without a limit" if planned is None else f"with a limit of {planned:,} lost records"
+            message = f"{election.topic_partition} was planned {made}, and the limit is {limit:,}"
+            yield Problem(f"/partitions/{number}/maxLostRecords", message, "Make the plan again with this limit")
+
+
 def _content_problems(value: Any) -> Iterator[Problem]:
     """Everything that can be wrong, but for a digest that does not fit."""
     version = value.get("schemaVersion") if isinstance(value, dict) else None

@@ -35,7 +35,9 @@ LARGE = replace(SMALL, elections=tuple(an_election("t", number) for number in ra
 
 
 def given(**options: Any) -> Any:
-    return given_designations({"plan_file": None, "plan": None, "plan_digest": None, "partitions": None, **options})
+    return given_designations(
+        {"plan_file": None, "plan": None, "plan_digest": None, "max_lost_records": None, "partitions": None, **options}
+    )
 
 
 @pytest.mark.parametrize("plan", [SMALL, LARGE], ids=["small", "large"])
@@ -92,6 +94,22 @@ def test_only_the_approved_plan_is_carried_out(tmp_path: Path) -> None:
             given(**options, plan_digest=other["digest"])
     with pytest.raises(DocumentError, match="was approved"):
         given(plan=document, plan_digest="")
+
+
+@pytest.mark.parametrize("limit", [None, 30, 31])
+def test_a_plan_with_this_limit_or_a_lower_one_is_carried_out(limit: int | None) -> None:
+    assert given(plan=plan_document(SMALL), max_lost_records=limit) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("planned", "message"),
+    [(30, "was planned with a limit of 30 lost records, and the limit is 0"), (None, "was planned without a limit")],
+)
+def test_a_plan_with_a_higher_limit_or_none_is_refused(planned: int | None, message: str) -> None:
+    election = replace(an_election("t", 0), max_lost_records=planned)
+    document = plan_document(replace(SMALL, elections=(election,)))
+    with pytest.raises(DocumentError, match=f"/partitions/0/maxLostRecords: t-0 {message}"):
+        given(plan=document, max_lost_records=0)
 
 
 def test_the_kips_own_file_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 def given(*entries: tuple[str, int, int]) -> dict[str, object]:
     names = ("topic", "partition", "designated_leader")
     partitions = [dict(zip(names, entry, strict=True)) for entry in entries]
-    return {"plan_file": None, "plan": None, "plan_digest": None, "partitions": partitions}
+    return {"plan_file": None, "plan": None, "plan_digest": None, "max_lost_records": None, "partitions": partitions}
 
 
 def test_pairs_come_back() -> None:
