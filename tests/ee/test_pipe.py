@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from extensions.awx_parts import variables_of_a_job
 from lab import Cluster, scenarios
 from lab.playbook import PROJECT
 from publish.image import IMAGE, buildah, isolated
@@ -44,14 +45,18 @@ def in_container(name: str, *command: str) -> list[str]:
     )
 
 
-def run_job(name: str, playbook: str, variables: Mapping[str, object], private: Path) -> dict[str, Any]:
-    """Run one of the workflow's playbooks by the pipe; return its artifacts as AWX collects them."""
+def run_job(
+    name: str, job: str, artifacts: Mapping[str, object], answers: Mapping[str, object], private: Path
+) -> dict[str, Any]:
+    """Run a job of AWX's workflow by the pipe; return its artifacts as AWX collects them."""
+    playbook, variables = variables_of_a_job(job, artifacts, answers)
     (private / "env").mkdir(parents=True)
-    shutil.copytree(PROJECT / "extensions" / "awx" / "playbooks", private / "project")
+    # All that a job has of the project: the collection's roles and modules are those of the image.
+    shutil.copytree(PROJECT / "playbooks", private / "project" / "playbooks")
     (private / "env" / "extravars").write_text(json.dumps(variables), encoding="utf-8")
     (private / "env" / "envvars").write_text(json.dumps({"JDK_JAVA_OPTIONS": f"-Xlog:cds:file={_CDS_LOG}"}))
     with (
-        subprocess.Popen([_RUNNER, "transmit", private, "-p", f"{playbook}.yml"], stdout=subprocess.PIPE) as transmit,
+        subprocess.Popen([_RUNNER, "transmit", private, "-p", playbook], stdout=subprocess.PIPE) as transmit,
         subprocess.Popen(
             in_container(name, "ansible-runner", "worker", "--private-data-dir", "/runner"),
             stdin=transmit.stdout,
@@ -65,18 +70,16 @@ def run_job(name: str, playbook: str, variables: Mapping[str, object], private: 
     events = [json.loads(path.read_text(encoding="utf-8")) for path in private.glob("artifacts/**/job_events/*.json")]
     (stats,) = [each["event_data"] for each in events if each["event"] == "playbook_on_stats"]
     assert stats["failures"] == {}, ran.stdout
-    artifacts: dict[str, Any] = stats["artifact_data"]
-    return artifacts
+    published: dict[str, Any] = stats["artifact_data"]
+    return published
 
 
 def test_a_plan_of_one_container_is_applied_in_another(tmp_path: Path) -> None:
     with Cluster(proxied=True) as cluster:
         offline = scenarios.diverged(cluster, "lost")
-        connection = {"kafka_bootstrap_servers": cluster.bootstrap()}
+        answers = {"kafka_bootstrap_servers": cluster.bootstrap(), "unclean_recovery_strategy": "aggressive"}
         with container() as first:
-            planned = run_job(
-                first, "plan", {**connection, "unclean_recovery_strategy": "aggressive"}, tmp_path / "plan"
-            )
+            planned = run_job(first, "plan a recovery", {}, answers, tmp_path / "plan")
             log = subprocess.run(
                 in_container(first, "bash", "-c", "cat /tmp/cds-*.log"), check=True, stdout=subprocess.PIPE, text=True
             ).stdout
@@ -87,10 +90,10 @@ def test_a_plan_of_one_container_is_applied_in_another(tmp_path: Path) -> None:
 
         # Nothing of the first job is left but its artifact.
         shutil.rmtree(tmp_path / "plan")
-        artifact = {"kafka_recovery_plan": planned["kafka_recovery_plan"]}
+        assert {"unclean_recovery_plan", "unclean_recovery_plan_digest"} <= planned.keys()
         with container() as second:
-            applied = run_job(second, "apply", {**connection, **artifact}, tmp_path / "apply")
-        assert applied["kafka_recovery_summary"] == "1 of 1 partitions recovered"
+            applied = run_job(second, "apply the approved plan", planned, answers, tmp_path / "apply")
+        assert applied["unclean_recovery_summary"]["partitions"]["recovered"] == 1
         assert cluster.client.describe("lost", broker=offline.best)[0].leader == offline.best
         # The state of the run was in the cluster, and is settled.
         written = [request.name for request in cluster.proxy.write_requests()]

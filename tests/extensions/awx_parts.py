@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parts of AWX that PyPI has: its own credential injector, and the collection awx.awx, both without the rest."""
+"""AWX as data, and the parts of AWX that PyPI has: its own credential injector, and the collection awx.awx."""
 
 from __future__ import annotations
 
@@ -10,13 +10,54 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lab.playbook import PROJECT
 
 AWX = PROJECT / "extensions" / "awx"
 _CACHE = PROJECT / ".cache" / "awx"
 _PINS = PROJECT / "requirements" / "constraints.txt"
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!unsafe`, by which Ansible knows a text that it must not template, as that text."""
+
+
+_Loader.add_constructor("!unsafe", lambda _loader, node: node.value)
+
+
+def data() -> dict[str, Any]:
+    """Return what AWX is given, with references to other variables as they are."""
+    loaded: dict[str, Any] = yaml.load((AWX / "vars" / "controller.yml").read_text(encoding="utf-8"), Loader=_Loader)
+    return loaded
+
+
+def job_template(name: str) -> dict[str, Any]:
+    """Return the job template of a name, with its own fields only."""
+    (found,) = (each for each in data().values() if isinstance(each, dict) and each.get("name") == f"Kafka: {name}")
+    return dict(found)
+
+
+def variables_of_a_job(
+    name: str, artifacts: Mapping[str, object], answers: Mapping[str, object]
+) -> tuple[str, dict[str, object]]:
+    """Return playbook and extra variables of a job in a workflow, in AWX's order: what comes later wins.
+
+    The template's, then what all jobs before have set by set_stats, then the answers to the workflow's survey.
+    """
+    template = job_template(name)
+    return template["playbook"], {**template.get("extra_vars", {}), **artifacts, **answers}
+
+
+def rendered(message: str, context: Mapping[str, object]) -> str:
+    """Render the message of a notification as AWX does when it is stored: whatever is undefined is an error."""
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined).from_string(message).render(context)
 
 
 def downloaded_collections() -> Path:

@@ -80,6 +80,10 @@ def test_everything_is_stored_once(collections: Path) -> None:
     assert nodes["approve"]["related"]["unified_job_template"].startswith("/api/v2/workflow_approval_templates/")
     # Only an approval leads to the job that writes.
     assert nodes["apply"]["unified_job_template"] == templates["Kafka: apply the approved plan"]["id"]
+    writes = "unclean_recovery_automated_recovery"
+    assert [name for name, each in templates.items() if writes in each["extra_vars"]] == [
+        "Kafka: apply the approved plan"
+    ]
 
     scheduled = {each["unified_job_template"] for each in awx.named("schedules").values()}
     checked = {templates[name]["id"] for name in _SCHEDULED}

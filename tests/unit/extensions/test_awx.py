@@ -6,8 +6,79 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
+from extensions.awx_parts import data, job_template, rendered
 from publish import surveys
+from publish.artefact import PROJECT
+from unit.roles.role import options
+
+_DATA = data()
+# What AWX has when it renders a message as it stores it (`JobNotificationMixin.context_stub` of 24.6.1).
+_STUB = {
+    "job": {"name": "Stub JobTemplate", "status": "running", "artifacts": {}},
+    "url": "https://platformhost/#/jobs/playbook/1010",
+    "approval_status": "approved",
+    "approval_node_name": "Approve Me",
+    "workflow_url": "https://platformhost/#/jobs/workflow/1010",
+}
+_OF_A_JOB = ("job", "url")
 
 
 def test_the_surveys_are_those_of_the_argument_specs() -> None:
     assert surveys.FILE.read_text(encoding="utf-8") == surveys.render(), "run `make surveys`"
+
+
+def messages() -> list[tuple[str, dict[str, Any]]]:
+    """Return the bodies of all messages, each with what AWX has when it sends it."""
+    (notification,) = _DATA["controller_notifications"]
+    shipped = notification["messages"]
+    approvals = {name: value for name, value in _STUB.items() if name not in _OF_A_JOB}
+    return [
+        *((shipped[status]["body"], {name: _STUB[name] for name in _OF_A_JOB}) for status in ("success", "error")),
+        *((each["body"], approvals) for each in shipped["workflow_approval"].values()),
+    ]
+
+
+@pytest.mark.parametrize(("body", "context"), messages())
+def test_a_message_is_json_when_it_is_stored_and_when_it_is_sent(body: str, context: dict[str, Any]) -> None:
+    assert json.loads(rendered(body, _STUB))
+    assert json.loads(rendered(body, context))
+
+
+def test_a_message_has_the_summary_of_the_job() -> None:
+    summary = {"partitions": {"recovered": 1, "refused": 0}, "lost_at_least": 0, "lost_at_most": None}
+    job = {"name": 'a "name"', "status": "failed", "artifacts": {"unclean_recovery_summary": summary}}
+    body, context = messages()[1]
+    sent = json.loads(rendered(body, {**context, "job": job}))
+    assert (sent["job"], sent["status"], sent["summary"]) == ('a "name"', "failed", summary)
+
+
+def test_only_one_template_elects_and_only_one_publishes_a_plan() -> None:
+    templates = [each for each in _DATA.values() if isinstance(each, dict) and "playbook" in each]
+    recovering = [each for each in templates if each["playbook"].endswith("recover_offline_partitions.yml")]
+    assert len(recovering) == 4
+    for each in recovering:
+        assert each["extra_vars"].keys() <= options("unclean_recovery").keys()
+    electing = [each["name"] for each in recovering if "unclean_recovery_automated_recovery" in each["extra_vars"]]
+    assert electing == ["Kafka: apply the approved plan"]
+    # A plan arrives in all later jobs of the workflow, where it is a second way to say which partitions.
+    published = {each["name"]: each["extra_vars"].get("unclean_recovery_publish_plan") for each in recovering}
+    assert published["Kafka: look at offline partitions"] is False
+    assert published["Kafka: plan a recovery"] is True
+    for name in ("apply the approved plan", "report on the approved plan"):
+        assert "unclean_recovery_all_offline_partitions" not in job_template(name)["extra_vars"]
+    assert all((PROJECT / each["playbook"]).is_file() for each in templates)
+
+
+def test_a_field_of_the_credential_becomes_a_file_or_a_variable() -> None:
+    (kind,) = _DATA["controller_credential_types"]
+    injected = " ".join([*kind["injectors"]["file"].values(), *kind["injectors"]["extra_vars"].values()])
+    assert all(field["id"] in injected for field in kind["inputs"]["fields"])
+    files = {name.removeprefix("template.") for name in kind["injectors"]["file"]}
+    assert all(f"tower.filename.{name}" in injected for name in files)
+    every_role = {name for role in ("unclean_recovery", "quorum_preflight", "readiness") for name in options(role)}
+    assert kind["injectors"]["extra_vars"].keys() <= every_role
