@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab import Cluster, scenarios
+from lab.playbook import PROJECT
 from publish.installation import Installation, installed, interpreter
 
 pytestmark = pytest.mark.timeout(1200)
@@ -26,7 +28,7 @@ LINES = [("2.18", "3.11"), ("2.19", "3.12"), ("2.20", "3.13")]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster() as started:
+    with Cluster(controllers=3, dynamic_quorum=True) as started:
         yield started
 
 
@@ -38,41 +40,89 @@ def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
         yield made
 
 
-def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: Path) -> None:
-    topic = f"lost-{installation.directory.name}"
-    offline = scenarios.diverged(cluster, topic)
-    connection = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_request_timeout_ms": 10_000}
+class Playbooks:
+    """Runs the playbooks of an installation, and knows which ones it ran."""
 
-    def run(playbook: str, *arguments: str, **variables: object) -> str:
-        ran = installation.run(f"kafkaops.recovery.{playbook}", {**connection, **variables}, *arguments)
+    def __init__(self, installation: Installation, cluster: Cluster, directory: Path) -> None:
+        self.ran: set[str] = set()
+        self._installation = installation
+        self._directory = directory
+        controllers = ",".join(f"{each.host}:{each.port}" for each in cluster.controllers.values())
+        self._connection = {
+            "kafka_bootstrap_servers": cluster.bootstrap(),
+            "kafka_bootstrap_controllers": controllers,
+            "kafka_request_timeout_ms": 10_000,
+        }
+
+    def run(self, playbook: str, *arguments: str, **variables: object) -> None:
+        ran = self._installation.run(f"kafkaops.recovery.{playbook}", {**self._connection, **variables}, *arguments)
         assert ran.returncode == 0, ran.output
         # What a later ansible-core removes is announced by the one before it.
         assert "DEPRECATION" not in ran.output, ran.output
-        return ran.output
+        self.ran.add(playbook)
 
-    run("check_quorum", quorum_preflight_fail_on="critical")
-    plan, report = tmp_path / "plan.json", tmp_path / "report.json"
-    every_partition = {"unclean_recovery_partitions": [{"topic": topic, "partition": 0}]}
-    run(
-        "recover_offline_partitions",
-        **every_partition,
-        unclean_recovery_strategy="aggressive",
-        unclean_recovery_manual_output_file=str(plan),
-    )
-    run("renew_plan_digest", unclean_recovery_plan_file=str(plan))
-    run(
-        "recover_offline_partitions",
-        unclean_recovery_plan_file=str(plan),
-        unclean_recovery_automated_recovery=True,
-        unclean_recovery_report_file=str(report),
-    )
-    (recovered,) = json.loads(report.read_text(encoding="utf-8"))["partitions"]
-    assert recovered["status"] == "recovered"
+    def report(self, name: str) -> dict[str, Any]:
+        """Return a report that a playbook wrote below the directory."""
+        decoded: dict[str, Any] = json.loads((self._directory / name).read_text(encoding="utf-8"))
+        return decoded
+
+
+def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: Path) -> None:
+    playbooks = Playbooks(installation, cluster, tmp_path)
+    replace_a_controller(playbooks, cluster)
+    topic = f"lost-{installation.directory.name}"
+    offline = scenarios.diverged(cluster, topic)
+    recover(playbooks, topic, tmp_path)
+    assert playbooks.report("report.json")["partitions"][0]["status"] == "recovered"
     assert cluster.client.describe(topic, broker=offline.best)[0].leader == offline.best
+    give_back(playbooks, [str(each) for each in cluster.brokers[offline.replicas[0]].data_dirs], tmp_path)
+    # The one record that reached nobody but the broker that died.
+    assert len(cluster.client.consume_all(f"{topic}.salvaged", 0)) == 1
+
     cluster.brokers[offline.replicas[0]].start()
+    playbooks.run("check_readiness")
     in_file = {"leadership_drain_memory": "file", "kafka_journal_dir": str(tmp_path / "journal")}
-    run("drain_leadership", leadership_drain_brokers=[offline.best], **in_file)
+    playbooks.run("drain_leadership", leadership_drain_brokers=[offline.best], **in_file)
     assert cluster.client.describe(topic, broker=offline.best)[0].replicas[-1] == offline.best
-    run("restore_leadership", **in_file)
+    playbooks.run("restore_leadership", **in_file)
     assert list(cluster.client.describe(topic, broker=offline.best)[0].replicas) == list(offline.replicas)
-    run("recover_log_cleaners", "--check")
+    playbooks.run("recover_log_cleaners", "--check")
+    assert playbooks.ran == {each.stem for each in (PROJECT / "playbooks").glob("*.yml")}
+
+
+def replace_a_controller(playbooks: Playbooks, cluster: Cluster) -> None:
+    """Give a controller a new disk, and let the playbook make it a voter again."""
+    voter = max(cluster.controllers)
+    cluster.controllers[voter].kill()
+    cluster.controllers[voter].wipe()
+    cluster.controllers[voter].start()
+    playbooks.run("replace_controller", controller_replacement_voter_id=voter)
+    playbooks.run("check_quorum", quorum_preflight_fail_on="critical")
+
+
+def recover(playbooks: Playbooks, topic: str, directory: Path) -> None:
+    """Plan, edit nothing, and carry out."""
+    plan = str(directory / "plan.json")
+    playbooks.run(
+        "recover_offline_partitions",
+        unclean_recovery_partitions=[{"topic": topic, "partition": 0}],
+        unclean_recovery_strategy="aggressive",
+        unclean_recovery_manual_output_file=plan,
+    )
+    playbooks.run("renew_plan_digest", unclean_recovery_plan_file=plan)
+    playbooks.run(
+        "recover_offline_partitions",
+        unclean_recovery_plan_file=plan,
+        unclean_recovery_automated_recovery=True,
+        unclean_recovery_report_file=str(directory / "report.json"),
+    )
+
+
+def give_back(playbooks: Playbooks, log_dirs: list[str], directory: Path) -> None:
+    """Save what only a dead broker holds, give it back, and write a page about all of it."""
+    saved = str(directory / "saved")
+    playbooks.run("salvage_logs", log_salvage_log_dirs=log_dirs, log_salvage_dir=saved)
+    playbooks.run("replay_salvaged_records", salvage_replay_dir=saved)
+    page = directory / "incident.html"
+    playbooks.run("incident_report", incident_report_dir=str(directory), incident_report_html=str(page))
+    assert "</html>" in page.read_text(encoding="utf-8")
