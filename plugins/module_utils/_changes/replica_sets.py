@@ -47,7 +47,7 @@ class ReplicaSets:
         """Cancel what still runs, request the original replicas in their order, and wait until the replica is in sync.
 
         It asks even where they seem to be back: a broker that lags behind the controller returns what was before our
-        change. The journal forgets the change only then. Raises JournalError.
+        change. The caller ends it in the journal unless it failed. Raises JournalError.
         """
         undoing, reason = look_at_replica(self.writer.kafka, change)
         if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
@@ -64,9 +64,15 @@ class ReplicaSets:
                 )
             self.lead_as_before(change)
             undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
-        if undoing is not Undoing.FAILED:
-            self.journal.end([change], undoing.value)
         return undoing, reason
+
+    def is_dropped(self, change: ReplicaChange) -> bool:
+        """Return whether the replica is seen to be dropped, or being dropped."""
+        try:
+            state = self.writer.kafka.see_one(change.topic_partition)
+        except _UNSEEN:
+            return False
+        return state is not None and state.topic_id == change.topic_id and state.replicas in _dropped(change)
 
     def order_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Put back the order alone."""
@@ -212,14 +218,17 @@ def _of_replica(change: ReplicaChange, state: PartitionState, is_running: bool) 
     """Judge a partition whose replica may have been dropped: only orders that its run can have left are undone."""
     if state.replicas == change.original and not is_running and change.broker_id in state.isr:
         return Undoing.ALREADY_BACK, f"its replicas are {list(change.original)}, as they were"
-    # While the drop is in progress, the controller lists the new replicas first and the dropped one after them.
-    dropping = (*change.without_it, change.broker_id)
-    if state.replicas in (change.original, change.source_first, change.without_it, dropping):
+    if state.replicas in (change.original, change.source_first, *_dropped(change)):
         return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
     return Undoing.CONFLICT, (
         f"its replicas are {list(state.replicas)}, which no run of this collection set; they were "
         f"{list(change.original)}"
     )
+
+
+def _dropped(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
+    """Return the replicas without it. While it is dropped, the controller lists the others first and it after them."""
+    return change.without_it, (*change.without_it, change.broker_id)
 
 
 def _of_order(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:

@@ -46,6 +46,8 @@ class ReplicaMaker(ReplicaSets):
             self.await_in_sync(change, deadline)
         except KafkaOpsError as error:
             undoing, reason = self.take_back(change)
+            if undoing is not Undoing.FAILED:
+                self.journal.end([change], undoing.value)
             raise StepError(f"{error}; {undoing.value}: {reason}") from None
         self.lead_as_before(change)
         self.journal.end([change], "re-created")

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .._changes.journal import Journal
+from .._changes.order_rollback import put_back_surely, strike_out
 from .._changes.orders import Writer, set_orders
 from .._changes.record import JournalError, OrderChange, Undoing
-from .._changes.rollback import put_back_surely, strike_out
 from .._model.partition import TopicPartition
 from .moves import Move
 

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
-from .._changes.record import PUT_BACK, OrderChange, OrderLeftover, Undoing
-from .._changes.rollback import Rollback, in_doubt
+from .._changes.order_rollback import in_doubt
+from .._changes.record import PUT_BACK, Leftover, OrderChange, OrderLeftover, Undoing
+from .._changes.rollback import AnyLeftover, Rollback
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
@@ -19,9 +20,51 @@ from .plan import PlannedElection
 from .preconditions import PartitionObservation
 
 
-def kept_orders(
-    kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]
-) -> dict[TopicPartition, OrderChange]:
+@dataclass(frozen=True, slots=True)
+class KeptOrders:
+    """Orders of an earlier run that stay until this run has elected in them."""
+
+    changes: Mapping[TopicPartition, OrderChange] = field(default_factory=dict)
+    unseen: Mapping[TopicPartition, OrderChange] = field(default_factory=dict)
+    """Those that are not seen to be set. The earlier run may have requested them, and they may still be set."""
+    restored: set[TopicPartition] = field(default_factory=set)
+    """Those of ``unseen`` whose original order is back after their elections. The journal still has them."""
+
+    def keep_watching(self, journal: Journal, ended: Iterable[OrderLeftover]) -> list[OrderLeftover]:
+        """Keep what may still be set in the journal, as the earlier run requested it, and return the others.
+
+        Raises JournalError.
+        """
+        again = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
+        again &= self.unseen.keys()
+        journal.begin([self.unseen[each] for each in sorted(again)])
+        self.restored.update(again)
+        return [each for each in ended if each.change.topic_partition not in again]
+
+    def settle(
+        self, rollback: Rollback, journal: Journal, begun: Collection[TopicPartition]
+    ) -> tuple[AnyLeftover, ...]:
+        """Restore the orders of partitions that this run did not elect, watch for what comes late, and say how all end.
+
+        Whatever else the rollback watches for is settled as well. What this run left in the journal itself stays there.
+        """
+        for partition, change in self.changes.items():
+            if partition not in begun or partition in self.restored:
+                rollback.watch_for(change, was_back=partition in begun)
+        try:
+            late = rollback.settle(journal)
+        except KafkaOpsError as error:
+            unsettled = [each.change for each in rollback.watched.values()]
+            late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
+        pending = {each.topic_partition for each in journal.orders}
+        elected = sorted((self.changes.keys() & begun) - self.restored - pending)
+        return (
+            *late,
+            *(Leftover(self.changes[each], Undoing.RESTORED, "restored after its election") for each in elected),
+        )
+
+
+def kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> KeptOrders:
     """Return the orders of an earlier run that stay until this run has elected.
 
     An election that the earlier run requested may still be executed. In its order, or in the one that this run sets, it
@@ -30,22 +73,16 @@ def kept_orders(
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     planned = {each.topic_partition for each in elections}
-    changes = [each for each in journal.orders if each.topic_partition in planned]
-    return {each.topic_partition: each for each in in_doubt(kafka, changes)}
-
-
-def restored_late(
-    rollback: Rollback, journal: Journal, kept: Mapping[TopicPartition, OrderChange], begun: Collection[TopicPartition]
-) -> tuple[OrderLeftover, ...]:
-    """Restore the kept orders of partitions that this run did not elect, and return how all of them ended."""
-    untouched = kept.keys() - begun
-    pending = {each.topic_partition for each in journal.orders}
-    try:
-        late = rollback.undo_orders(journal, pending - untouched) if pending & untouched else ()
-    except KafkaOpsError as error:
-        late = tuple(OrderLeftover(kept[each], Undoing.FAILED, str(error)) for each in sorted(untouched))
-    elected = sorted(kept.keys() - untouched - pending)
-    return *late, *(OrderLeftover(kept[each], Undoing.RESTORED, "restored after its election") for each in elected)
+    changes = in_doubt(kafka, [each for each in journal.orders if each.topic_partition in planned])
+    states = kafka.see([each.topic_partition for each in changes]).states if changes else {}
+    return KeptOrders(
+        {each.topic_partition: each for each in changes},
+        {
+            each.topic_partition: each
+            for each in changes
+            if each.topic_partition in states and not each.is_set(states[each.topic_partition].replicas)
+        },
+    )
 
 
 def as_found(election: PlannedElection, state: PartitionState | None, kept: OrderChange | None) -> PlannedElection:

@@ -7,22 +7,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_look import JournalOptions
+from .._changes.order_rollback import look_at_orders
 from .._changes.orders import Writer
 from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
-from .._changes.rollback import AnyLeftover, Rollback, has_put_back, look_at_orders
+from .._changes.rollback import AnyLeftover, Rollback, has_put_back
 from .._kafka.messages import in_batches
 from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
-from .earlier_orders import as_found, as_restored, kept_orders, rebased, restored_late
+from .earlier_orders import KeptOrders, as_found, as_restored, kept_orders, rebased
 from .election_batch import ElectionBatch, Limits
 from .lost_journal import LostJournal
 from .observation import observe
@@ -141,7 +142,7 @@ def run_elections(  # noqa: PLR0917
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
-        rollback, kept = None, dict[TopicPartition, OrderChange]()
+        rollback, kept = None, KeptOrders()
         journal, leftovers = None, look_at_orders(kafka, orders) if options.check_mode else ()
         if writes:
             journal = stack.enter_context(home.open(progress))
@@ -149,7 +150,7 @@ def run_elections(  # noqa: PLR0917
             writer = writer.under(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             kept = kept_orders(kafka, journal, elections)
-            ended = rollback.undo(journal, kept)
+            ended = rollback.undo_at_once(journal, kept.changes)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000
@@ -158,9 +159,12 @@ def run_elections(  # noqa: PLR0917
         with collector_paused():
             outcomes = {**alone, **settled, **run.elect(rebased(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
-            leftovers += restored_late(rollback, journal, kept, run.begun)
+            # After the elections: they do not wait for what may come late of an earlier run.
+            late = kept.settle(rollback, journal, run.begun)
+            leftovers += tuple(each for each in late if isinstance(each.change, OrderChange))
+            others += tuple(each for each in late if not isinstance(each.change, OrderChange))
             outcomes |= LostJournal(home, journal, writer, living, progress, stop).restore(outcomes)
-        for partition, change in kept.items():
+        for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     return ElectionReport(
         tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others, frozenset(run.written)
@@ -190,8 +194,7 @@ class _Run:
     """None in check mode."""
     progress: Progress
     limits: Limits
-    kept: Mapping[TopicPartition, OrderChange]
-    """Orders of an earlier run that stay until their partitions are elected."""
+    kept: KeptOrders
     save_tails: SaveTails | None
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions that may be elected, and whose orders are this run's to restore."""
@@ -265,12 +268,13 @@ class _Run:
         batch = ElectionBatch(
             {
                 each.topic_partition: as_found(
-                    each, worlds[each.topic_partition].state, self.kept.get(each.topic_partition)
+                    each, worlds[each.topic_partition].state, self.kept.changes.get(each.topic_partition)
                 )
                 for each in elections
             },
             worlds,
             by_designation,
+            kept=self.kept,
             begun=self.begun,
             written=self.written,
         )

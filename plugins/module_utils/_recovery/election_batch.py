@@ -18,14 +18,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
+from .._changes.order_rollback import put_back_surely, strike_out
 from .._changes.orders import Writer, set_orders, watch
 from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
-from .._changes.rollback import forwarded_for_s, put_back_surely, strike_out
+from .._changes.rollback import forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.reassignments import unregistered_in
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
+from .earlier_orders import KeptOrders
 from .election_outcomes import ElectionOutcomes
 from .plan import ElectionType, Status
 from .preconditions import not_registered
@@ -79,6 +81,7 @@ class _Asked:
 class ElectionBatch(ElectionOutcomes):
     """Carries the elections out. ``outcomes`` has every partition once ``carry_out`` or ``forecast`` returned."""
 
+    kept: KeptOrders = field(default_factory=KeptOrders)
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions that may be elected, and whose orders are this run's to restore."""
     _asked: dict[TopicPartition, _Asked] = field(default_factory=dict)
@@ -286,7 +289,7 @@ class ElectionBatch(ElectionOutcomes):
         for partition in self.outcomes.keys() & not_ours.keys():
             self.add(partition, f"its replica order is not restored: {not_ours[partition]}")
         try:
-            strike_out(journal, ended)
+            strike_out(journal, self.kept.keep_watching(journal, ended))
         except JournalError as error:
             # The next run finds them as they were, and strikes them out. What was done here is reported all the same.
             settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}

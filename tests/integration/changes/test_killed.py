@@ -37,7 +37,8 @@ _TWO_DEAD = "two of three brokers dead: "
 # original order elects it, and nothing is reordered.
 _BOUNDARIES = [
     pytest.param(1, Boundary(After, _CREATE), id="after the topic was created"),
-    pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded"),
+    # The next run watches for the order for more than a minute.
+    pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded", marks=pytest.mark.wide),
     pytest.param(1, Boundary(After, _ALTER), id="after the reorder"),
     pytest.param(1, Boundary(After, _ELECT), id="after the election"),
     pytest.param(1, Boundary(Before, _DELETE), id="before the topic is deleted"),

@@ -25,7 +25,8 @@ from lab.recovery import Recovery
 @pytest.mark.parametrize(
     ("moment", "api_key"),
     [
-        pytest.param(Before, ApiKey.AlterPartitionReassignments, id="before reorder"),
+        # The next run watches for the order for more than a minute.
+        pytest.param(Before, ApiKey.AlterPartitionReassignments, id="before reorder", marks=pytest.mark.wide),
         pytest.param(Before, ApiKey.ElectLeaders, id="before elect"),
         pytest.param(After, ApiKey.ElectLeaders, id="before restore"),
     ],

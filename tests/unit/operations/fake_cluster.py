@@ -125,6 +125,11 @@ class FakeCluster(Kafka):
         work = partial(_for_each, partial(self._elect, unclean=True), partitions)
         self._late.append((self.clock.monotonic() + after_s, work))
 
+    def will_reorder(self, partitions: list[TopicPartition], order: tuple[int, ...], after_s: float) -> None:
+        """Execute an order that somebody else requested, so many seconds from now."""
+        work = partial(_for_each, lambda each: self._reorder(each, order), partitions)
+        self._late.append((self.clock.monotonic() + after_s, work))
+
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
 

@@ -35,10 +35,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fake_clock import FakeClock
+from unit.operations.fake_settings import CONNECTION, FakeSettings
 
 PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
@@ -72,6 +74,8 @@ class FakeReplicas(Kafka):
     writes: list[tuple[int, ...] | None] = field(default_factory=list)
     """Replica lists that were asked for, oldest first; None is a cancellation."""
 
+    late: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
+    """Replicas that somebody else requested before, and when that is carried out by the clock."""
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
@@ -95,12 +99,23 @@ class FakeReplicas(Kafka):
     def change(self, **values: Any) -> None:
         self.state = replace(self.state, **values)
 
+    def answer_settings(self, settings: FakeSettings) -> None:
+        """Answer for configs, too."""
+        self.read_own, self.write_own = settings.read_own, settings.write_own  # type: ignore[method-assign]
+
     # The port.
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return CONNECTION
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
     ) -> Description:
         assert {*(names or ())} == {"t"}
+        for each in [each for each in self.late if each[0] <= self.clock.monotonic()]:
+            self.late.remove(each)
+            self.change(replicas=each[1], isr=tuple(sorted(each[1])))
         if self.refused_with:
             return Description((), (TopicError("t", self.refused_with),))
         return Description((self.state,), ())

@@ -15,12 +15,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fake_clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+CONNECTION = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=1000)
 Place = tuple[str, str]
 """Resource and name."""
 
@@ -37,6 +39,8 @@ class FakeSettings(Kafka):
     silent: set[str] = field(default_factory=set)
     """Resources whose reads get no answer."""
     writes: list[tuple[str, str, str | None]] = field(default_factory=list)
+    late: list[tuple[float, Place, str]] = field(default_factory=list)
+    """What somebody else requested before, when it is carried out by the clock, and the value."""
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
@@ -48,9 +52,16 @@ class FakeSettings(Kafka):
 
     # The port.
 
+    @property
+    def settings(self) -> ConnectionSettings:
+        return CONNECTION
+
     def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
         if resource in self.silent:
             raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
+        for each in [each for each in self.late if each[0] <= self.clock.monotonic()]:
+            self.late.remove(each)
+            self.values[each[1]] = each[2]
         found = {}
         for name in names:
             place = (resource, name)

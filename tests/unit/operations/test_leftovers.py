@@ -11,11 +11,9 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.order_rollback import look_at_orders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderLeftover, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import (
-    Rollback,
-    look_at_orders,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
@@ -100,7 +98,7 @@ EVENTS = [
 def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
     with open_journal(wreck.cluster.journal_dir) as journal:
         rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
-        return rollback.undo_orders(journal)
+        return rollback.undo(journal)
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import StepError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
@@ -122,9 +123,11 @@ def test_only_what_is_known_not_to_exist_is_forgotten(
 ) -> None:
     journal.begin([CHANGE])
     replicas.refused_with = code
-    found, reason = replicas.maker(journal).take_back(CHANGE)
-    assert found is undoing
-    assert (error_name(code) in reason) is (undoing is Undoing.FAILED)
+    maker = replicas.maker(journal)
+    rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
+    (found,) = rollback.undo(journal)
+    assert found.undoing is undoing
+    assert (error_name(code) in found.reason) is (undoing is Undoing.FAILED)
     assert (CHANGE in journal.pending) is (undoing is Undoing.FAILED)
     assert replicas.writes == []
 

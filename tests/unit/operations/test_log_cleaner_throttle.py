@@ -31,8 +31,9 @@ def undone(
     settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
 ) -> tuple[AnyLeftover, ...]:
     """Return a rollback whose replicas are undone by a function; no order is pending."""
-    replicas: Any = SimpleNamespace(take_back=take_back)
-    return Rollback(Writer(settings, [*ADDRESSES.values()], 2, 1.0), settings.writer(), replicas).undo(journal)
+    replicas: Any = SimpleNamespace(take_back=take_back, is_dropped=lambda _change: True)
+    writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
+    return Rollback(writer, settings.writer(), replicas, settings.clock.monotonic()).undo_at_once(journal)
 
 
 def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
@@ -104,10 +105,6 @@ def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal:
     assert {each.undoing for each in found} == {Undoing.FAILED}
     assert settings.values == on
 
-    def put_replica_back(change: ReplicaChange) -> tuple[Undoing, str]:
-        journal.end([change], "restored")
-        return Undoing.RESTORED, "it is back"
-
-    found = undone(settings, journal, put_replica_back)
+    found = undone(settings, journal, lambda _change: (Undoing.RESTORED, "it is back"))
     assert {each.undoing for each in found} == {Undoing.RESTORED}
     assert (settings.values, journal.pending) == ({}, ())

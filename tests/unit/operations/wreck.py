@@ -102,10 +102,14 @@ class Wreck:
 
     def left_by_a_killed_run(self) -> None:
         """Every partition's order was journaled and changed, and then the run was killed."""
-        with open_journal(self.cluster.journal_dir) as journal:
-            journal.begin([an_order_change(each) for each in self.cluster.states])
+        self.left_unseen_by_a_killed_run()
         for each in self.cluster.states:
             self.cluster.change(each, replicas=CHANGED)
+
+    def left_unseen_by_a_killed_run(self) -> None:
+        """Every partition's order was journaled, and perhaps requested, and then the run was killed."""
+        with open_journal(self.cluster.journal_dir) as journal:
+            journal.begin([an_order_change(each) for each in self.cluster.states])
 
     def journal(self, partition: str, *, topic_id: str, original: Sequence[int], changed: Sequence[int]) -> None:
         """Leave this change in the journal, as a killed run does."""

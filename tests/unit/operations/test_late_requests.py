@@ -1,0 +1,255 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a killed run requested, and nobody saw: a broker keeps it for 60 s, and it is executed after the next run began.
+
+The journal has it as requested, and the cluster shows the state from before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    OrderChange,
+    SettingChange,
+    Undoing,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import AnyLeftover, Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import THROTTLE_RATE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from unit.fake_clock import FakeClock
+from unit.journals import CLUSTER_ID, open_journal
+from unit.operations.fake_replicas import CHANGE, FakeReplicas
+from unit.operations.fake_settings import ADDRESSES, FakeSettings
+from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, TOPIC_ID, Wreck, an_order_change, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+FORWARDED_FOR_S = 61
+"""60 s and the request timeout of the fakes."""
+
+
+def undo(wreck: Wreck) -> dict[str, AnyLeftover]:
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
+        return {each.change.key: each for each in rollback.undo(journal)}
+
+
+def all_online(wreck: Wreck) -> None:
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, leader_id=BEST)
+
+
+@pytest.mark.parametrize("after_s", [0.1, 20.0, 60.5])
+def test_a_late_order_is_put_back(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
+    undone = undo(wreck)
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert [each.undoing for each in undone.values()].count(Undoing.RESTORED) == 2
+    assert undone[an_order_change(FIRST).key].reason == (
+        "an earlier run requested it, and it was executed late: back to [1, 2, 3]"
+    )
+    assert undone[an_order_change(THIRD).key].undoing is Undoing.ALREADY_BACK
+    assert clock.now >= FORWARDED_FOR_S, "nothing of the third partition was seen"
+    assert wreck.unfinished() == ()
+
+
+def test_nothing_is_settled_before_that(wreck: Wreck, clock: FakeClock) -> None:
+    """A run that dies while it watches leaves the changes to the next one."""
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    seen: dict[float, int] = {}
+    describe = wreck.cluster.describe_partitions
+
+    def looked(*args: object, **named: object) -> object:
+        seen[clock.now] = len(wreck.unfinished())
+        return describe(*args, **named)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(describe_partitions=looked)
+    undo(wreck)
+    assert {count for at, count in seen.items() if at < FORWARDED_FOR_S} == {3}
+    assert {each.undoing for each in undo(wreck).values()} == set()
+    assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 5
+
+
+def test_a_run_that_is_asked_to_stop_leaves_them_to_the_next_one(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.stop.set()
+    undone = undo(wreck)
+    assert {each.undoing for each in undone.values()} == {Undoing.FAILED}
+    assert all("may still be executed" in each.reason for each in undone.values())
+    assert len(wreck.unfinished()) == 3
+    wreck.stop.clear()
+    wreck.cluster.will_reorder([FIRST], CHANGED, 30)
+    undo(wreck)
+    assert wreck.cluster.states[FIRST].replicas == ORIGINAL
+    assert wreck.unfinished() == ()
+
+
+def test_an_order_that_somebody_else_sets_meanwhile_stays(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.cluster.will_reorder([FIRST], (2, 1, 3), 30)
+    undone = undo(wreck)
+    assert undone[an_order_change(FIRST).key].undoing is Undoing.CONFLICT
+    assert wreck.cluster.states[FIRST].replicas == (2, 1, 3)
+
+
+@pytest.mark.parametrize("is_registered_again", [False, True])
+def test_a_late_order_that_drops_an_unregistered_broker(wreck: Wreck, is_registered_again: bool) -> None:
+    """Broker 1 is out of the replica set then, unless it is back before the others are in sync."""
+    change = OrderChange(FIRST.topic, FIRST.partition, TOPIC_ID, ORIGINAL, CHANGED, dropped=(1,))
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([change])
+    wreck.cluster.registered -= {1}
+    wreck.cluster.change(FIRST, leader_id=BEST, isr=(BEST,))
+    wreck.cluster.unfenced -= {BEHIND}  # the removal goes on
+    wreck.cluster.will_reorder([FIRST], (3, 2), 30)
+    if is_registered_again:
+        wreck.cluster.registered |= {1}
+    undone = undo(wreck)
+    assert undone[change.key].undoing is Undoing.RESTORED
+    expected = ORIGINAL if is_registered_again else (2, 3, 1)
+    assert wreck.cluster.states[FIRST].replicas == expected
+    assert (FIRST in wreck.cluster.removing) is not is_registered_again
+    assert wreck.unfinished() == ()
+
+
+@pytest.mark.parametrize("after_s", [10.0, 59.0])
+@pytest.mark.parametrize("designated", [BEST, BEHIND])
+def test_a_run_that_elects_the_same_partitions_does_so_at_once_and_then_watches(
+    wreck: Wreck, clock: FakeClock, after_s: float, designated: int
+) -> None:
+    plan = wreck.plan(designated)
+    wreck.left_unseen_by_a_killed_run()
+    wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
+    report = wreck.run(plan)
+    assert {(each.status, each.leader_after, each.replicas_after) for each in report.outcomes} == {
+        (Status.RECOVERED, designated, ORIGINAL)
+    }
+    late = {each.change.topic_partition: each for each in report.leftovers}
+    assert late[FIRST].undoing is late[SECOND].undoing is Undoing.RESTORED
+    assert "executed late" in late[FIRST].reason
+    assert late[THIRD].undoing is Undoing.ALREADY_BACK
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+    assert clock.now >= FORWARDED_FOR_S
+
+
+def test_elections_of_other_partitions_come_first(wreck: Wreck, clock: FakeClock) -> None:
+    plan = wreck.plan()
+    plan = replace(plan, elections=plan.elections[1:])
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([an_order_change(FIRST)])
+    wreck.cluster.will_reorder([FIRST], CHANGED, 30)
+    wreck.cluster.will_elect([FIRST], 40)
+    elected: list[float] = []
+    elect = wreck.cluster.elect
+
+    def watched_elect(*args: object) -> object:
+        elected.append(clock.now)
+        return elect(*args)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(elect=watched_elect)
+    report = wreck.run(plan)
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert max(elected) < 10
+    assert wreck.cluster.states[FIRST].leader_id == BEST, "the late election found the order that it was meant for"
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def test_a_run_without_elections_of_its_own_settles_them(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    wreck.cluster.will_reorder([FIRST, SECOND, THIRD], CHANGED, 50)
+    report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
+    assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert report.is_changed
+
+
+def roll_back(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
+    writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
+    stop = threading.Event()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo(journal)
+
+
+RATE = SettingChange("broker", "3", THROTTLE_RATE, None, "5000")
+
+
+@pytest.mark.parametrize("original", [None, "700"])
+def test_a_late_setting_is_put_back(settings: FakeSettings, journal: Journal, original: str | None) -> None:
+    change = replace(RATE, original=original)
+    journal.begin([change])
+    if original is not None:
+        settings.values["3", THROTTLE_RATE] = original
+    settings.late.append((40, ("3", THROTTLE_RATE), "5000"))
+    (undone,) = roll_back(settings, journal)
+    assert (undone.undoing, "executed late" in undone.reason) == (Undoing.RESTORED, True)
+    assert settings.values.get(("3", THROTTLE_RATE)) == original
+    assert journal.pending == ()
+
+
+def test_a_setting_that_does_not_come_is_settled_after_that_time(settings: FakeSettings, journal: Journal) -> None:
+    journal.begin([RATE])
+    (undone,) = roll_back(settings, journal)
+    assert undone.undoing is Undoing.ALREADY_BACK
+    assert settings.writes == [("3", THROTTLE_RATE, None)], "asked for once more: a read may lag"
+    assert settings.clock.now >= FORWARDED_FOR_S
+    assert journal.pending == ()
+
+
+@pytest.mark.parametrize("replicas", [(1, 3, 2), (1, 2)], ids=["the leader is moved", "the replica is dropped"])
+def test_a_replica_that_is_dropped_late_is_taken_back(journal: Journal, replicas: tuple[int, ...]) -> None:
+    cluster = FakeReplicas()
+    journal.begin([CHANGE])
+    cluster.late.append((40, replicas))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert (cluster.state.replicas, cluster.state.leader_id) == (CHANGE.original, CHANGE.leader)
+    assert journal.pending == ()
+
+
+def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal) -> None:
+    cluster = FakeReplicas()
+    journal.begin([CHANGE])
+    cluster.change(replicas=CHANGE.without_it, isr=(1, 2))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert cluster.clock.now < 5
+    assert journal.pending == ()
+
+
+def test_a_throttle_lasts_as_long_as_its_replica_may_be_dropped(settings: FakeSettings, journal: Journal) -> None:
+    """It would be copied without a throttle otherwise."""
+    journal.begin([CHANGE])
+    journal.begin([RATE])
+    settings.values["3", THROTTLE_RATE] = "5000"
+    cluster = FakeReplicas(clock=settings.clock)
+    cluster.answer_settings(settings)
+    cluster.late.append((40, (1, 2)))
+    at: list[float] = []
+    write = settings.write_own
+
+    def noted(*args: object) -> None:
+        at.append(settings.clock.now)
+        write(*args)  # type: ignore[arg-type]
+
+    cluster.write_own = noted  # type: ignore[method-assign, assignment]
+    assert {each.undoing for each in roll_back(cluster, journal)} == {Undoing.RESTORED}
+    assert at
+    assert min(at) >= 40
+    assert settings.values == {}
+    assert cluster.state.replicas == CHANGE.original
+    assert journal.pending == ()
