@@ -17,22 +17,20 @@ from .._kafka.replica_logs import silent_rows
 from .._kafka.settings import ConnectionSettings, temporary_settings_reference
 from .._model.partition import Broker, PartitionState
 from .._model.run import VERSION, utc_now
+from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline
 from .evidence import Evidence
 from .gather_work import AskBroker, AskNatively, BrokerWork, ask_broker, work_by_broker
-from .probe_source import DATA_SOURCE_NAME, Gather, replica_log_source
+from .probe_task import AskBrokers
 from .survey import Survey
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from .rows import REPLICA_LOG_ARROW_SCHEMA, to_record_batch
+    from .rows import REPLICA_LOG_ARROW_SCHEMA, REPLICA_LOG_SCHEMA, to_record_batch
 
 
-_CONNECT = "pyspark.sql.connect."
-_PARALLELISM = "spark.default.parallelism"
-_UNKNOWN_SLOTS = "4"
 _LEAST_SECONDS = 1.0
 _LEAST_SHARE = 1 / 3
 """Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
@@ -62,21 +60,14 @@ def gather(
     tables = [_not_asked(item) for item in work if not item.can_be_asked]
     if to_ask:
         least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
-        what = Gather(settings_reference, to_ask, _slots(spark), deadline, least_seconds, ask)
-        spark.dataSource.register(replica_log_source(what))
-        tables.append(spark.read.format(DATA_SOURCE_NAME).load().toArrow())
+        ask_brokers = AskBrokers(settings_reference, deadline, least_seconds, ask)
+        hands = deal(to_ask, len, slots(spark))
+        tables.append(task_for_each(spark, hands, ask_brokers, REPLICA_LOG_SCHEMA).toArrow())
     return (
         pa.concat_tables(table.cast(REPLICA_LOG_ARROW_SCHEMA) for table in tables)
         if tables
         else REPLICA_LOG_ARROW_SCHEMA.empty_table()
     )
-
-
-def _slots(spark: SparkSession) -> int:
-    """Return how many tasks Spark runs at once. A Spark Connect server reports it only where it is set."""
-    if type(spark).__module__.startswith(_CONNECT):
-        return int(spark.conf.get(_PARALLELISM, _UNKNOWN_SLOTS) or _UNKNOWN_SLOTS)
-    return spark.sparkContext.defaultParallelism
 
 
 def _not_asked(item: BrokerWork) -> pa.Table:

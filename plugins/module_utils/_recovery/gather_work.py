@@ -42,6 +42,10 @@ class BrokerWork:
     broker: Broker
     topics: dict[str, TopicSlice]
 
+    def __len__(self) -> int:
+        """Return the number of replicas."""
+        return sum(len(each.partitions) for each in self.topics.values())
+
     @property
     def can_be_asked(self) -> bool:
         return self.broker.host is not None and self.broker.state not in _NOT_ASKED
@@ -73,12 +77,6 @@ def _unlisted(broker_id: int) -> Broker:
     return Broker(broker_id, None, None, None, is_fenced=True, state=BrokerState.FENCED, cause=cause)
 
 
-def deal(work: Sequence[BrokerWork], slots: int) -> list[tuple[BrokerWork, ...]]:
-    """Brokers dealt out to at most ``slots`` tasks: one broker a task while there are slots enough."""
-    tasks = min(len(work), max(slots, 1))
-    return [tuple(work[task::tasks]) for task in range(tasks)]
-
-
 AskBroker: TypeAlias = Callable[[str, Broker, Sequence[TopicPartition], float], list[ReplicaLog]]
 """(settings reference, broker, partitions, deadline in time.monotonic() seconds) -> one log per partition."""
 
@@ -95,7 +93,7 @@ def ask_broker(
     Raises KafkaOpsError where they cannot be read, or kafka-python is missing.
     """
     _check_client()
-    # Spark's planning processes unpickle this function too: each would pay for importing a Kafka client.
+    # Not above: a host without kafka-python must be able to import this, and name what it lacks.
     from .._kafka.replica_logs import probe_replicas  # noqa: PLC0415
     from .._kafka.settings import read_settings_reference  # noqa: PLC0415
 

@@ -84,7 +84,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     REPLICA_LOG_ARROW_SCHEMA: pa.Schema = to_arrow_schema(REPLICA_LOG_SCHEMA)
 
-    """What Spark itself makes of the schema: a Data Source's record batches must have exactly this one."""
+    """What Spark itself makes of the schema."""
 
 
 def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced: bool) -> pa.RecordBatch:

@@ -22,6 +22,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
+from .._spark.tasks import in_tasks
 from .batch import BatchError, ControlType, control_type
 from .directory import check_destination, unfinished
 from .from_disk import SalvageError, in_short, new_manifest
@@ -31,7 +32,6 @@ from .read_back import ReadBack, read_back
 from .rows import Origin, RowBuffer
 from .save import overlaps
 from .stretch import merged, minus, within
-from .tasks import in_tasks
 from .transactions import Markers
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.log_contents import Stretches
+from .._spark.tasks import in_tasks
 from .batch import BatchError, BatchHeader, ControlType, control_type
 from .log_dir import Segment
 from .rows import Origin, RowBuffer
 from .segment import Batch, read_segment
-from .tasks import in_tasks
 from .transactions import Markers
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

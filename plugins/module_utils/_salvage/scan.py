@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from .._model.log_contents import EpochRange
+from .._spark.tasks import in_tasks
 from .log_dir import Segment
 from .segment import Damage, DamageKind, read_segment
-from .tasks import in_tasks
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa

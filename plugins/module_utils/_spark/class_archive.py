@@ -11,9 +11,8 @@ that does not. Standard library only.
 A SPARK_HOME from which Python workers do not import PySpark. Standard library only.
 
 Spark puts the zip file of PySpark that is in its home first on its workers' path, and Python compiles all that it
-imports from a zip file, each time. A gather starts workers of four kinds one after the other, and that was a third of
-the time from a started session to the first ranked result. Without the zip file they import the installed package,
-which is compiled already.
+imports from a zip file, each time and in each worker. Without the zip file they import the installed package, which is
+compiled already.
 
 The one directory that this collection keeps things in from run to run. Standard library only.
 """

@@ -133,6 +133,6 @@ def test_no_secret_is_in_spark_s_conf_or_event_log(
     gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
     conf = str(spark.sparkContext.getConf().getAll())
     events = b"".join(file.read_bytes() for file in event_logs.rglob("*") if file.is_file())
-    assert b"kafka_replica_logs" in events
+    assert b"MapInArrow" in events
     assert _PASSWORD.encode() not in events
     assert _PASSWORD not in conf

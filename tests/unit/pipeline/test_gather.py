@@ -19,11 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import gather_work as asking
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_source import (
-    BrokersToAsk,
-    Gather,
-    ReplicaLogReader,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     REPLICA_LOG_ARROW_SCHEMA,
     REPLICA_LOG_SCHEMA,
@@ -114,9 +110,9 @@ def test_an_executor_without_kafka_python_says_so_in_words(
     monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
 ) -> None:
     monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
-    work = tuple(work_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))]))
-    reader = ReplicaLogReader(Gather(REFERENCE, work, 1, Deadline.after_ms(10_000), 1.0, question))
-    [[row]] = [batch.to_pylist() for batch in reader.read(BrokersToAsk(work))]
+    work = work_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
+    ask_brokers = AskBrokers(REFERENCE, Deadline.after_ms(10_000), 1.0, question)
+    [[row]] = [batch.to_pylist() for batch in ask_brokers(work)]
     assert row["cause"] == "error"
     assert row["error"].startswith("broker 1 was not asked: ")
     assert "lacks kafka-python: install it there" in row["error"]

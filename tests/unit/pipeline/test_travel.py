@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import deal, work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import deal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
 from unit.pipeline.fake_brokers import a_broker, a_partition
 
@@ -30,7 +31,7 @@ replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True)
 def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tuple[int, ...]], slots: int) -> None:
     partitions = [a_partition(topic, number, brokers) for (topic, number), brokers in replicas.items()]
     work = work_by_broker([a_broker(broker_id) for broker_id in range(6)], partitions)
-    tasks = deal(work, slots)
+    tasks = deal(work, len, slots)
     found = Counter(
         (each.topic, each.partition, item.broker.broker_id, place)
         for task in tasks
@@ -48,7 +49,7 @@ def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tu
 
 def test_one_broker_a_task_while_there_are_slots() -> None:
     work = work_by_broker([], [a_partition("t", 0, (5, 3, 1))])
-    assert [[item.broker.broker_id for item in task] for task in deal(work, 4)] == [[1], [3], [5]]
+    assert [[item.broker.broker_id for item in task] for task in deal(work, len, 4)] == [[1], [3], [5]]
 
 
 def test_on_its_own_host_a_deadline_stays_the_same_instant() -> None:
@@ -76,8 +77,8 @@ def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None
     archive = code_for_workers(tmp_path)
     program = (
         f"import sys; sys.path.insert(1, {str(archive)!r});"
-        "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_source;"
-        "print(probe_source.__file__)"
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task;"
+        "print(probe_task.__file__)"
     )
     reported = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
     assert reported.startswith(f"{archive}/ansible_collections/")

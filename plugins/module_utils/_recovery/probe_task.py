@@ -2,20 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Spark Python Data Source ``kafka_replica_logs``: reads replicas' log info from brokers, in tasks.
+"""One task of a gather: reads replicas' log info from brokers.
 
 A task takes one broker while Spark has task slots enough, and several when it has not. It asks all of its brokers at
 the same time, a thread each: a hung broker costs the whole deadline, so brokers must never queue behind one another,
 neither for a slot nor in a task; and threads that wait for a network are cheaper than the Python workers of more slots.
 
-Exactly one row per (topic, partition, broker), whatever is lost, retried or run twice: a broker belongs to one task, a
-task returns each of its replicas once, and Spark takes the rows of one attempt of each task.
+Exactly one row per (topic, partition, broker): a broker belongs to one task, and a task returns each of its replicas
+once. Python workers import this module from a zip file and compile it each time, so it imports little.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -25,84 +25,40 @@ from .._model.partition import TopicPartition
 from .._model.replica_log import Cause, ReplicaLog
 from .._model.run import KafkaOpsError, collector_paused
 from .._spark.workers import Deadline
-from .gather_work import AskBroker, BrokerWork, deal
+from .gather_work import AskBroker, BrokerWork
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-    from pyspark.sql.types import StructType
 
-    from .rows import REPLICA_LOG_SCHEMA, to_record_batch
-
-    class BrokersToAsk(InputPartition):
-        """One task's brokers, and their replicas."""
-
-        def __init__(self, work: tuple[BrokerWork, ...]) -> None:
-            super().__init__(tuple(item.broker.broker_id for item in work))
-            self.work = work
-
-    class ReplicaLogReader(DataSourceReader):
-        """Asks brokers for what their replicas hold; yields one record batch per broker."""
-
-        def __init__(self, gather: Gather) -> None:
-            self.gather = gather
-
-        def partitions(self) -> list[InputPartition]:
-            return [BrokersToAsk(work) for work in deal(self.gather.work, self.gather.slots)]
-
-        def read(self, partition: BrokersToAsk) -> Iterator[pa.RecordBatch]:  # type: ignore[override]  # Spark gives back ours
-            deadline = max(self.gather.deadline.at, time.monotonic() + self.gather.least_seconds)
-            threads = ThreadPoolExecutor(max_workers=len(partition.work), thread_name_prefix="broker")
-            with collector_paused():
-                asked = [(item, threads.submit(self._ask, item, deadline)) for item in partition.work]
-                for item, answer in asked:
-                    yield _rows(item, _logs(item, answer, deadline))
-            threads.shutdown(wait=False)
-
-        def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
-            partitions = [partition for partition, _place in item.replicas()]
-            return self.gather.ask(self.gather.settings_reference, item.broker, partitions, deadline)
-
-
-DATA_SOURCE_NAME = "kafka_replica_logs"
+    from .rows import to_record_batch
 
 GRACE_SECONDS = 0.5
 """How long past the deadline a broker's thread may take to come back (a name lookup cannot be interrupted)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """All that the tasks of one gather need. It travels in Spark closures, so nothing in it is secret."""
+class AskBrokers:
+    """Callable with one task's brokers; yields one record batch for each. It travels in closures: nothing is secret."""
 
     settings_reference: str
     """Where each task finds the connection settings; their values never travel with the task."""
-    work: tuple[BrokerWork, ...]
-    slots: int
     deadline: Deadline
     least_seconds: float
     """What a task that Spark started late, or again, still has: all tasks run at once, so it is paid once."""
     ask: AskBroker
 
+    def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
+        deadline = max(self.deadline.at, time.monotonic() + self.least_seconds)
+        threads = ThreadPoolExecutor(max_workers=len(work), thread_name_prefix="broker")
+        with collector_paused():
+            asked = [(item, threads.submit(self._ask, item, deadline)) for item in work]
+            for item, answer in asked:
+                yield _rows(item, _logs(item, answer, deadline))
+        threads.shutdown(wait=False)
 
-def replica_log_source(gather: Gather) -> type[DataSource]:
-    """Return a Data Source class for one gather.
-
-    The work travels inside the class, by Spark's own pickling, as partitions of their own: options are strings, and
-    show in plans and event logs.
-    """
-
-    class KafkaReplicaLogs(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return DATA_SOURCE_NAME
-
-        def schema(self) -> StructType:
-            return REPLICA_LOG_SCHEMA
-
-        def reader(self, schema: StructType) -> DataSourceReader:
-            return ReplicaLogReader(gather)
-
-    return KafkaReplicaLogs
+    def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
+        partitions = [partition for partition, _place in item.replicas()]
+        return self.ask(self.settings_reference, item.broker, partitions, deadline)
 
 
 def _logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:

@@ -2,7 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Deals work out to Spark tasks, which find it in their closure. Nothing in it may be secret."""
+"""Deals work out to Spark tasks, which find it in their closure. Nothing in it may be secret.
+
+Each item is in one task, and Spark takes the rows of one attempt of each task: whatever is lost, retried or run twice,
+each item's rows come once.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import StructType
 
 _TASKS_A_SLOT = 4
 _CONNECT = "pyspark.sql.connect."
@@ -34,20 +39,34 @@ def in_tasks(
 
     The rows of one item are in its own order, and in one partition. ``items`` must not be empty.
     """
-    hands = deal(items, weight, _slots(spark) * _TASKS_A_SLOT)
+
+    def one_by_one(hand: Sequence[Item]) -> Iterator[pa.RecordBatch]:
+        for item in hand:
+            yield from work(item)
+
+    hands = deal(items, weight, slots(spark) * _TASKS_A_SLOT)
+    return task_for_each(spark, hands, one_by_one, from_arrow_schema(schema))
+
+
+def task_for_each(
+    spark: SparkSession,
+    hands: Sequence[Sequence[Item]],
+    work: Callable[[Sequence[Item]], Iterator[pa.RecordBatch]],
+    schema: StructType,
+) -> DataFrame:
+    """Return the rows that ``work`` yields for every hand, one task each. ``hands`` must not be empty."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for item in hands[number]:
-                    yield from work(item)
+                yield from work(hands[number])
 
-    return spark.range(0, len(hands), 1, len(hands)).mapInArrow(run, from_arrow_schema(schema))
+    return spark.range(0, len(hands), 1, len(hands)).mapInArrow(run, schema)
 
 
 def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> list[list[Item]]:
     """Deal items out to at most ``most`` hands: the heaviest first, each to the lightest hand."""
-    hands: list[list[Item]] = [[] for _each in range(min(most, len(items)))]
+    hands: list[list[Item]] = [[] for _each in range(min(max(most, 1), len(items)))]
     weights = [0] * len(hands)
     for item in sorted(items, key=weight, reverse=True):
         lightest = weights.index(min(weights))
@@ -56,8 +75,8 @@ def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> lis
     return [hand for hand in hands if hand]
 
 
-def _slots(spark: SparkSession) -> int:
-    """Return how many tasks Spark runs at once. A Spark Connect server says it only where it is set."""
+def slots(spark: SparkSession) -> int:
+    """Return how many tasks Spark runs at once. A Spark Connect server reports it only where it is set."""
     if type(spark).__module__.startswith(_CONNECT):
         return int(spark.conf.get(_PARALLELISM, _SLOTS_UNKNOWN) or _SLOTS_UNKNOWN)
     return spark.sparkContext.defaultParallelism
