@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import threading
 import uuid
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,10 +48,10 @@ class Log:
         """Kafka's LeaderEpochFileCache.endOffsetFor: (epoch, end offset), None where ``epoch`` is newer than all."""
         if self.epochs and epoch == self.epochs[-1][0]:
             return epoch, self.log_end_offset
-        higher = next((start for each, start in self.epochs if each > epoch), None)
-        if higher is None:
+        place = bisect_right(self.epochs, epoch, key=lambda entry: entry[0])
+        if place == len(self.epochs):
             return None
-        return max((each for each, _start in self.epochs if each <= epoch), default=epoch), higher
+        return self.epochs[place - 1][0] if place else epoch, self.epochs[place][1]
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ kafka-python's own schemas say, in the one version that is asked for; whatever l
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -122,12 +122,11 @@ class _Header:
         return self._request.decode(buffer.read())
 
 
-def packed_topics(topics: Mapping[str, Iterable[int]], pack_partition: Callable[[str, int], bytes]) -> bytes:
-    """Encode topics in the flexible encoding: name, partitions, no tags."""
+def packed_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Encode topics in the flexible encoding: name, the encoded partitions, no tags."""
     parts = [packed_size(len(topics))]
-    for topic, numbers in topics.items():
+    for topic, entries in topics.items():
         name = topic.encode()
-        entries = [pack_partition(topic, number) for number in numbers]
         parts += [packed_size(len(name)), name, packed_size(len(entries)), *entries, b"\0"]
     return b"".join(parts)
 

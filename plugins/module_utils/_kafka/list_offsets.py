@@ -73,7 +73,12 @@ def _list_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], timestamp: int, timeout_ms: int | None
 ) -> dict[TopicPartition, list[OffsetAnswer]]:
     head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
-    topics = packed_topics(by_topic(partitions), lambda _topic, number: _ASKED.pack(number, -1, timestamp, 0))
+    topics = packed_topics(
+        {
+            topic: [_ASKED.pack(number, -1, timestamp, 0) for number in numbers]
+            for topic, numbers in by_topic(partitions).items()
+        }
+    )
     request: BulkRequest[Answers] = BulkRequest(
         ListOffsetsRequest, ListOffsetsResponse, _VERSION, b"".join([head, topics, b"\0"]), _read, _answers
     )

@@ -11,9 +11,11 @@ log start nor lineage, so these come from the public RPCs either way, and rows a
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TypeAlias
 
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.replica_log import Cause, ReplicaLog
@@ -21,8 +23,9 @@ from .._model.run import Clock
 from . import error_codes
 from .addresses import Address
 from .cluster import check_identity
-from .epochs import EpochAnswer, LineageSearch, epoch_ends
+from .epochs import EpochAnswer, Questions, epoch_ends
 from .errors import BrokerCallError
+from .lineage_search import LineageSearch
 from .list_offsets import OffsetAnswer, log_end_offsets, log_start_offsets
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
@@ -49,6 +52,8 @@ _STATE_CAUSES = {
 # A second look helps with these only for a moment: a broker that has just come up may not know its replicas yet.
 _PASSING = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
 _LOOKS_AT_PASSING = 3
+_QUESTIONS_AT_ONCE = 16_000
+"""Epochs asked about before the first answer is there: a megabyte in each direction."""
 
 
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
@@ -176,9 +181,11 @@ class _Probe:
         return answer.logs
 
     def _limit_ms(self) -> int:
+        return min(self.settings.request_timeout_ms, self._left_ms())
+
+    def _left_ms(self) -> int:
         # Rounded up, so that a call cut short by the deadline ends after it and not just before.
-        left_ms = ceil((self.deadline - self.clock.monotonic()) * 1000)
-        return max(1, min(self.settings.request_timeout_ms, left_ms))
+        return max(1, ceil((self.deadline - self.clock.monotonic()) * 1000))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         answered = {each: _Answer() for each in partitions}
@@ -199,22 +206,46 @@ class _Probe:
         return [_row(each, self.broker_id, answer, disk) for each, answer in answered.items()]
 
     def _ask_lineages(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        searches = {
-            each: answer.start_search(only_newest=each in self.only_newest) for each, answer in answered.items()
-        }
-        while True:
-            questions = {each: search.question for each, search in searches.items() if search.question is not None}
-            if not questions:
-                break
-            answers = epoch_ends(self.connection, questions, timeout_ms=self._limit_ms())
-            for each, question in questions.items():
-                answer = answers.get(each, [])
-                error = _epoch_error(answer, question)
-                if error:
-                    answered[each].error, answered[each].search = error, None
-                    del searches[each]
-                else:
-                    searches[each].answer(answer[0].epoch_end)
+        searches: _Searches = defaultdict(dict)
+        for each, answer in answered.items():
+            searches[each.topic][each.partition] = answer.start_search(only_newest=each in self.only_newest)
+        while requests := _next_requests(searches):
+            found = epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), most_ms=self._left_ms())
+            for request, answers in zip(requests, found, strict=True):
+                for topic, epochs in request.items():
+                    by_number, searching = answers.get(topic, {}), searches[topic]
+                    for number, epoch in epochs.items():
+                        search = searching.get(number)
+                        if search is None:
+                            continue
+                        error = _epoch_error(by_number.get(number), epoch)
+                        if error:
+                            failed = answered[TopicPartition(topic, number)]
+                            failed.error, failed.search = error, None
+                            del searching[number]
+                        else:
+                            search.take(epoch, by_number[number].epoch_end)
+
+
+_Searches: TypeAlias = "dict[str, dict[int, LineageSearch]]"
+"""By topic and partition number."""
+
+
+def _next_requests(searches: _Searches) -> list[Questions]:
+    """Drop the searches that are over. Return the first question of each of the others, then the second one, ..."""
+    for topic, searching in [*searches.items()]:
+        searches[topic] = {number: each for number, each in searching.items() if each.question is not None}
+        if not searches[topic]:
+            del searches[topic]
+    most = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searches.values()))))
+    requests: list[Questions] = []
+    for topic, searching in searches.items():
+        for number, search in searching.items():
+            for place, epoch in enumerate(search.next_questions(most)):
+                if place == len(requests):
+                    requests.append({})
+                requests[place].setdefault(topic, {})[number] = epoch
+    return requests
 
 
 class _Answer:
@@ -279,15 +310,15 @@ def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str)
     return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
 
 
-def _count_error(answers: Sequence[object], request: str) -> tuple[Cause, str] | None:
-    if len(answers) == 1:
+def _count_error(times: int, request: str) -> tuple[Cause, str] | None:
+    if times == 1:
         return None
-    found = "left it out of its answer" if not answers else f"answered it {len(answers)} times"
+    found = f"answered it {times} times" if times else "left it out of its answer"
     return Cause.BAD_ANSWER, f"{request}: the broker {found}"
 
 
 def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
-    error = _count_error(answers, request)
+    error = _count_error(len(answers), request)
     if error:
         return error
     code = answers[0].error_code
@@ -298,11 +329,10 @@ def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause,
     return None
 
 
-def _epoch_error(answers: Sequence[EpochAnswer], question: int) -> tuple[Cause, str] | None:
-    error = _count_error(answers, "Fetch (epoch probe)")
-    if error:
-        return error
-    code, end = answers[0].error_code, answers[0].epoch_end
+def _epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str] | None:
+    if answer is None or answer.times > 1:
+        return _count_error(answer.times if answer else 0, "Fetch (epoch probe)")
+    code, end = answer.error_code, answer.epoch_end
     if code in (error_codes.NONE, error_codes.OFFSET_OUT_OF_RANGE):
         if code == error_codes.NONE and end is None:
             return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"

@@ -95,7 +95,16 @@ class Connection:
         Raises BrokerCallError.
         """
         limit_ms = timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms
-        name = request.name.removesuffix("Request")
+        return self.call_in_turn([request], limit_ms, limit_ms)[0]
+
+    def call_in_turn(self, requests: Sequence[Any], limit_ms: int, most_ms: int) -> list[Any]:
+        """Send requests of one kind, the next one before the last one is answered, and return the decoded answers.
+
+        The broker takes them one after another: each may take ``limit_ms``, and all of them ``most_ms``.
+
+        Raises BrokerCallError.
+        """
+        name = requests[0].name.removesuffix("Request")
         deadline = time.monotonic() + limit_ms / 1000
         if self._credentials is not None:
             try:
@@ -103,7 +112,10 @@ class Connection:
             except CredentialsError as error:
                 raise BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error), request=name) from None
         try:
-            return self._selector.run(self._call, request, max(1, int((deadline - time.monotonic()) * 1000)))
+            left_ms = max(1, int((deadline - time.monotonic()) * 1000))
+            limits = [min(left_ms + place * limit_ms, most_ms) for place in range(len(requests))]
+            answers: list[Any] = self._selector.run(self._call_in_turn, requests, limits)
+            return answers
         except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
             raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
 
@@ -125,7 +137,12 @@ class Connection:
             return Stage.READY
         return Stage.GREETING if connection.broker_version_data is None else Stage.AUTHENTICATING
 
-    async def _call(self, request: Any, limit_ms: int) -> Any:
+    async def _call_in_turn(self, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
+        sent = [await self._sent(request, limit_ms) for request, limit_ms in zip(requests, limits_ms, strict=True)]
+        return [await each for each in sent]
+
+    async def _sent(self, request: Any, limit_ms: int) -> Any:
+        """Send a request, and return the future of its answer."""
         if self._manager.closed:
             raise kafka_errors.KafkaConnectionError("closed")
         with self._lock:
@@ -141,7 +158,7 @@ class Connection:
         while self._connection.paused and time.monotonic() < deadline:
             await self._selector.sleep(_LOOK_AGAIN_S)
         left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
-        return await self._connection.send_request(request, request_timeout_ms=left_ms)
+        return self._connection.send_request(request, request_timeout_ms=left_ms)
 
 
 class Wire:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
@@ -32,6 +32,10 @@ class FakeConnection:
             return request.decode(self._answer(self.requests[-1]).encode(version=request.max_version))
         self.requests.append(request)
         return over_the_wire(self._answer(request), request)
+
+    def call_in_turn(self, requests: Sequence[Any], limit_ms: int, most_ms: int) -> list[Any]:
+        assert 0 < limit_ms <= most_ms
+        return [self.call(each, timeout_ms=limit_ms) for each in requests]
 
     def close(self) -> None:
         self.is_closed = True

@@ -137,6 +137,20 @@ def answer_as_broker(
     return serve
 
 
+def answer_together(requests: int) -> Behavior:
+    """Answers nothing before so many requests are there, then each: the cluster id counts them."""
+
+    def serve(connection: socket.socket) -> None:
+        _greet(connection)
+        for number, request in enumerate([_read_request(connection) for _time in range(requests)]):
+            message = DescribeClusterResponse
+            described = message(error_code=0, error_message=None, cluster_id=str(number), controller_id=1, brokers=[])
+            connection.sendall(_answer(request, described))
+        stay_silent(connection)
+
+    return serve
+
+
 def _greet(connection: socket.socket) -> None:
     message = ApiVersionsResponse
     offered = (ApiVersionsRequest, DescribeClusterRequest)

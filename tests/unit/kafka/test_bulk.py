@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,6 +41,9 @@ class Connection:
         self.request = request
         return BulkAnswer(0, {})
 
+    def call_in_turn(self, requests: list[BulkRequest[Any]], limit_ms: int, most_ms: int) -> list[BulkAnswer[Any]]:
+        return [self.call(each) for each in requests]
+
 
 def asked(function: Any, *arguments: Any) -> BulkRequest[Any]:
     connection = Connection()
@@ -46,9 +51,16 @@ def asked(function: Any, *arguments: Any) -> BulkRequest[Any]:
     return connection.request
 
 
+def probe(epochs: dict[TopicPartition, int]) -> BulkRequest[Any]:
+    questions: dict[str, dict[int, int]] = defaultdict(dict)
+    for each, epoch in epochs.items():
+        questions[each.topic][each.partition] = epoch
+    return asked(partial(epoch_probe.epoch_ends, limit_ms=1, most_ms=1), [questions])
+
+
 @given(PARTITIONS)
 def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPartition, int]) -> None:
-    request = asked(epoch_probe.epoch_ends, epochs)
+    request = probe(epochs)
     typed = request.typed()
     assert typed.encode(version=12) == request.body
     found = {TopicPartition(t.topic, p.partition): p.last_fetched_epoch for t in typed.topics for p in t.partitions}
@@ -143,7 +155,7 @@ def test_probes_are_read_as_the_schema_reads_them(topics: list[Any]) -> None:
 @pytest.mark.parametrize("more", [{"records": b"some"}, {"aborted_transactions": []}, {"records": None}])
 def test_what_is_unusual_is_left_to_the_schema(more: dict[str, Any]) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])], **more)
-    request = asked(epoch_probe.epoch_ends, {})
+    request = probe({})
     expected = epoch_probe._answers(FetchResponse.decode(encoded, version=12))
     assert request.decode(encoded) == BulkAnswer(7, expected)
 
@@ -161,7 +173,7 @@ DAMAGED = (IndexError, TypeError, struct.error)
 def test_a_cut_answer_is_no_answer(cut: int) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])])
     with pytest.raises(DAMAGED):
-        asked(epoch_probe.epoch_ends, {}).decode(encoded[:-cut])
+        probe({}).decode(encoded[:-cut])
 
 
 @given(st.integers(0, 2**31 - 2))

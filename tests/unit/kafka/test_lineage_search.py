@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.epochs import LineageSearch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lineage_search import LineageSearch
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
 from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
 
@@ -34,14 +34,18 @@ def a_search(cache: FakeEpochCache, current_leader_epoch: int) -> LineageSearch:
     return LineageSearch(cache.log_start_offset, cache.log_end_offset, current_leader_epoch)
 
 
-def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int) -> int:
-    """Carries the questions, and returns how many there were. Fails above the limit."""
+def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int, most: int = 1) -> int:
+    """Ask ``most`` questions at once, and return how many rounds there were. Fails above the limit."""
     for count in range(limit + 1):
-        if search.question is None:
+        questions = search.next_questions(most)
+        assert len(questions) <= most
+        assert bool(questions) == (search.question is not None)
+        if not questions:
             return count
-        assert search.question >= 0
-        search.answer(ask(search.question))
-    raise AssertionError(f"still asking after {limit} questions")
+        assert min(questions) >= 0
+        for epoch, answer in [(epoch, ask(epoch)) for epoch in questions]:
+            search.take(epoch, answer)
+    raise AssertionError(f"still asking after {limit} rounds")
 
 
 def question_limit(epochs: int, current_leader_epoch: int) -> int:
@@ -51,21 +55,26 @@ def question_limit(epochs: int, current_leader_epoch: int) -> int:
 
 gaps = st.integers(1, 4) | st.integers(1, 100_000)
 steps = st.lists(st.tuples(gaps, st.integers(0, 3)), max_size=8)
+at_once = st.integers(1, 5) | st.just(100)
+"""How many questions."""
 lateness = st.integers(0, 5) | st.integers(0, INT32_MAX - 800_000)
 """How much newer the partition's current epoch is than the newest one that the log knows."""
 
 
-@given(steps, st.integers(0, 12), lateness)
-@example([(1, 0), (1, 3)], 0, 0)  # the first epoch is empty
-@example([(1, 3), (1, 0), (1, 3)], 0, 0)  # one in the middle
-@example([(1, 3), (1, 0)], 0, 0)  # the newest: elected, and dead before it wrote
-@example([(1, 3), (4, 3)], 6, 4)  # retention took all records
-@example([(5, 0)], 0, 9)  # never written to
-def test_it_finds_exactly_the_epochs_with_records(steps: list[tuple[int, int]], start: int, lateness: int) -> None:
+@given(steps, st.integers(0, 12), lateness, at_once)
+@example([(1, 0), (1, 3)], 0, 0, 1)  # the first epoch is empty
+@example([(1, 3), (1, 0), (1, 3)], 0, 0, 1)  # one in the middle
+@example([(1, 3), (1, 0)], 0, 0, 1)  # the newest: elected, and dead before it wrote
+@example([(1, 3), (4, 3)], 6, 4, 1)  # retention took all records
+@example([(5, 0)], 0, 9, 1)  # never written to
+@example([(1, 3)] * 5, 0, 0, 3)  # several at once
+def test_it_finds_exactly_the_epochs_with_records(
+    steps: list[tuple[int, int]], start: int, lateness: int, most: int
+) -> None:
     cache = cache_of(steps, start)
     newest = cache.entries[-1].epoch if cache.entries else 0
     search = a_search(cache, newest + lateness)
-    ask_all(search, cache.ask, question_limit(len(cache.entries), newest + lateness))
+    ask_all(search, cache.ask, question_limit(len(cache.entries), newest + lateness), most)
     if cache.log_end_offset > 0 and cache.log_start_offset == cache.log_end_offset:
         assert search.lineage == (EpochEnd(newest, cache.log_end_offset),)
     else:
@@ -73,9 +82,9 @@ def test_it_finds_exactly_the_epochs_with_records(steps: list[tuple[int, int]], 
     assert search.log_end_offset == cache.log_end_offset
 
 
-@given(steps, st.integers(0, 12), lateness, st.integers(1, 3))
+@given(steps, st.integers(0, 12), lateness, st.integers(1, 3), at_once)
 def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
-    steps: list[tuple[int, int]], start: int, lateness: int, growth: int
+    steps: list[tuple[int, int]], start: int, lateness: int, growth: int, most: int
 ) -> None:
     cache = cache_of([*steps, (1, 1)], start)
     search = a_search(cache, cache.entries[-1].epoch + lateness)
@@ -86,20 +95,20 @@ def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
         ends.append(cache.log_end_offset)
         return cache.ask(epoch)
 
-    ask_all(search, ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness))
+    ask_all(search, ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness), most)
     assert search.lineage in [cache.lineage(end) for end in ends]
     assert search.lineage[-1].end_offset == search.log_end_offset
 
 
-@given(steps, lateness, st.integers(1, 12))
+@given(steps, lateness, st.integers(1, 12), at_once)
 def test_retention_that_moves_the_log_start_meanwhile_does_not_prolong_it(
-    steps: list[tuple[int, int]], lateness: int, retained_from: int
+    steps: list[tuple[int, int]], lateness: int, retained_from: int, most: int
 ) -> None:
     """The log start offset was listed as 0: below the oldest epoch the broker then echoes whatever it is asked."""
     listed = cache_of([*steps, (1, 20)], 0)
     cache = FakeEpochCache(listed.entries, retained_from, listed.log_end_offset)
     search = a_search(listed, cache.entries[-1].epoch + lateness)
-    ask_all(search, cache.ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness))
+    ask_all(search, cache.ask, question_limit(len(cache.entries), cache.entries[-1].epoch + lateness), most)
     held = cache.lineage()
     assert search.lineage[-len(held) :] == held
 
@@ -107,13 +116,13 @@ def test_retention_that_moves_the_log_start_meanwhile_does_not_prolong_it(
 answers = st.none() | st.builds(EpochEnd, st.integers(-1, 30), st.integers(0, 30))
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.lists(answers, min_size=1, max_size=20))
+@given(st.integers(0, 30), st.integers(0, 30), st.lists(answers, min_size=1, max_size=20), at_once)
 def test_a_broker_that_answers_nonsense_is_not_asked_for_ever(
-    start: int, end: int, nonsense: list[EpochEnd | None]
+    start: int, end: int, nonsense: list[EpochEnd | None], most: int
 ) -> None:
     reported = itertools.cycle(nonsense)
     search = LineageSearch(min(start, end), end, 30)
-    ask_all(search, lambda _epoch: next(reported), question_limit(30, 30))
+    ask_all(search, lambda _epoch: next(reported), question_limit(30, 30), most)
 
 
 @pytest.mark.parametrize("end", [7, 100])
@@ -127,6 +136,23 @@ def test_a_healthy_log_of_one_epoch_takes_two_questions() -> None:
     search = a_search(cache, 5)
     assert ask_all(search, cache.ask, 2) == 2
     assert search.lineage == (EpochEnd(5, 100),)
+
+
+def test_a_deep_log_takes_few_rounds() -> None:
+    cache = FakeEpochCache([EpochEntry(epoch, 10 * epoch) for epoch in range(100)], 0, 1000)
+    search = a_search(cache, 100)
+    assert ask_all(search, cache.ask, 9, 16) == 9
+    assert search.lineage == cache.lineage()
+
+
+def test_where_epochs_are_far_apart_two_are_asked_at_once() -> None:
+    """Only the first answer is of use there."""
+    search = LineageSearch(0, 100, 1000)
+    for newest in range(1000, 700, -50):
+        questions = search.next_questions(16)
+        assert questions == range(newest, newest - 2, -1)
+        for epoch in questions:
+            search.take(epoch, EpochEnd(newest - 49, 100 if newest == 1000 else newest // 10))
 
 
 def test_a_log_without_an_end_is_not_asked_about() -> None:

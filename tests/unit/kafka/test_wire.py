@@ -29,6 +29,7 @@ from unit.kafka.fake_listener import (
     Behavior,
     FakeListener,
     answer_as_broker,
+    answer_together,
     close_at_once,
     closed_port,
     greet_and_fall_silent,
@@ -88,6 +89,24 @@ def test_a_broker_that_is_well_answers(listen: Listen) -> None:
         assert wire.connection(listener.address).supports(DescribeClusterRequest, 1)
         assert not wire.connection(listener.address).supports(ElectLeadersRequest, 0)
     assert listener.accepted == 1
+
+
+def test_requests_in_turn_are_all_sent_before_the_first_answer(listen: Listen) -> None:
+    with a_wire(listen(answer_together(3)).address) as wire:
+        connection = wire.connection(wire.known_addresses()[0])
+        answers = connection.call_in_turn([DescribeClusterRequest() for _time in range(3)], GENEROUS_MS, GENEROUS_MS)
+    assert [each.cluster_id for each in answers] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(("limit_ms", "most_ms"), [(LIMIT_MS, GENEROUS_MS), (GENEROUS_MS, LIMIT_MS)])
+def test_of_requests_in_turn_the_first_silence_is_named(listen: Listen, limit_ms: int, most_ms: int) -> None:
+    with a_wire(listen(greet_and_fall_silent).address, limit_ms=limit_ms) as wire:
+        connection = wire.connection(wire.known_addresses()[0])
+        started = time.monotonic()
+        with pytest.raises(BrokerCallError) as caught:
+            connection.call_in_turn([DescribeClusterRequest() for _time in range(3)], limit_ms, most_ms)
+        assert time.monotonic() - started < LIMIT_MS / 1000 + SLACK_S
+    assert caught.value.cause is Cause.HUNG
 
 
 def test_a_silent_broker_is_hung() -> None:

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import list_offsets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from lab.request import Request
 from simulator import SimulatedCluster, offline_world
@@ -29,13 +30,17 @@ class Connection:
         self.request = request
         return BulkAnswer(0, {})
 
+    def call_in_turn(self, requests: list[BulkRequest[Any]], limit_ms: int, most_ms: int) -> list[BulkAnswer[Any]]:
+        return [self.call(each) for each in requests]
+
 
 @pytest.mark.parametrize("epoch", [0, 3, 4, 7, 8])
 @pytest.mark.parametrize("function", [list_offsets.log_end_offsets, list_offsets.log_start_offsets, None])
 def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection: Any = Connection()
     if function is None:
-        epoch_probe.epoch_ends(connection, dict.fromkeys(PARTITIONS, epoch))
+        questions = {topic: dict.fromkeys(numbers, epoch) for topic, numbers in by_topic(PARTITIONS).items()}
+        epoch_probe.epoch_ends(connection, [questions], limit_ms=1, most_ms=1)
     else:
         function(connection, PARTITIONS)
     connection.request.with_header(correlation_id=99, client_id="someone")
