@@ -28,6 +28,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _GROUPS_PER_REQUEST = 100
+_GROUPS_ASKED_FOR_ALL = 10
+"""In a request. Nobody knows beforehand for how many partitions a group has committed."""
+_MOST_NAMED = 1000
+"""Partitions. A request repeats them for each group, and so does its answer, whether the group read them or not."""
 _LOOK_EVERY_S = 0.2
 _SEVERAL_GROUPS = 8
 _BY_TOPIC_NAME = 9
@@ -66,35 +70,38 @@ def committed_offsets(
 ) -> dict[str, Committed]:
     """Return what each group committed for these partitions.
 
+    Where they are many, each group is asked for all that it has. Then a broker leaves out topics that our principal may
+    not describe: name only partitions that it has described.
+
     Raises BrokerCallError.
     """
     found = {group: Committed({}, "it is not in the answer") for group in groups}
     message = OffsetFetchRequest
     group_message = message.OffsetFetchRequestGroup
-    for some in in_batches(groups, _GROUPS_PER_REQUEST):
+    wanted = set(partitions)
+    is_named = len(wanted) <= _MOST_NAMED
+    topics = [
+        group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
+        for topic, numbers in by_topic(partitions if is_named else ()).items()
+    ]
+    for some in in_batches(groups, _GROUPS_PER_REQUEST if is_named else _GROUPS_ASKED_FOR_ALL):
         request = message(
-            groups=[
-                group_message(
-                    group_id=group,
-                    topics=[
-                        group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
-                        for topic, numbers in by_topic(partitions).items()
-                    ],
-                )
-                for group in some
-            ],
+            groups=[group_message(group_id=group, topics=topics if is_named else None) for group in some],
             require_stable=False,
             min_version=_SEVERAL_GROUPS,
             max_version=_BY_TOPIC_NAME,
         )
         for group in wire.call(coordinator, request).groups:
-            found[group.group_id] = _committed(group)
+            found[group.group_id] = _committed(group, wanted)
     return found
 
 
-def _committed(group: Any) -> Committed:
+def _committed(group: Any, wanted: Collection[TopicPartition]) -> Committed:
     commits = [
-        (TopicPartition(topic.name, each.partition_index), each) for topic in group.topics for each in topic.partitions
+        (partition, each)
+        for topic in group.topics
+        for each in topic.partitions
+        if (partition := TopicPartition(topic.name, each.partition_index)) in wanted
     ]
     code = next((code for code in (group.error_code, *(each.error_code for _partition, each in commits)) if code), 0)
     return Committed(
@@ -128,19 +135,25 @@ def open_transactions(
     Raises BrokerCallError.
     """
     message = DescribeProducersRequest
-    request = message(
-        topics=[
-            message.TopicRequest(name=topic, partition_indexes=numbers)
-            for topic, numbers in by_topic(partitions).items()
-        ]
-    )
+    found: dict[TopicPartition, tuple[OpenTransaction, ...]] = {}
+    for some in in_batches([*partitions]):
+        request = message(
+            topics=[
+                message.TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(some).items()
+            ]
+        )
+        found |= _open(wire.call(address, request))
+    return found
+
+
+def _open(response: Any) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
     return {
         TopicPartition(topic.name, partition.partition_index): tuple(
             OpenTransaction(each.producer_id, each.current_txn_start_offset, each.last_timestamp)
             for each in partition.active_producers
             if each.current_txn_start_offset != _NONE_OPEN
         )
-        for topic in wire.call(address, request).topics
+        for topic in response.topics
         for partition in topic.partitions
         if not partition.error_code
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import look_at_aftermath
@@ -32,7 +33,9 @@ _COORDINATOR_IS_COMING = {
 _LONGER_THAN_THE_TEST_MS = 600_000
 
 
-def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call: OnCall) -> None:
+def test_what_is_flagged_before_and_left_behind_after(
+    cluster: Cluster, on_call: OnCall, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dead = _lose_a_marker(cluster)
     topics = ("payments", *_INTERNAL)
     found = on_call.look(*topics)
@@ -60,6 +63,15 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     assert "has an open transaction from offset 0 on" in reported[AftermathKind.OPEN_TRANSACTION]
     assert f"replica {dead} was silent" in reported[AftermathKind.WILL_TRUNCATE]
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
+
+    # As where more partitions were recovered than are named to each group.
+    monkeypatch.setattr(groups, "_MOST_NAMED", 0)
+    with Wire(on_call.settings) as wire:
+        again = look_at_aftermath(Kafka(wire), outcomes)
+    assert [each for each in again if each.kind is AftermathKind.COMMITTED_BEYOND_END] == [
+        each for each in findings if each.kind is AftermathKind.COMMITTED_BEYOND_END
+    ]
+    assert AftermathKind.NOT_KNOWN not in {each.kind for each in again}
 
 
 def _lose_a_marker(cluster: Cluster) -> int:

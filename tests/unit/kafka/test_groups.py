@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kafka.protocol.admin import ListGroupsResponse
+from kafka.protocol.admin import DescribeProducersResponse, ListGroupsResponse
 from kafka.protocol.consumer import OffsetFetchResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
@@ -65,6 +65,45 @@ def a_group(name: str, code: int = 0, **partitions: tuple[int, int]) -> Any:
         for key, (error, offset) in partitions.items()
     ]
     return message(group_id=name, error_code=code, topics=[topic(name="orders", partitions=reported)])
+
+
+def test_above_a_thousand_partitions_a_group_is_asked_for_all_it_has() -> None:
+    def answer(request: Any) -> Any:
+        return OffsetFetchResponse(groups=[a_group(each.group_id, p0=(0, 7), p5000=(0, 9)) for each in request.groups])
+
+    stand_in: Any = FakeWire(answer)
+    names = [f"group-{number:02}" for number in range(25)]
+    for count, requests in ((1000, 1), (1001, 3)):
+        partitions = [TopicPartition("orders", number) for number in range(count)]
+        before = len(stand_in.requests)
+        found = groups.committed_offsets(stand_in, ADDRESS, names, partitions)
+        assert found == {each: groups.Committed({partitions[0]: 7}) for each in names}
+        sent = stand_in.requests[before:]
+        assert len(sent) == requests
+        assert {group.topics is None for request in sent for group in request.groups} == {count > 1000}
+
+
+def test_transactions_are_asked_for_in_batches() -> None:
+    message = DescribeProducersResponse.TopicResponse
+
+    def answer(request: Any) -> Any:
+        return DescribeProducersResponse(
+            topics=[
+                message(
+                    name=topic.name,
+                    partitions=[
+                        message.PartitionResponse(partition_index=number, error_code=0, active_producers=[])
+                        for number in topic.partition_indexes
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    stand_in: Any = FakeWire(answer)
+    partitions = [TopicPartition("orders", number) for number in range(2500)]
+    assert groups.open_transactions(stand_in, ADDRESS, partitions) == dict.fromkeys(partitions, ())
+    assert len(stand_in.requests) == 3
 
 
 def test_a_group_that_does_not_answer_is_not_one_that_committed_nothing() -> None:
