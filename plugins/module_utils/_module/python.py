@@ -29,3 +29,7 @@ def _end_with_too_old_a_python() -> None:
 
 if tuple(sys.version_info) < REQUIRED_PYTHON:
     _end_with_too_old_a_python()
+
+from .._kafka.package import defer_clients  # noqa: E402  # what this imports may use what an old Python does not have
+
+defer_clients()

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TypeAlias
 
+from .._kafka.package import defer_clients
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
 from .._model.run import KafkaOpsError
@@ -127,3 +128,4 @@ def _check_client() -> None:
             f"{sys.executable} on {socket.gethostname()}, which Spark's tasks run with, lacks kafka-python: install it "
             "there (docs/spark.md), or name a Python that has it in spark.executor_python"
         )
+    defer_clients()

@@ -1,0 +1,56 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""kafka-python is imported in part, and is whole for whoever asks for more. Each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+_UTILS = "ansible_collections.kafkaops.recovery.plugins.module_utils"
+_DEFER = f"from {_UTILS}._kafka.package import defer_clients; defer_clients(); import sys; "
+
+
+def output_of(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_module_imports_no_client_of_kafka_python() -> None:
+    """All that a module imports to elect, and more than any other one."""
+    program = (
+        f"import {_UTILS.removesuffix('module_utils')}modules.designated_election;"
+        "import sys; print('kafka.net.manager' in sys.modules, 'kafka.producer' in sys.modules, "
+        "'kafka.consumer' in sys.modules, 'kafka.admin' in sys.modules)"
+    )
+    assert output_of(program) == "True False False False"
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("from kafka import errors; print(errors.__name__)", "kafka.errors"),
+        ("from kafka import KafkaAdminClient; print(KafkaAdminClient.__module__)", "kafka.admin.client"),
+        ("import kafka; print(kafka.KafkaProducer.__module__)", "kafka.producer.kafka"),
+        ("import kafka; print(hasattr(kafka, 'no_such_name'), 'kafka.admin' in sys.modules)", "False True"),
+        ("import kafka; print(hasattr(kafka, '__wrapped__'), 'kafka.admin' in sys.modules)", "False False"),
+        ("import kafka.admin; print(kafka.admin.KafkaAdminClient.__name__)", "KafkaAdminClient"),
+    ],
+)
+def test_whoever_asks_for_more_gets_it(asked: str, found: str) -> None:
+    assert output_of(_DEFER + asked) == found
+
+
+def test_a_package_that_is_imported_already_is_left_alone() -> None:
+    assert output_of(f"import kafka; before = kafka; {_DEFER} print(sys.modules['kafka'] is before)") == "True"
+
+
+def test_without_kafka_python_nothing_happens() -> None:
+    found = f"from {_UTILS}._kafka import package; package.find_spec = {{}}.get; package.defer_clients();"
+    assert output_of(f"import sys; {found} print('kafka' in sys.modules)") == "False"
