@@ -16,7 +16,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .journal import damaged
@@ -67,8 +67,10 @@ def read_entries(path: Path) -> tuple[list[Entry], int]:
 
 
 @contextmanager
-def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
+def file_lock(directory: str, cluster_id: str) -> Iterator[bool]:
     """Hold the lock of a cluster's files. Not for check mode.
+
+    Yields whether the run that held it before died: a run that releases it leaves the file empty.
 
     Raises JournalError when another run holds it, or when it cannot be written.
     """
@@ -87,11 +89,16 @@ def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
                 f"another run on this cluster is in progress on this host (process {holder}): wait for it to end"
             ) from None
         try:
+            follows_dead_run = os.fstat(lock).st_size > 0
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         except OSError as error:
             raise _unwritable(path, error) from None
-        yield
+        try:
+            yield follows_dead_run
+        finally:
+            with suppress(OSError):
+                os.ftruncate(lock, 0)
     finally:
         os.close(lock)
 

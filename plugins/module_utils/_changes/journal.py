@@ -60,6 +60,8 @@ class Journal:
         self._lock = threading.Lock()
         self.notes: list[str] = []
         """What the person on call should know of the journal itself, such as why it is not in the topic."""
+        self.follows_dead_run = False
+        """The run before this one did not end in order: what it requested may still be executed."""
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer
 from .._changes.record import Change, OrderChange
-from .._changes.rollback import Rollback, has_put_back
+from .._changes.rollback import Rollback, forwarded_for_s, has_put_back
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -99,12 +99,14 @@ def run_leadership(
     if options.check_mode or not (view.is_work or pending):
         return _report(cluster, view, homes.home, ())
     with run.journal_home.open(progress) as journal:
+        late_until = kafka.clock.monotonic() + forwarded_for_s(kafka) if journal.follows_dead_run else None
         undone = run.rollback(view, journal).undo(journal)
         with homes.open(journal) as held:
             view = run.look(held.memory, journal.pending)
             if view.is_work:
                 run.write_list(held.store, view, journal)
-            outcomes = OrderRun(run.writer(view, journal), held.store, progress, stop).carry_out(view)
+            writer = run.writer(view, journal)
+            outcomes = OrderRun(writer, held.store, progress, stop, late_until).carry_out(view)
     fallback = (
         (f"the list and the original orders are remembered in {held.home} on this host only, because {held.fallback}",)
         if held.fallback

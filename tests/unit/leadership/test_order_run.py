@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orde
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import TOPIC_ID
 from unit.operations.fates import Fate
@@ -39,13 +40,14 @@ def drained(bastion: Bastion) -> Bastion:
     return bastion
 
 
-def _restore(bastion: Bastion) -> OrderOutcome:
+def _restore(bastion: Bastion, late_until: float | None = None) -> OrderOutcome:
     """Carries out the empty list, by what the broker that is asked first shows."""
     with bastion.memory() as held:
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
-        return OrderRun(bastion.writer(), held.store, NullProgress(), bastion.stop).carry_out(view)[FIRST]
+        run = OrderRun(bastion.writer(), held.store, NullProgress(), bastion.stop, late_until)
+        return run.carry_out(view)[FIRST]
 
 
 def test_an_order_is_put_back_and_forgotten(drained: Bastion) -> None:
@@ -70,4 +72,40 @@ def test_what_seems_to_be_back_and_is_refused_stays_remembered(drained: Bastion)
     drained.cluster.change(FIRST, replicas=OURS)
     drained.cluster.fates["reorder"] = [Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 3
     assert _restore(drained).status is OrderStatus.FAILED
+    assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
+
+
+@pytest.mark.parametrize("after_s", [0.1, 30.0, 60.5])
+def test_an_order_that_a_killed_run_requested_is_put_back_when_it_is_set_late(
+    drained: Bastion, clock: FakeClock, after_s: float
+) -> None:
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.will_reorder([FIRST], OURS, after_s)
+    assert _restore(drained, late_until=61).status is OrderStatus.IN_ORDER
+    assert drained.cluster.states[FIRST].replicas == ORIGINAL
+    assert drained.cluster.memory().orders == {}
+    assert clock.now >= 61
+
+
+def test_one_that_is_asked_to_stop_meanwhile_forgets_nothing(drained: Bastion) -> None:
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.describe_partitions()
+    drained.cluster.will_reorder([FIRST], OURS, 30)
+    clock = drained.cluster.clock
+    sleep = clock.sleep
+
+    def stopped_soon(seconds: float) -> None:
+        sleep(seconds)
+        drained.stop.set()
+
+    clock.sleep = stopped_soon  # type: ignore[method-assign]
+    _restore(drained, late_until=61)
+    assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
+
+
+def test_one_that_cannot_be_put_back_stays_remembered(drained: Bastion) -> None:
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.will_reorder([FIRST], OURS, 30)
+    drained.cluster.fates["reorder"] = [Fate(), *[Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 1000]
+    _restore(drained, late_until=61)
     assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
