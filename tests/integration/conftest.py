@@ -54,12 +54,12 @@ def _versions(config: pytest.Config) -> list[str]:
 
 
 def _is_only_wide(item: pytest.Item, other_versions: list[str]) -> bool:
-    """Return whether a test is marked wide, or saves time by running on the first version only."""
+    """Return whether a test is marked wide, or is for another version than the first and need not run on each."""
     if item.get_closest_marker("wide"):
         return True
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     is_on_another = parameters.get("kafka_version") in other_versions
-    return is_on_another and item.get_closest_marker("on_one_version_to_save_time") is not None
+    return is_on_another and item.get_closest_marker("on_every_version") is None
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -69,11 +69,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 class _ByCluster(LoadScopeScheduling):
     """A file's tests of one Kafka version go to one worker, and a worker stays with the clusters that it has.
 
-    The tests of a directory use the same specification, so the pool hands out again what is up.
+    The tests of a directory use the same specification, so the pool hands out again what is up. The few tests of
+    another version than the first are one worker's: directories share their clusters.
     """
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
         super().__init__(config, log)
+        self._first_version = _versions(config)[0]
         self._kinds: dict[WorkerController, str] = {}
 
     def _split_scope(self, nodeid: str) -> str:
@@ -92,10 +94,9 @@ class _ByCluster(LoadScopeScheduling):
         self.workqueue.move_to_end(scope, last=False)
         super()._assign_work_unit(node)
 
-    @staticmethod
-    def _kind(scope: str) -> str:
+    def _kind(self, scope: str) -> str:
         file, _separator, version = scope.partition(" ")
-        return f"{Path(file).parent} {version}"
+        return version if version not in {"", self._first_version} else f"{Path(file).parent} {version}"
 
 
 @pytest.fixture(autouse=True)

@@ -18,12 +18,15 @@ from lab.pool import ClusterPool
 
 pytestmark = pytest.mark.on_any_version
 
-_NAMES = ("the response of the election is lost", "the run is killed after the reorder")
+_NAMES = {"the response of the election is lost": [], "the run is killed after the reorder": [pytest.mark.wide]}
 _SEED = 1
 """With a second run that competes for the lock."""
 
 
-@pytest.mark.parametrize("kind", [each for each in KINDS if each.name in _NAMES], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(each, id=each.name, marks=_NAMES[each.name]) for each in KINDS if each.name in _NAMES],
+)
 def test_a_trial_is_clean(
     kind: Kind, clusters: ClusterPool, shared_spark: SharedSpark, kafka_version: str, tmp_path: Path
 ) -> None:

@@ -36,12 +36,12 @@ _TWO_DEAD = "two of three brokers dead: "
 # The restore follows the election, so killing after the one and before the other is the same. With one live broker, the
 # original order elects it, and nothing is reordered.
 _BOUNDARIES = [
-    pytest.param(1, Boundary(After, _CREATE), id="after the topic was created"),
+    pytest.param(1, Boundary(After, _CREATE), id="after the topic was created", marks=pytest.mark.wide),
     # The next run watches for the order for more than a minute.
     pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded", marks=pytest.mark.wide),
     pytest.param(1, Boundary(After, _ALTER), id="after the reorder"),
     pytest.param(1, Boundary(After, _ELECT), id="after the election"),
-    pytest.param(1, Boundary(Before, _DELETE), id="before the topic is deleted"),
+    pytest.param(1, Boundary(Before, _DELETE), id="before the topic is deleted", marks=pytest.mark.wide),
     pytest.param(2, Boundary(After, _CREATE), id=_TWO_DEAD + "after the topic was created", marks=pytest.mark.wide),
     pytest.param(2, Boundary(After, _ELECT), id=_TWO_DEAD + "after the election"),
     pytest.param(2, Boundary(Before, _DELETE), id=_TWO_DEAD + "before the topic is deleted", marks=pytest.mark.wide),

@@ -24,8 +24,6 @@ from lab.faults import After
 from lab.leadership import Operator, leaders, orders
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _ROUNDS = [pytest.param(2, id="short"), pytest.param(20, id="long", marks=pytest.mark.wide)]
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 1, 2)}
 

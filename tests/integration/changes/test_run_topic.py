@@ -39,6 +39,7 @@ def records(cluster: Cluster) -> list[dict[str, object]]:
     return [json.loads(each) for each in cluster.client.consume_all(RUN_TOPIC, 0)]
 
 
+@pytest.mark.on_every_version
 def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         with home.open() as journal:
@@ -57,7 +58,6 @@ def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster)
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_look_creates_nothing(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         assert home.read().changes == ()
@@ -86,7 +86,6 @@ def test_of_runs_that_start_together_one_gets_the_lock(cluster: Cluster, dead: t
             winners[0].__exit__(None, None, None)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
     """Create, claim, read; begin, check; end, check, delete. On a quiet machine that is less than 0.5 s."""
     with journal_home(cluster.bootstrap()) as home:
@@ -103,7 +102,6 @@ def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
     assert took < 5
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_killed_runs_changes_come_to_the_next_run_at_once(cluster: Cluster) -> None:
     """Both are on one host, where it is known that the process is gone."""
     run = Run.start(cluster)
@@ -121,7 +119,7 @@ def test_a_killed_runs_changes_come_to_the_next_run_at_once(cluster: Cluster) ->
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_what_is_not_settled_stays_for_the_next_run(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         with home.open() as journal:
@@ -135,7 +133,6 @@ def test_what_is_not_settled_stays_for_the_next_run(cluster: Cluster) -> None:
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_frozen_holder_is_replaced_and_writes_nothing_when_it_wakes_up(cluster: Cluster) -> None:
     run = Run.start(cluster)
     assert run.do("begin") == "done"
@@ -156,7 +153,7 @@ def test_a_frozen_holder_is_replaced_and_writes_nothing_when_it_wakes_up(cluster
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_frozen_holder_that_nobody_replaced_goes_on(cluster: Cluster) -> None:
     run = Run.start(cluster)
     run.signal(signal.SIGSTOP)
@@ -167,7 +164,6 @@ def test_a_frozen_holder_that_nobody_replaced_goes_on(cluster: Cluster) -> None:
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWX_JOB_ID", "4711")
     run = Run.start(cluster)
@@ -178,7 +174,6 @@ def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: p
     run.end()
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_topic_that_somebody_deletes_is_noticed_before_the_next_write(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         with home.open() as journal:
@@ -198,7 +193,7 @@ def test_a_topic_that_somebody_deletes_is_noticed_before_the_next_write(cluster:
         assert not exists(cluster), "nothing is created again"
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_the_leader_may_die_under_the_journal(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home, home.open() as journal:
         journal.begin([a_change()])
@@ -212,6 +207,7 @@ def test_the_leader_may_die_under_the_journal(cluster: Cluster) -> None:
     assert_gone(cluster)
 
 
+@pytest.mark.on_every_version
 def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
     """Only broker 1 had it; broker 1 comes back after an unclean stop, and is not elected by itself where ELR is on."""
     for broker_id in (2, 3):
@@ -232,7 +228,6 @@ def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> No
     assert_gone(cluster)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Cluster) -> None:
     for broker_id in (2, 3):
         cluster.brokers[broker_id].kill()
@@ -247,7 +242,7 @@ def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Clus
         assert "was lost and is given up" in journal.notes[0]
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_file_of_an_earlier_run_is_brought_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
     with journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home, home.open() as journal:
         journal.begin([a_change()])

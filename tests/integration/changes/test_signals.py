@@ -44,7 +44,7 @@ def _target(pid: int, who: str) -> int:
     ("who", "number"),
     [
         (_PLAYBOOK_ITSELF, signal.SIGTERM),
-        (_PLAYBOOK_ITSELF, signal.SIGHUP),
+        pytest.param(_PLAYBOOK_ITSELF, signal.SIGHUP, marks=pytest.mark.wide),
         pytest.param(_WORKER, signal.SIGTERM, marks=pytest.mark.wide),
         pytest.param(_WORKER, signal.SIGHUP, marks=pytest.mark.wide),
         pytest.param(_MODULE, signal.SIGTERM, marks=pytest.mark.wide),

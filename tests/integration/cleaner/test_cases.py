@@ -64,6 +64,7 @@ def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[Clea
     lab.let_go(1)
 
 
+@pytest.mark.wide
 @pytest.mark.timeout(600)
 def test_three_cases_what_helps_and_the_proof(
     lab: CleanerCluster, three_cases: CleanerOperator, tmp_path: Path
@@ -165,7 +166,6 @@ def _wait_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
     wait_until(lambda: lab.size(topic, broker) < written / 2, 60, what=f"{topic} is compacted on broker {broker}")
 
 
-@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize("own", [None, "700"], ids=["unset", "set for the broker"])
 def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: CleanerOperator, own: str | None) -> None:
     """Value and source are those of the beginning after a rerun, which has nothing else to do."""
@@ -194,6 +194,7 @@ def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: Cl
     _set_own(lab, 3, _BACKOFF, None)
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> None:
     refused = operator.run("log_cleaner", state="configured", brokers=[3], settings={"threads": 3})
@@ -237,6 +238,7 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
     wait_until(operator.is_well, 60, what="the marks went with the topic")
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     lab: CleanerCluster, operator: CleanerOperator
@@ -253,7 +255,6 @@ def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     operator.assert_well(1, 2)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
@@ -306,6 +307,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     _assert_compacted(lab, "slow", 3)
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 @pytest.mark.parametrize(
     ("options", "said"),
@@ -322,6 +324,7 @@ def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[
     assert said in reported["msg"]
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 def test_a_metrics_endpoint_that_is_too_slow(operator: CleanerOperator) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:

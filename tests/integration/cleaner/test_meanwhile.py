@@ -61,6 +61,7 @@ def _others_throttle(lab: CleanerCluster, topic: str, replicas: str, broker: int
         _set(lab, ConfigResource.Type.BROKER, str(broker), _RATE, None)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("theirs", ["30000000", "90000000"], ids=["a lower rate", "a higher rate"])
 def test_somebody_elses_throttle_holds_and_is_theirs_again(
     lab: CleanerCluster, operator: CleanerOperator, theirs: str
@@ -130,6 +131,7 @@ def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
     ]
 
 
+@pytest.mark.wide
 def test_a_mark_of_another_replica_is_given_up_and_unknown_threads_hold_back(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:

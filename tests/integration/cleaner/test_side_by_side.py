@@ -20,6 +20,7 @@ from lab.waiting import wait_until
 pytestmark = pytest.mark.on_any_version
 
 
+@pytest.mark.wide
 def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, operator: CleanerOperator) -> None:
     orders = {"first": (1, 2, 3), "second": (2, 3, 1), "third": (3, 2, 1)}
     for topic, broker in {"first": 2, "second": 3, "third": 2}.items():
@@ -35,6 +36,7 @@ def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, oper
     operator.assert_well()
 
 
+@pytest.mark.wide
 def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
@@ -61,6 +63,7 @@ def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
     assert {each["status"] for each in again["outcomes"]} == {"repaired"}, again
 
 
+@pytest.mark.wide
 def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:

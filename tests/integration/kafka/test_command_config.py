@@ -19,8 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from lab import Cluster
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 PASSWORD = r"""al1ce's "secret" \o/"""
 IN_JAAS = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
 IN_A_FILE = PASSWORD.replace("\\", "\\\\")

@@ -21,8 +21,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from lab import Cluster
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _PASSWORD = "alice-secret"
 _LIMIT_MS = 3000
 
@@ -103,6 +101,7 @@ def test_a_token_of_the_operators(cluster: Cluster) -> None:
     assert _cluster_id(_oauth(cluster, seconds_left=600)) == cluster.cluster_id
 
 
+@pytest.mark.wide
 def test_a_token_that_has_expired(cluster: Cluster) -> None:
     options = _oauth(cluster, seconds_left=-300)
     text = _refusal(options)
@@ -124,6 +123,7 @@ def test_the_operators_own_client_properties(cluster: Cluster, tmp_path: Any) ->
     assert _cluster_id({"command_config": str(properties)}) == cluster.cluster_id
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 def test_ipv6(kafka_version: str) -> None:
     with Cluster(kafka_version, brokers=1, host="::1") as six:

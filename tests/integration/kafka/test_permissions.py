@@ -108,7 +108,6 @@ def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
     return {each.subject: each for each in found.checks if each.name is CheckName.PERMISSIONS}
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_readiness_names_what_is_missing(alice: Alice, tmp_path: Path) -> None:
     alice.cluster.client.create_topic("seen", {0: [1, 2, 3]})
     alice.cluster.client.create_topic(TOPIC, {0: [1, 2, 3]})

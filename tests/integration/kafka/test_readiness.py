@@ -68,6 +68,7 @@ def of(found: Readiness, name: CheckName) -> list[Check]:
     return [each for each in found.checks if each.name is name]
 
 
+@pytest.mark.on_every_version
 def test_a_healthy_cluster_is_green_and_nothing_is_written(cluster: Cluster, tmp_path: Path) -> None:
     found = look(cluster, tmp_path)
     assert [each for each in found.checks if each.status in RED] == []
@@ -81,7 +82,6 @@ def test_a_healthy_cluster_is_green_and_nothing_is_written(cluster: Cluster, tmp
     assert look(cluster, tmp_path).is_ready, "nothing was created"
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("fragile", {0: [2]})
     cluster.brokers[3].kill()
@@ -95,7 +95,6 @@ def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> 
     assert (losses[2].unrecoverable_partitions, losses[2].unrecoverable) == (1, "fragile 0")
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("loose", {0: [1, 2, 3]}, {"unclean.leader.election.enable": "true"})
     run = Run.start(cluster)
@@ -117,7 +116,6 @@ def test_nobody_answers(tmp_path: Path) -> None:
     assert {each.name for each in found.checks} == {*CheckName}
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_the_playbook_reports_by_its_exit_status(cluster: Cluster, tmp_path: Path) -> None:
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),

@@ -72,6 +72,7 @@ def _probe(settings: ConnectionSettings, broker: Broker, seconds: float = 4.0) -
     return rows
 
 
+@pytest.mark.on_every_version
 def test_a_follower_reports_what_it_holds(settings: ConnectionSettings, follower: Broker, cluster: Cluster) -> None:
     full, empty = _probe(settings, follower)
     assert (full.log_start_offset, full.log_end_offset, full.last_written_epoch) == (0, 7, 0)
@@ -83,7 +84,6 @@ def test_a_follower_reports_what_it_holds(settings: ConnectionSettings, follower
     assert cluster.proxy.write_requests() == []
 
 
-@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
@@ -115,7 +115,6 @@ def _unknown_code(partitions: list[Any]) -> None:
     partitions[0].error_code = 31999
 
 
-@pytest.mark.on_one_version_to_save_time
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -140,7 +139,6 @@ def test_lying_answers_spoil_one_partition(
     assert found[1] in spoilt.error
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_another_broker_at_the_address(settings: ConnectionSettings, follower: Broker) -> None:
     impostor = Broker(1, follower.host, follower.port, None, is_fenced=False, state=BrokerState.ONLINE)
     assert {row.cause for row in _probe(settings, impostor)} == {Cause.WRONG_BROKER}
@@ -159,7 +157,6 @@ def test_a_frozen_broker_is_hung(cluster: Cluster, settings: ConnectionSettings,
     assert all("no answer" in row.error for row in rows)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_broker_that_dies_during_the_gather_and_comes_back(
     cluster: Cluster, settings: ConnectionSettings, follower: Broker
 ) -> None:

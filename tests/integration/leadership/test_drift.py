@@ -23,8 +23,6 @@ from lab.leadership import (
 )
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 
 def test_reassigned_reordered_and_grown_partitions(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("drift", dict.fromkeys(range(5), (1, 2, 3)))
@@ -62,6 +60,7 @@ def test_what_somebody_did_while_the_broker_stays_listed(cluster: Cluster, opera
     assert orders(cluster, "meddled") == {0: (1, 2, 3), 1: (1, 3, 2), 2: (1, 2, 3, 4)}
 
 
+@pytest.mark.wide
 def test_topics_that_were_deleted_or_made_again(cluster: Cluster, operator: Operator) -> None:
     for topic in ("deleted", "again"):
         cluster.client.create_topic(topic, {0: (1, 2, 3)})
@@ -77,6 +76,7 @@ def test_topics_that_were_deleted_or_made_again(cluster: Cluster, operator: Oper
     assert not operator.restore().outcomes
 
 
+@pytest.mark.wide
 def test_a_running_reassignment_is_left_alone(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("moving", {0: (1, 2, 3), 1: (1, 2, 3)})
     cluster.brokers[4].freeze()
@@ -117,6 +117,7 @@ def test_under_replicated_partitions_are_reordered_and_leaderless_ones_are_not(
     wait_in_sync(cluster, "leaderless")
 
 
+@pytest.mark.wide
 def test_a_failed_leader_is_followed_by_an_unlisted_broker_and_all_outlives_restarts(
     cluster: Cluster, operator: Operator
 ) -> None:

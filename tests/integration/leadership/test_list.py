@@ -39,6 +39,7 @@ def _is_set(operator: Operator, *addresses: Address) -> bool:
         return cluster_default(wire, CONFIG_NAME) is not None
 
 
+@pytest.mark.on_every_version
 def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("plain", _ORIGINAL)
     led = leaders(cluster, "plain")
@@ -75,7 +76,7 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     assert cluster.proxy.write_requests() == []
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_several_brokers_keep_their_order_and_leave_one_by_one(cluster: Cluster, operator: Operator) -> None:
     original = {0: (1, 2, 3), 1: (4, 2, 1), 2: (3, 1, 2)}
     cluster.client.create_topic("several", original)
@@ -89,7 +90,7 @@ def test_several_brokers_keep_their_order_and_leave_one_by_one(cluster: Cluster,
     assert orders(cluster, "several") == original
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_every_replica_listed(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("all", {0: (2, 1)})
     result = operator.list(1, 2)
@@ -97,7 +98,6 @@ def test_every_replica_listed(cluster: Cluster, operator: Operator) -> None:
     assert outcome(result, "all").status is OrderStatus.ALL_LISTED
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_new_partitions_and_topics(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("grows", {0: (1, 2)})
     operator.list(1)
@@ -112,7 +112,7 @@ def test_new_partitions_and_topics(cluster: Cluster, operator: Operator) -> None
     assert orders(cluster, "new") == {0: (1, 4)}
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_topics_by_pattern(cluster: Cluster, operator: Operator) -> None:
     for topic in ("eu-orders", "eu-audit", "us-orders"):
         cluster.client.create_topic(topic, {0: (1, 2, 3)})
@@ -132,7 +132,6 @@ def test_topics_by_pattern(cluster: Cluster, operator: Operator) -> None:
         assert orders(cluster, topic) == {0: (1, 2, 3)}
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster, operator: Operator) -> None:
     """As after a lost memory: what is set cannot be read, so what it would take from is not known."""
 
@@ -148,7 +147,7 @@ def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster,
     assert "it is replaced" in foreseen.warnings[0]
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, operator: Operator) -> None:
     operator.list(3)
     with Wire(operator.settings) as wire:
@@ -160,7 +159,7 @@ def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, opera
     assert _is_set(operator)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_deleted(
     cluster: Cluster, operator: Operator
 ) -> None:
@@ -175,7 +174,7 @@ def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_d
     assert not _is_set(operator)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_brokers_that_know_the_config_need_no_order(cluster: Cluster, operator: Operator) -> None:
     """No released broker does, so that the answers are made to say it."""
     cluster.client.create_topic("native", {0: (1, 2, 3)})

@@ -29,8 +29,6 @@ from lab.faults import After, Before, Fault, Rewrite
 from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _PRODUCE, _CREATE_TOPICS, _DELETE_TOPICS = 0, 19, 20
 _INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}
@@ -66,6 +64,7 @@ def test_a_second_bastion_is_refused_and_learns_who_is_first(
     assert orders(cluster, topic) == _ORIGINAL
 
 
+@pytest.mark.wide
 def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator: Operator, topic: str) -> None:
     operator.list(1)
 
@@ -91,6 +90,7 @@ def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator:
     assert orders(cluster, topic) == _ORIGINAL
 
 
+@pytest.mark.wide
 def test_the_file_by_itself(cluster: Cluster, operator: Operator, topic: str) -> None:
     operator.run(Change.PRESENT, 1, memory=Home.FILE)
     assert orders(cluster, topic) == _WITHOUT_1
@@ -101,12 +101,14 @@ def test_the_file_by_itself(cluster: Cluster, operator: Operator, topic: str) ->
     assert not file.exists()
 
 
+@pytest.mark.wide
 def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
     operator.list(1)
     with pytest.raises(JournalError, match="go on with it"):
         operator.run(Change.PRESENT, 2, memory=Home.FILE)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("name", "partitions", "policy", "fault"),
     [
@@ -150,9 +152,14 @@ _STEPS = [
     Step("after-the-reorder", After, _ALTER_PARTITION_REASSIGNMENTS),
     Step("before-the-end", Before, _DELETE_TOPICS),
 ]
+_SHORT = {"holding-the-lock", "after-the-config", "after-the-reorder"}
+"""Steps of `make test`."""
 
 
-@pytest.mark.parametrize("step", _STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide) for each in _STEPS],
+)
 def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, step: Step) -> None:
     """SIGKILL while listing, then while restoring; then a run to the end each time, from another host's home."""
     topic = f"killed-{step.name}"

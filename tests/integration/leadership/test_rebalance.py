@@ -15,8 +15,6 @@ from lab import Cluster
 from lab.leadership import Operator, leaders
 from lab.waiting import wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _REBALANCE = {
     "auto.leader.rebalance.enable": "true",
     "leader.imbalance.check.interval.seconds": 1,
@@ -30,6 +28,7 @@ def rebalancing(kafka_version: str) -> Iterator[Cluster]:
         yield started
 
 
+@pytest.mark.wide
 def test_the_automatic_rebalance_honours_the_list(rebalancing: Cluster, tmp_path: Path) -> None:
     cluster, operator = rebalancing, Operator(rebalancing, tmp_path)
     cluster.client.create_topic("balanced", {0: (1, 2), 1: (2, 1)})

@@ -57,7 +57,7 @@ def shift(operator: Operator, tmp_path: Path) -> Shift:
     return Shift(operator, tmp_path, {})
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     cluster.client.create_topic("drained", _ORIGINAL)
     cluster.proxy.clear_once_idle()
@@ -94,7 +94,7 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     assert shift.report["leaders"]
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_leaders_move_back_after_a_restore_that_died_before_its_elections(cluster: Cluster, shift: Shift) -> None:
     cluster.client.create_topic("half-restored", {0: (1, 2, 3)})
     drain = shift.run(_DRAIN, leadership_drain_brokers=[1])
@@ -106,7 +106,7 @@ def test_leaders_move_back_after_a_restore_that_died_before_its_elections(cluste
     assert leaders(cluster, "half-restored") == {0: 1}
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_broker_is_drained_while_another_one_is_down(cluster: Cluster, shift: Shift) -> None:
     """Broker 4 is the next in order: where 3 is in sync it takes over, and where nobody is, 1 goes on and is named."""
     original = {"alone": (1, 4), "around": (1, 4, 3)}

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _SESSION = """
 import pathlib
 from pyspark import SparkContext
@@ -22,6 +24,7 @@ with spark_session(rehearse=rehearse, wait_for_class_archive=True) as spark:
 """
 
 
+@pytest.mark.wide
 def test_the_first_session_records_what_the_second_maps(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path)}
     maps = [

@@ -18,6 +18,7 @@ from publish.installation import installed
 pytestmark = [pytest.mark.on_any_version, pytest.mark.timeout(900)]
 
 
+@pytest.mark.wide
 def test_check_quorum_from_the_tarball(kafka_version: str, tmp_path: Path) -> None:
     report = tmp_path / "quorum.json"
     # The interpreter that .venv was made with.

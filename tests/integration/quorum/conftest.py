@@ -31,7 +31,7 @@ _KINDS: dict[bool, Specification[QuorumCluster]] = {
     scope="module",
     params=[
         pytest.param(False, id="static"),
-        pytest.param(True, id="dynamic", marks=pytest.mark.on_one_version_to_save_time),
+        pytest.param(True, id="dynamic", marks=pytest.mark.wide),
     ],
 )
 def cluster(clusters: ClusterPool, kafka_version: str, request: pytest.FixtureRequest) -> Iterator[QuorumCluster]:

@@ -61,7 +61,6 @@ def test_a_healthy_quorum_has_no_finding(quorum: Quorum, kafka_version: str) -> 
     assert _may_restart(seen) == {101: True, 102: True, 103: True}
 
 
-@pytest.mark.on_one_version_to_save_time
 @ONLY_STATIC
 def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_version: str, tmp_path: Path) -> None:
     report = tmp_path / "quorum.json"
@@ -81,7 +80,7 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     assert quorum.look().leader_epoch == before.leader_epoch
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 @ONLY_STATIC
 def test_the_same_is_seen_through_the_broker(quorum: Quorum) -> None:
     seen = quorum.look(controllers=False)
@@ -90,7 +89,7 @@ def test_the_same_is_seen_through_the_broker(quorum: Quorum) -> None:
     assert seen.verdicts.elections.allowed
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 @pytest.mark.parametrize(("fault", "causes"), [(Quorum.frozen, _SILENT), (Quorum.killed, _GONE)])
 def test_a_follower_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes: set[Cause]) -> None:
     lost, other = quorum.followers()
@@ -126,7 +125,6 @@ def test_a_leader_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes:
         assert sum(_may_restart(seen).values()) == 1
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: str) -> None:
     lost = quorum.followers()[0]
     before = quorum.look()
@@ -165,7 +163,7 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
         assert not watched.verdicts.elections.allowed
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 @ONLY_STATIC
 def test_a_voter_that_lost_its_disk(quorum: Quorum, kafka_version: str) -> None:
     lost = quorum.followers()[0]
@@ -195,7 +193,7 @@ def _assert_that_the_log_is_seen_to_shrink(quorum: Quorum, lost: int) -> None:
     assert shrunk.evidence["log_end_offset"] == 0
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 @ONLY_STATIC
 def test_voters_that_fetch_and_do_not_keep_up(quorum: Quorum) -> None:
     slow, other = quorum.followers()
@@ -217,7 +215,7 @@ def test_voters_that_fetch_and_do_not_keep_up(quorum: Quorum) -> None:
         assert not any(_may_restart(seen).values())
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 @ONLY_STATIC
 def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
     node_id = quorum.followers()[0]
@@ -233,6 +231,7 @@ def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
     controller.restart()
 
 
+@pytest.mark.on_every_version
 def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
     with quorum.killed(*quorum.followers()):
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
@@ -252,7 +251,6 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
         assert seen.findings[0].evidence["controllers_answering"] == 1
 
 
-@pytest.mark.on_one_version_to_save_time
 @ONLY_STATIC
 def test_a_frozen_former_leader_blocks_no_healthy_quorum(quorum: Quorum) -> None:
     """The broker has sent it a DescribeQuorum, and waits for the answer up to controller.socket.timeout.ms, 30 s."""

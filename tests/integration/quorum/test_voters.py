@@ -104,7 +104,7 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
     assert old not in voters
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     lost = quorum.followers()[0]
     controller = quorum.cluster.controllers[lost]
@@ -144,7 +144,6 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     assert new in _voters_by_kafka(quorum)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_broker_is_refused(quorum: Quorum) -> None:
     # Caught up, as any broker is, and so nothing else speaks against it.
     quorum.look_until(
@@ -157,7 +156,7 @@ def test_a_broker_is_refused(quorum: Quorum) -> None:
     assert reason.startswith("1 is a registered broker")
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
     new, other = quorum.followers()
     (directory_id,) = [each.directory_id for each in quorum.look().voters if each.replica_id == new]
@@ -183,7 +182,7 @@ def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
     _changed(quorum, Membership.PRESENT, voter)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
     new = quorum.followers()[0]
     _changed(quorum, Membership.ABSENT, Voter(new, None))
@@ -201,7 +200,7 @@ def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
     assert found(watched, Kind.VOTER_JOINED, new)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_two_voters_and_one(quorum: Quorum) -> None:
     first, second = quorum.followers()
     _changed(quorum, Membership.ABSENT, Voter(first, None))
@@ -225,7 +224,7 @@ def test_a_removal_that_would_cost_the_majority_is_refused(quorum: Quorum) -> No
         assert _planned(quorum, Membership.ABSENT, Voter(lost, None)).is_needed
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
     node_id = quorum.followers()[0]
     controller = quorum.cluster.controllers[node_id]

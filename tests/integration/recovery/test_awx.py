@@ -22,6 +22,7 @@ from lab.recovery import Recovery
 pytestmark = pytest.mark.on_any_version
 
 
+@pytest.mark.wide
 def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, "awx")
     variables = recovery.variables(
@@ -37,6 +38,7 @@ def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) ->
     assert "1 recovered  awx 0" in output
 
 
+@pytest.mark.wide
 def test_a_plan_goes_from_one_job_to_the_next(cluster: Cluster, recovery: Recovery, tmp_path: Path) -> None:
     """The second job receives only the artifact data of the first one: another directory, no file in common."""
     offline = scenarios.diverged(cluster, "workflow", partitions=60)

@@ -53,6 +53,7 @@ def nobody() -> Iterator[tuple[str, list[object]]]:
         listening.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.wide
 def test_each_is_refused_with_its_place_before_any_connection(nobody: tuple[str, list[object]], tmp_path: Path) -> None:
     address, connections = nobody
 

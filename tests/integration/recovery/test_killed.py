@@ -22,6 +22,7 @@ from lab.playbook import RECOVER, signal_tree, start_playbook
 from lab.recovery import Recovery
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("moment", "api_key"),
     [
@@ -72,7 +73,7 @@ def _assert_recovered(cluster: Cluster, offline: scenarios.Offline) -> None:
     assert orders(cluster, offline.topic) == dict.fromkeys(offline.partitions, offline.replicas)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_sigterm_ends_the_run_in_order(cluster: Cluster, on_call: OnCall) -> None:
     """The request in flight is finished, the orders are put back, and what was not done is reported."""
     offline = scenarios.diverged(cluster, "stopped", partitions=2)

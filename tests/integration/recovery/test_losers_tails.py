@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 from lab import Cluster
 from lab.module_process import run_module
 from lab.scenarios import longer_log_of_older_epoch
-
-pytestmark = pytest.mark.on_one_version_to_save_time
 
 _TOPIC = "tails"
 _COMMON, _OLDER, _NEWER = _RECORDS = (10, 50, 5)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.on_any_version
 _PARTITIONS = 2100
 
 
+@pytest.mark.wide
 @pytest.mark.timeout(600)
 def test_all_on_their_designated_brokers(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, heap="1g") as cluster:

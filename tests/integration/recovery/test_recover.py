@@ -23,6 +23,7 @@ from lab.recovery import Recovery
 _NO_WRITES: list[object] = []
 
 
+@pytest.mark.on_every_version
 @pytest.mark.timeout(600)
 def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
     """ISR killed with -9, offline, recovered onto a non-ISR replica: the one with the longest log, not the first."""
@@ -54,7 +55,7 @@ def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Clust
     assert cluster.proxy.write_requests() == _NO_WRITES
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_longer_log_of_an_older_epoch_loses(cluster: Cluster, on_call: OnCall) -> None:
     offline = scenarios.longer_log_of_older_epoch(cluster, "epochs")
     older = next(broker for broker in offline.log_end_offsets if broker != offline.best)
@@ -77,7 +78,6 @@ def test_a_leader_that_returns_between_plan_and_apply(cluster: Cluster, on_call:
     assert cluster.client.leader("returns") == returned.node_id
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_no_replica_left_is_unrecoverable_and_blocks_nobody(cluster: Cluster, on_call: OnCall) -> None:
     cluster.client.create_topic("lonely", {0: [1]})
     offline = scenarios.diverged(cluster, "company")
@@ -90,7 +90,7 @@ def test_no_replica_left_is_unrecoverable_and_blocks_nobody(cluster: Cluster, on
     assert cluster.client.leader("lonely") is None
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_frozen_broker_is_named_and_the_rest_goes_on(cluster: Cluster, on_call: OnCall) -> None:
     on_call = replace(on_call, request_timeout_ms=3000, duration_ms=12_000)
     offline = scenarios.diverged(cluster, "frozen")

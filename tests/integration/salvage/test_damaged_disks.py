@@ -26,8 +26,6 @@ from integration.salvage.oracle import CODECS, Oracle, in_short
 from integration.salvage.wreck import CLIENT_CODECS, LAST_LEADER, LEDGER, LONGER
 from lab import storage, wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .*position: (\d+) .*size: (\d+) .*crc: (\d+)")
 _LENGTH_AT, _PREFIX = 8, 12
 
@@ -57,6 +55,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path
     assert len(expected) < len(oracle.of("lost", CLIENT_CODECS))
 
 
+@pytest.mark.wide
 def test_the_same_offsets_and_checksums_as_kafka_s_own_reader(oracle: Oracle) -> None:
     disks = oracle.cluster.brokers[LAST_LEADER].data_dirs
     files = [
@@ -90,6 +89,7 @@ def test_a_running_broker_s_directories_are_refused(oracle: Oracle, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.wide
 def test_a_broker_that_is_started_meanwhile_stops_before_it_truncates(oracle: Oracle) -> None:
     dead = oracle.cluster.brokers[LAST_LEADER]
     before = {path: path.read_bytes() for path in segments(dead.data_dirs, CLIENT_CODECS, 1)}

@@ -84,7 +84,6 @@ def of_partition(result: dict[str, Any], topic: str) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_check_mode_counts_and_writes_nothing(oracle: Oracle, saved: Path) -> None:
     before = topics_of(oracle.cluster)
     result = give_back(oracle.cluster, saved, check_mode=True, progress_topic="unused")
@@ -109,7 +108,7 @@ def test_everything_that_was_lost_comes_back_once(oracle: Oracle, saved: Path) -
     assert (again["changed"], again["summary"]["given_before"]) == (False, len(expected))
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_records_of_unknown_outcome_only_by_opt_in(oracle: Oracle, saved: Path) -> None:
     """And by another run than the others: those are not given back again."""
     options: dict[str, Any] = {"topics": [LEDGER], "target": "original", "progress_topic": "opt-in"}
@@ -120,7 +119,7 @@ def test_records_of_unknown_outcome_only_by_opt_in(oracle: Oracle, saved: Path) 
     assert in_short(returned(oracle.cluster, [LEDGER])) == in_short(expected)
 
 
-@pytest.mark.on_one_version_to_save_time
+@pytest.mark.wide
 def test_a_compacted_topic_keeps_its_newer_records(oracle: Oracle, saved: Path) -> None:
     options: dict[str, Any] = {"topics": [COMPACTED], "target": "original", "progress_topic": "kept-compacted"}
     refused = give_back(oracle.cluster, saved, **options)
@@ -135,7 +134,6 @@ def test_a_compacted_topic_keeps_its_newer_records(oracle: Oracle, saved: Path) 
     assert len(newest) == len(KEYS)
 
 
-@pytest.mark.on_one_version_to_save_time
 def test_a_killed_run_is_continued_without_gap_or_duplicate(oracle: Oracle, saved: Path, tmp_path: Path) -> None:
     """SIGKILL at every step that a run reports, and in the middle of its transactions, one run after the other."""
     topic = BROKER_CODECS["lz4"]

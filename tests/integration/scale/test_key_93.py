@@ -47,6 +47,7 @@ def _lists_the_key(cluster: Cluster) -> bool:
         return _KEY in connection._connection.broker_version_data.api_versions
 
 
+@pytest.mark.wide
 def test_no_request_with_key_93_leaves_us(cluster: Cluster, shared_spark: SharedSpark, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, _TOPIC, 2)
     assert _lists_the_key(cluster), "then this test shows nothing"

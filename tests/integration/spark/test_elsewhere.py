@@ -162,6 +162,7 @@ def wait_for_executors(spark: SparkSession, count: int) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.wide
 def test_the_native_rpc_makes_the_same_plan(plans: Plans) -> None:
     assert plans.native == plans.public
 
@@ -240,6 +241,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
         assert plan_bytes(spark, evidence) == embedded
 
 
+@pytest.mark.wide
 def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gather, tmp_path: Path) -> None:
     with ConnectServer(tmp_path) as server, spark_session(SparkOptions(remote=server.remote)) as spark:
         assert type(spark).__module__.startswith("pyspark.sql.connect")

@@ -16,6 +16,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
@@ -44,6 +45,7 @@ ENDRULE
 """
 
 
+@pytest.mark.wide
 def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, spark: SparkSession, tmp_path: Path) -> None:
     has_elr = not kafka_version.startswith("3.")
     features = {"eligible.leader.replicas.version": 1} if has_elr else {}

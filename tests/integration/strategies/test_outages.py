@@ -64,6 +64,7 @@ class _Total:
         )
 
 
+@pytest.mark.wide
 @pytest.mark.timeout(900)
 def test_losses_are_as_forecast(
     kafka_version: str,

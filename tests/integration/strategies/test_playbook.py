@@ -24,6 +24,7 @@ _COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH = 10, 20, 5
 _UNCLEAN = "unclean.leader.election.enable"
 
 
+@pytest.mark.wide
 def test_a_limit_of_lost_records_and_a_controller_that_may_race(
     cluster: Cluster, on_call: OnCall, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 
 
-@pytest.mark.parametrize("last_leader_first", [True, False])
+@pytest.mark.parametrize("last_leader_first", [pytest.param(True, marks=pytest.mark.wide), False])
 def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall, last_leader_first: bool) -> None:
     """Where it comes first it leads at once; where a follower does, the partition waits for it, and is not lost."""
     topic = f"trap-{last_leader_first}".lower()

@@ -68,6 +68,7 @@ def test_a_member_of_the_isr_comes_by_itself(cluster: Cluster, on_call: OnCall) 
     assert on_call.plan(Strategy.AGGRESSIVE, "itself").elections == ()
 
 
+@pytest.mark.wide
 def test_unclean_elections_by_the_controller_must_be_acknowledged(cluster: Cluster, on_call: OnCall) -> None:
     replicas = {0: [1, 2, 3]}
     cluster.client.create_topic("racing", replicas, {"unclean.leader.election.enable": "true"})
@@ -85,6 +86,7 @@ def test_unclean_elections_by_the_controller_must_be_acknowledged(cluster: Clust
     }
 
 
+@pytest.mark.on_every_version
 def test_nobody_is_known_to_hold_everything(cluster: Cluster, on_call: OnCall) -> None:
     """Rules 4.1 to 4.3: the last leader registered again after a kill, which took it out of the ELR, and died again."""
     offline = scenarios.diverged(cluster, "nobody")

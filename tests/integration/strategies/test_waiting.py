@@ -18,8 +18,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waitin
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 
-pytestmark = pytest.mark.on_one_version_to_save_time
-
 _COMMON, _LONGER, _LOST = 10, 5, 1
 
 
@@ -70,6 +68,7 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
     assert len(cluster.client.consume_all("late", 0)) == _COMMON + _LONGER
 
 
+@pytest.mark.wide
 def test_balanced_waits_until_the_controller_has_elected_the_last_leader(cluster: Cluster, on_call: OnCall) -> None:
     """KIP-966's unclean.recovery.timeout.ms: the time for other brokers is up long before."""
     offline = scenarios.diverged(cluster, "back", records=(_COMMON, _LONGER, _LOST))
