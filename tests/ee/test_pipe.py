@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from extensions.awx_parts import variables_of_a_job
+from extensions.awx_parts import extra_vars, variables_of_a_job
 from lab import Cluster, scenarios
 from lab.playbook import PROJECT
 from publish.image import IMAGE, buildah, isolated
@@ -53,7 +53,7 @@ def run_job(
     (private / "env").mkdir(parents=True)
     # All that a job has of the project: the collection's roles and modules are those of the image.
     shutil.copytree(PROJECT / "playbooks", private / "project" / "playbooks")
-    (private / "env" / "extravars").write_text(json.dumps(variables), encoding="utf-8")
+    (private / "env" / "extravars").write_text(extra_vars(variables), encoding="utf-8")
     (private / "env" / "envvars").write_text(json.dumps({"JDK_JAVA_OPTIONS": f"-Xlog:cds:file={_CDS_LOG}"}))
     with (
         subprocess.Popen([_RUNNER, "transmit", private, "-p", playbook], stdout=subprocess.PIPE) as transmit,

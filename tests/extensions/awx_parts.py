@@ -32,6 +32,13 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_constructor("!unsafe", lambda _loader, node: node.value)
 
 
+class _Untrusted(yaml.SafeDumper):
+    """Marks every text, keys of mappings too, so that Ansible does not template it."""
+
+    def represent_data(self, data: Any) -> yaml.Node:
+        return self.represent_scalar("!unsafe", data) if isinstance(data, str) else super().represent_data(data)
+
+
 def data() -> dict[str, Any]:
     """Return what AWX is given, with references to other variables as they are."""
     loaded: dict[str, Any] = yaml.load((AWX / "vars" / "controller.yml").read_text(encoding="utf-8"), Loader=_Loader)
@@ -53,6 +60,11 @@ def variables_of_a_job(
     """
     template = job_template(name)
     return template["playbook"], {**template.get("extra_vars", {}), **artifacts, **answers}
+
+
+def extra_vars(variables: Mapping[str, object]) -> str:
+    """Return extra variables as AWX writes them for a job, but for those of the template, which it trusts."""
+    return yaml.dump(dict(variables), Dumper=_Untrusted, default_flow_style=False)
 
 
 def rendered(message: str, context: Mapping[str, object]) -> str:

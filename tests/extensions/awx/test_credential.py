@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from extensions.awx_parts import data, injector_path, rendered, variables_of_a_job
+from extensions.awx_parts import data, extra_vars, injector_path, rendered, variables_of_a_job
 from lab import Cluster, scenarios, settings
 from lab.playbook import PROJECT
 from lab.tls import Certificates
@@ -163,10 +163,12 @@ class Workflow:
     def run(self, name: str, **answers: object) -> str:
         """Run a job template, collect its artifacts, and return its output."""
         playbook, variables = variables_of_a_job(name, self.artifacts, self.answers | answers)
+        file = self._directory / "extravars"
+        file.write_text(extra_vars(variables), encoding="utf-8")
         ran = subprocess.run(
             [
                 *(Path(sys.executable).with_name("ansible-playbook"), PROJECT / playbook),
-                *(*self._arguments, "-e", json.dumps(variables), "-vvv"),
+                *(*self._arguments, "-e", f"@{file}", "-vvv"),
             ],
             cwd=PROJECT,
             env={
