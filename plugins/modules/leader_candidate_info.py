@@ -272,9 +272,8 @@ plan_digest:
 published_plan:
   description:
     - The whole plan as data that another job can be given, for the O(kafkaops.recovery.designated_election#module:plan)
-      option. Up to 64 KiB of JSON it is RV(plan) itself.
-    - A longer one, or one with the characters that begin a template, is compressed, with the keys C(encoding),
-      C(digest) and C(data).
+      option. It is in C(data), as one string of JSON (C(encoding) is V(json)).
+    - JSON of more than 64 KiB, or with the characters that begin a template, is compressed (V(zlib+base64)).
   returned: with O(publish_plan), unless it is too large
   type: dict
   sample:

@@ -54,12 +54,14 @@ class Playbooks:
             "kafka_request_timeout_ms": 10_000,
         }
 
-    def run(self, playbook: str, *arguments: str, **variables: object) -> None:
+    def run(self, playbook: str, *arguments: str, **variables: object) -> str:
+        """Run a playbook, and return its output."""
         ran = self._installation.run(f"kafkaops.recovery.{playbook}", {**self._connection, **variables}, *arguments)
         assert ran.returncode == 0, ran.output
         # What a later ansible-core removes is announced by the one before it.
         assert "DEPRECATION" not in ran.output, ran.output
         self.ran.add(playbook)
+        return ran.output
 
     def report(self, name: str) -> dict[str, Any]:
         """Return a report that a playbook wrote below the directory."""
@@ -101,14 +103,18 @@ def replace_a_controller(playbooks: Playbooks, cluster: Cluster) -> None:
 
 
 def recover(playbooks: Playbooks, topic: str, directory: Path) -> None:
-    """Plan, edit nothing, and carry out."""
+    """Plan, compare the plan as data with the cluster, edit nothing, and carry the file out."""
     plan = str(directory / "plan.json")
-    playbooks.run(
+    planned = playbooks.run(
         "recover_offline_partitions",
         unclean_recovery_partitions=[{"topic": topic, "partition": 0}],
         unclean_recovery_strategy="aggressive",
         unclean_recovery_manual_output_file=plan,
     )
+    published = json.loads(planned.rpartition("RUN: ")[2].splitlines()[0])
+    data = {name: published[name] for name in ("unclean_recovery_plan", "unclean_recovery_plan_digest")}
+    compared = playbooks.run("recover_offline_partitions", unclean_recovery_show_replica_info=True, **data)
+    assert f"1 would recover  {topic} 0" in compared, compared
     playbooks.run("renew_plan_digest", unclean_recovery_plan_file=plan)
     playbooks.run(
         "recover_offline_partitions",

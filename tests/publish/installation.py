@@ -75,6 +75,7 @@ class Installation:
             "ANSIBLE_COLLECTIONS_PATH": str(self.collections),
             "ANSIBLE_HOME": str(self.directory / "ansible"),
             "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_SHOW_CUSTOM_STATS": "true",
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
             "LC_ALL": "C.UTF-8",

@@ -4,8 +4,11 @@
 
 """A plan as data that goes from one job to the next, with ``set_stats`` or in a variable.
 
-A plan of up to ``PLAIN_BYTES`` of JSON stays as it is. A longer one is compressed, and so is one that Ansible could
-take for a template: extra variables are templated, and a plan quotes what brokers answered.
+It is JSON in one string. AWX writes the texts of extra variables as ``!unsafe``, and what looks like a time or a number
+comes back as one then, whatever quotes it has: as a mapping, a plan would be another one in the next job.
+
+JSON of more than ``PLAIN_BYTES`` is compressed, and so is what Ansible could take for a template: extra variables are
+templated, and a plan quotes what brokers answered.
 """
 
 from __future__ import annotations
@@ -24,19 +27,19 @@ from .plan_file import MAX_BYTES
 PLAIN_BYTES = 64 * 1024
 PACKED_BYTES = MIB
 """Of a compressed plan, as base64. AWX keeps artifacts in its database, and hands them to every later node."""
-ENCODING = "zlib+base64"
+PLAIN, COMPRESSED = "json", "zlib+base64"
 _TEMPLATE_MARKS = ("{{", "{%", "{#")
 
 
 def pack(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan's document, or ``{"encoding", "digest", "data"}`` with the same, compressed.
+    """Return a plan's document as ``{"encoding", "digest", "data"}``.
 
     Raises DocumentError where that takes more than ``PACKED_BYTES``.
     """
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     data = text.encode()
     if len(data) <= PLAIN_BYTES and not any(mark in text for mark in _TEMPLATE_MARKS):
-        return document
+        return {"encoding": PLAIN, "digest": document["digest"], "data": text}
     packed = base64.b64encode(zlib.compress(data, 9)).decode()
     if len(packed) > PACKED_BYTES:
         raise DocumentError(
@@ -49,19 +52,21 @@ def pack(document: dict[str, Any]) -> dict[str, Any]:
                 )
             ],
         )
-    return {"encoding": ENCODING, "digest": document["digest"], "data": packed}
+    return {"encoding": COMPRESSED, "digest": document["digest"], "data": packed}
 
 
 def unpack(value: Any, place: str = "plan") -> Any:
-    """Return the plan's document, compressed or not. What is in it is not checked.
+    """Return the plan's document, packed or not. What is in it is not checked.
 
-    Raises DocumentError for what is compressed and cannot be read, or is larger than a plan file may be.
+    Raises DocumentError for what is packed and cannot be read, or is larger than a plan file may be.
     """
     if not isinstance(value, dict) or "encoding" not in value:
         return value
-    if value["encoding"] != ENCODING or not isinstance(value.get("data"), str):
-        message = f"a compressed plan has the encoding {ENCODING} and its data as a string"
+    if value["encoding"] not in (PLAIN, COMPRESSED) or not isinstance(value.get("data"), str):
+        message = f"a published plan has the encoding {PLAIN} or {COMPRESSED}, and its data as a string"
         raise DocumentError(place, [Problem("/encoding", message, "Hand the plan on as it was published")])
+    if value["encoding"] == PLAIN:
+        return parse_json(value["data"].encode(), place, lambda _value: ())
     decompressor = zlib.decompressobj()
     try:
         data = decompressor.decompress(base64.b64decode(value["data"], validate=True), MAX_BYTES)
