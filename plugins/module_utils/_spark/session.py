@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .class_archive import ClassArchive, class_archive, is_recorded, lean_spark_home
+from .executors import await_executor
 from .failures import explained
 from .java import Java, SparkUnavailableError, find_java
 from .options import SparkOptions
@@ -88,8 +89,8 @@ def spark_session(
 
     ``options`` may place it on a cluster, or on a Spark Connect server.
 
-    Raises SparkUnavailableError where Spark cannot be started, and where its JVM dies in the middle of the block or
-    gives a job up.
+    Raises SparkUnavailableError where Spark cannot be started, where a cluster gives no executor within a minute, and
+    where the JVM dies in the middle of the block or gives a job up.
     """
     if options.remote is not None:
         from .connect import connect_session  # noqa: PLC0415
@@ -107,6 +108,8 @@ def spark_session(
         try:
             context.addPyFile(str(code_for_workers(directory)))
             spark = SparkSession(context)
+            if not options.is_local:
+                await_executor(spark, options.master)
             yield spark
             leave_jvm = archive.is_recorded and rehearse is not None and _is_rehearsed(spark, rehearse)
         except _LOST as error:

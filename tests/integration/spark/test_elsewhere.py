@@ -185,6 +185,20 @@ def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
 
 
 @pytest.mark.wide
+def test_a_master_that_gives_no_executor_is_named_before_any_broker_is_asked(
+    tmp_path: Path, gather: Gather, kafka: SimulatedCluster
+) -> None:
+    kafka.proxy.clear()
+    with (
+        StandaloneCluster(tmp_path, workers=0) as empty,
+        pytest.raises(SparkUnavailableError, match=f"{empty.master} gave this session no executor within 60 s"),
+        spark_session(on(empty)) as spark,
+    ):
+        gather(spark)
+    assert kafka.proxy.requests() == []
+
+
+@pytest.mark.wide
 def test_speculative_copies_of_a_task_report_nothing_twice(
     cluster: StandaloneCluster, embedded: bytes, gather: Gather, kafka: SimulatedCluster
 ) -> None:
