@@ -4,18 +4,19 @@
 
 """The documented ACLs are what readiness asks for: some are taken away, and it names them.
 
-READ, WRITE, DELETE and ALTER imply DESCRIBE, and ALTER_CONFIGS implies DESCRIBE_CONFIGS: those that imply what is taken
-away go too.
+READ, WRITE, DELETE and ALTER imply DESCRIBE, ALTER_CONFIGS implies DESCRIBE_CONFIGS, and CREATE on the cluster implies
+CREATE on a topic: those that imply what is taken away go too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -27,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspe
     check_readiness,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import NEEDS, Resource
-from lab import Cluster
+from lab import Cluster, settings, wait_until
 
 TOPIC, GROUP = "lost", "billing"
 JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
@@ -52,6 +53,9 @@ def grants(playbook: str, *, optional: bool = True) -> list[Grant]:
     ]
 
 
+EVERY_GRANT: tuple[Grant, ...] = tuple(sorted({grant for playbook in NEEDS for grant in grants(playbook)}))
+
+
 @dataclass
 class Alice:
     """A principal that has what we grant it, and nothing else."""
@@ -68,12 +72,15 @@ class Alice:
         self.granted = set(wanted)
 
     @contextmanager
-    def lacking(self, grant: Grant) -> Iterator[None]:
-        """Take one operation away, and those that imply it."""
+    def lacking(self, grant: Grant) -> Iterator[set[Grant]]:
+        """Take one operation away, and those that imply it. Yields all that was taken away."""
         before, (operation, resource) = set(self.granted), grant
-        self.have(before - {grant} - {(other, resource) for other in IMPLIED_BY.get(operation, ())})
+        taken = {grant, *((other, resource) for other in IMPLIED_BY.get(operation, ()))}
+        if operation == "CREATE":
+            taken.add((operation, Resource.CLUSTER))
+        self.have(before - taken)
         try:
-            yield
+            yield taken
         finally:
             self.have(before)
 
@@ -94,6 +101,7 @@ class Alice:
 @pytest.fixture(scope="module")
 def alice(kafka_version: str) -> Iterator[Alice]:
     with Cluster(kafka_version, brokers=3, listeners=("SASL_PLAINTEXT",), super_users=[]) as cluster:
+        cluster.client.allow("alice", "ALL", topic="__consumer_offsets")
         yield Alice(cluster, set())
 
 
@@ -108,11 +116,46 @@ def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
     return {each.subject: each for each in found.checks if each.name is CheckName.PERMISSIONS}
 
 
+def commit(cluster: Cluster) -> None:
+    """Let the group have an offset: a group without one does not exist."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": GROUP, "log_level": 0})
+    try:
+        wait_until(lambda: _is_committed(consumer), 30, what=f"group {GROUP} has committed an offset")
+    finally:
+        consumer.close()
+
+
+def _is_committed(consumer: Consumer) -> bool:
+    with suppress(KafkaException):
+        consumer.commit(offsets=[TopicPartition(TOPIC, 0, 0)], asynchronous=False)
+        return True
+    return False
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("grant", EVERY_GRANT, ids=lambda grant: f"{grant[0]} on {grant[1].value}")
+def test_each_acl_is_named_for_every_playbook_that_needs_it(alice: Alice, tmp_path: Path, grant: Grant) -> None:
+    alice.cluster.client.create_topic(TOPIC, {0: [1, 2, 3]})
+    commit(alice.cluster)
+    alice.have(set(EVERY_GRANT))
+    assert {subject: each.found for subject, each in permissions(alice, tmp_path).items() if each.remedy} == {}
+    operation = grant[0]
+    with alice.lacking(grant) as taken:
+        found = permissions(alice, tmp_path)
+    alice.cluster.client.delete_topic(TOPIC)
+    for playbook in NEEDS:
+        check = found[f"playbook {playbook}"]
+        needs_it = any(each in taken and each[0] == operation for each in grants(playbook))
+        assert (f"{operation} on " in check.found) == needs_it, (playbook, check.found)
+        if grant in grants(playbook, optional=False):
+            assert check.status is Status.FAILED, (playbook, check.found)
+            assert f"--operation {operation.title().replace('_', '')}" in check.remedy
+
+
 def test_readiness_names_what_is_missing(alice: Alice, tmp_path: Path) -> None:
     alice.cluster.client.create_topic("seen", {0: [1, 2, 3]})
     alice.cluster.client.create_topic(TOPIC, {0: [1, 2, 3]})
-    everything = {grant for playbook in NEEDS for grant in grants(playbook)}
-    alice.have(everything)
+    alice.have(set(EVERY_GRANT))
     hidden = permissions(alice, tmp_path)
     assert {each.status for each in hidden.values()} >= {Status.FAILED}
     assert "DESCRIBE on topic seen is missing" in hidden["playbook salvage_logs"].found
@@ -124,3 +167,5 @@ def test_readiness_names_what_is_missing(alice: Alice, tmp_path: Path) -> None:
             assert found.status is Status.FAILED
             assert f"{operation} on " in found.found
     alice.cluster.client.revoke("alice", "ALL", topic="seen")
+    for topic in (TOPIC, "seen"):
+        alice.cluster.client.delete_topic(topic)
