@@ -76,6 +76,7 @@ options:
 requirements:
   - Java >= 17
   - pyspark >= 4.1
+  - pandas >= 2.2
   - pyarrow
 """
 

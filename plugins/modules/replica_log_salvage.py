@@ -73,6 +73,7 @@ seealso:
 requirements:
   - Java >= 17
   - pyspark >= 4.1
+  - pandas >= 2.2
   - pyarrow
 notes:
   - Needs DESCRIBE and READ on the topics, and read access to the log directories.

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 DOCUMENTS = ("jsonschema",)
 REPORT = (*DOCUMENTS, "jinja2")
 KAFKA = (*DOCUMENTS, "javaproperties", "kafka")
-KAFKA_AND_SPARK = (*KAFKA, "pyarrow", "pyspark")
+KAFKA_AND_SPARK = (*KAFKA, "pandas", "pyarrow", "pyspark")
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
 
 REQUIRED = {
@@ -27,6 +27,7 @@ REQUIRED = {
     "jinja2": ("jinja2", "3.1"),
     "jsonschema": ("jsonschema", "4.26"),
     "kafka": ("kafka-python", "3.0"),
+    "pandas": ("pandas", "2.2"),
     "prometheus_client": ("prometheus-client", "0.22"),
     "pyarrow": ("pyarrow", "20"),
     "pyspark": ("pyspark", "4.1"),

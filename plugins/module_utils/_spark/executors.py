@@ -46,9 +46,9 @@ def await_executor(spark: SparkSession, master: str, limit_s: float = LIMIT_S) -
             spark.sparkContext.cancelAllJobs()
         raise SparkUnavailableError(
             f"Spark at {master} gave this session no executor within {limit_s:g} s: its workers are not registered "
-            "with the master, are busy, or have less memory or fewer cores than spark.conf asks for (spark.executor.memory, "
-            "spark.executor.cores). Look at the master's own page, or run with spark.master local[*], which needs no "
-            "cluster"
+            "with the master, are busy, or have less memory or fewer cores than spark.conf asks for "
+            "(spark.executor.memory, spark.executor.cores). Look at the master's own page, or run with spark.master "
+            "local[*], which needs no cluster"
         )
     if failures:
         raise failures[0]
