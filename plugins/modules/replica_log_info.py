@@ -157,7 +157,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     refuse_existing_output,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import GATHERING, gathering
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
+    GATHERING,
+    gathering,
+    session_ahead,
+)
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 
@@ -178,21 +182,27 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: gathering(params),
         lambda: refuse_existing_output(params["evidence_dir"]),
     )
-    with Wire(settings) as wire:
-        found = survey(Kafka(wire), wanted, include_internal=params["include_internal_topics"])
     summary = {
         "rows": [],
         "truncated": False,
         "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
     }
-    if found.offline:
-        from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.spark_runs import (
-            evidence_of,
-            results_of,
-        )
+    with session_ahead(how.spark) as ahead:
+        with Wire(settings) as wire:
+            found = survey(
+                Kafka(wire),
+                wanted,
+                include_internal=params["include_internal_topics"],
+                when_offline=ahead.begin,
+            )
+        if found.offline:
+            from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.spark_runs import (
+                evidence_of,
+                results_of,
+            )
 
-        evidence = evidence_of(settings, found, params, how, progress_to(params["progress_file"]))
-        summary = results_of(evidence.replica_logs, params["max_rows"])
+            evidence = evidence_of(ahead, settings, found, params, how, progress_to(params["progress_file"]))
+            summary = results_of(evidence.replica_logs, params["max_rows"])
     return {
         "changed": False,
         "cluster_id": found.cluster_id,

@@ -23,7 +23,7 @@ from .._module.quorum_preflight import QuorumCheck
 from .flags import flagged
 from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
-from .planning_options import Gathering, gathering, policy_options, wait_limits
+from .planning_options import Gathering, gathering, policy_options, session_ahead, wait_limits
 from .policies import PolicyOptions, read_policies
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
@@ -102,19 +102,26 @@ def _from_cluster(  # noqa: PLR0917
     limits: WaitLimits,
     progress: Progress,
 ) -> Planned:
-    with Wire(settings) as wire:
-        kafka = Kafka(wire)
-        found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"], lost=limits.lost)
-        topics = {each.topic for each in found.offline}
-        policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
-        waited = wait_for_brokers(kafka, found, policies, limits, progress)
-        found, notes = waited.survey, kafka.stale_views()
-    if not found.offline:
-        plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
-        return Planned(plan, found.brokers, waited.awaited, notes)
-    from .spark_runs import plan_of_survey
+    with session_ahead(how.spark) as ahead:
+        with Wire(settings) as wire:
+            kafka = Kafka(wire)
+            found = survey(
+                kafka,
+                asked.partitions,
+                include_internal=params["include_internal_topics"],
+                lost=limits.lost,
+                when_offline=ahead.begin,
+            )
+            topics = {each.topic for each in found.offline}
+            policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
+            waited = wait_for_brokers(kafka, found, policies, limits, progress)
+            found, notes = waited.survey, kafka.stale_views()
+        if not found.offline:
+            plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
+            return Planned(plan, found.brokers, waited.awaited, notes)
+        from .spark_runs import plan_of_survey
 
-    plan = plan_of_survey(settings, found, policies, params, how, progress, asked.leaders)
+        plan = plan_of_survey(ahead, settings, found, policies, params, how, progress, asked.leaders)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         kafka = Kafka(wire)

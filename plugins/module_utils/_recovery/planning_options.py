@@ -10,17 +10,22 @@ The doc fragments ``policy``, ``waiting`` and ``gathering`` describe the options
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._kafka.native import NativeSource, NativeSourceError
 from .._model.fields import INT32_MAX
 from .._module.arguments import Arguments
 from .._module.messages import all_of
+from .._spark.ahead import SessionAhead
 from .._spark.options import SparkOptions, SparkOptionsError
 from .policies import PolicyError, PolicyOptions
 from .strategy import Strategy
 from .waiting import WaitLimits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _FROM_CONFIG = "from_config"
 
@@ -128,6 +133,18 @@ def gathering(params: Mapping[str, Any]) -> Gathering:
     """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
     native, spark = all_of(lambda: _native_source(params), lambda: _spark_options(params))
     return Gathering(native, spark, (params["spark"] or {}).get("settings_reference"))
+
+
+def session_ahead(options: SparkOptions) -> SessionAhead:
+    """Return a session that is not started yet. Until it is, nothing of Spark is imported."""
+
+    def open_session() -> AbstractContextManager[SparkSession]:
+        from .._spark.session import spark_session  # noqa: PLC0415
+        from .rehearsal import rehearse  # noqa: PLC0415
+
+        return spark_session(options, rehearse=rehearse)
+
+    return SessionAhead(open_session)
 
 
 def _native_source(params: Mapping[str, Any]) -> NativeSource | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from .._kafka.settings import ConnectionSettings
 from .._model.run import Progress
+from .._spark.ahead import SessionAhead
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .designations_file import Designations
@@ -32,19 +33,24 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from pyspark.sql import SparkSession
 
 
-def evidence_of(
-    settings: ConnectionSettings, found: Survey, params: Mapping[str, Any], how: Gathering, progress: Progress
+def evidence_of(  # noqa: PLR0917
+    ahead: SessionAhead,
+    settings: ConnectionSettings,
+    found: Survey,
+    params: Mapping[str, Any],
+    how: Gathering,
+    progress: Progress,
 ) -> Evidence:
     """Asks the replicas of all that was found offline.
 
     Raises SparkUnavailableError or EvidenceError.
     """
     progress.step("starting Spark")
-    with spark_session(how.spark, rehearse=rehearse) as spark:
-        return _gathered(spark, settings, found, params, how, progress)
+    return _gathered(ahead.session(), settings, found, params, how, progress)
 
 
 def plan_of_survey(  # noqa: PLR0917
+    ahead: SessionAhead,
     settings: ConnectionSettings,
     found: Survey,
     policies: Mapping[str, Policy],
@@ -58,10 +64,10 @@ def plan_of_survey(  # noqa: PLR0917
     Raises SparkUnavailableError or EvidenceError.
     """
     progress.step("starting Spark")
-    with spark_session(how.spark, rehearse=rehearse) as spark:
-        evidence = _gathered(spark, settings, found, params, how, progress)
-        progress.step("ranking replicas")
-        return plan_recovery(spark, evidence, policies, found.left_alone, leaders)
+    spark = ahead.session()
+    evidence = _gathered(spark, settings, found, params, how, progress)
+    progress.step("ranking replicas")
+    return plan_recovery(spark, evidence, policies, found.left_alone, leaders)
 
 
 def plan_of_evidence(

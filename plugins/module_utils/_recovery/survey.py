@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from .._kafka.base_port import BaseKafka
@@ -40,11 +40,13 @@ def survey(
     *,
     include_internal: bool = False,
     lost: Collection[int] = (),
+    when_offline: Callable[[], None] = lambda: None,
 ) -> Survey:
     """Look at the wanted partitions, or at all that our principal may see.
 
     Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state. ``lost``
-    are broker ids that the operator named as gone for good.
+    are broker ids that the operator named as gone for good. ``when_offline`` is called as soon as it is known that
+    something is offline, before the brokers are looked at.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -52,16 +54,18 @@ def survey(
     topics = {each.topic for each in wanted} if wanted is not None else None
     with collector_paused():
         description = kafka.describe_partitions(topics)
+    chosen, left_alone = _choose(description, wanted)
+    offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
+    if offline:
+        when_offline()
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
-    chosen, left_alone = _choose(description, wanted)
     if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
         raise UnconfirmedViewError(
             "every partition has a leader in the only metadata that could be read, but it may be old: "
             f"{kafka.unconfirmed_view()}. Check the controllers (playbook kafkaops.recovery.check_quorum), or name "
             "more brokers in bootstrap_servers"
         )
-    offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
     return Survey(
         cluster.cluster_id,

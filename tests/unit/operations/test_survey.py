@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
@@ -57,6 +59,35 @@ def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics
     assert "opt in with include_internal_topics" in found.left_alone[0].reason
     assert cluster.described == [None]
     assert [each.broker_id for each in found.brokers] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "include_internal", "calls"),
+    [
+        (None, False, 1),
+        ([TopicPartition("orders", 2)], False, 1),
+        ([TopicPartition("orders", 1)], False, 0),
+        ([TopicPartition("__consumer_offsets", 0)], False, 0),
+        ([TopicPartition("__consumer_offsets", 0)], True, 1),
+    ],
+)
+def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_looked_at(
+    cluster: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: list[TopicPartition] | None,
+    include_internal: bool,
+    calls: int,
+) -> None:
+    events = []
+    look_at_brokers = cluster.look_at_brokers
+
+    def look_and_note(*arguments: Any) -> Any:
+        events.append("brokers")
+        return look_at_brokers(*arguments)
+
+    monkeypatch.setattr(cluster, "look_at_brokers", look_and_note)
+    survey(cluster, wanted, include_internal=include_internal, when_offline=lambda: events.append("offline"))
+    assert events == ["offline"] * calls + ["brokers"]
 
 
 def test_internal_topics_are_looked_at_where_that_is_wished(cluster: FakeCluster) -> None:

@@ -66,6 +66,22 @@ def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, st
     assert_all_end(environment)
 
 
+@pytest.mark.parametrize("use", ["rehearse(ahead.session())", "pass"], ids=["used", "not needed any more"])
+def test_a_session_that_starts_in_the_background_leaves_nothing_behind_either(
+    use: str, environment: dict[str, str]
+) -> None:
+    program = f"""
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import session_ahead
+with session_ahead(SparkOptions()) as ahead:
+    ahead.begin()
+    {use}
+"""
+    ran = run(program, environment)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert [*Path(environment["TMPDIR"]).iterdir()] == []
+    assert_all_end(environment)
+
+
 def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> None:
     program = """
 import os, signal

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session that starts in the background as soon as it is known to be needed. Imports nothing of PySpark itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SessionAhead:
+    """Use it in a ``with`` block, at whose end the session ends, if there is one."""
+
+    def __init__(self, open_session: Callable[[], AbstractContextManager[SparkSession]]) -> None:
+        """``open_session`` is called in the background, and imports what it needs."""
+        self._open_session = open_session
+        self._context: AbstractContextManager[SparkSession] | None = None
+        self._started: Future[SparkSession] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self) -> None:
+        """Start the session, unless that was done already. Does not wait for it."""
+        self._begun()
+
+    def session(self) -> SparkSession:
+        """Return the session once it is there.
+
+        Raises what starting it raised.
+        """
+        return self._begun().result()
+
+    def _begun(self) -> Future[SparkSession]:
+        if self._started is None:
+            self._started = Future()
+            # A daemon, as a process that is asked to end does not wait for Spark.
+            threading.Thread(target=self._start, args=[self._started], name="spark-start", daemon=True).start()
+        return self._started
+
+    def _start(self, started: Future[SparkSession]) -> None:
+        try:
+            context = self._open_session()
+            spark = context.__enter__()  # entered here, and left in another thread
+            self._context = context
+            started.set_result(spark)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the session is wanted
+            started.set_exception(error)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if self._started is None:
+            return None
+        self._started.exception()  # it has started now, or never will
+        return self._context.__exit__(kind, error, trace) if self._context is not None else None

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session that starts in the background: once and only when it is needed, and it always ends."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.ahead import SessionAhead
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+
+_SECONDS = 20
+
+
+class FakeSession(AbstractContextManager[Any]):
+    """Counts who opens and closes it. ``may_start`` holds the start up."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+        self.may_start = threading.Event()
+        self.opened_by: list[str] = []
+        self.closed_by: list[type[BaseException] | None] = []
+
+    def open(self) -> FakeSession:
+        self.opened_by.append(threading.current_thread().name)
+        return self
+
+    def __enter__(self) -> Any:
+        assert self.may_start.wait(_SECONDS)
+        if self.fault:
+            raise self.fault
+        return "the session"
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closed_by.append(kind)
+        if isinstance(error, ZeroDivisionError):
+            raise SparkUnavailableError("as the session explains it") from error
+
+
+def test_nothing_is_opened_that_is_not_begun() -> None:
+    fake = FakeSession()
+    with SessionAhead(fake.open):
+        pass
+    assert (fake.opened_by, fake.closed_by) == ([], [])
+
+
+def test_it_is_opened_once_in_the_background_and_waited_for_where_it_is_wanted() -> None:
+    fake = FakeSession()
+    with SessionAhead(fake.open) as ahead:
+        ahead.begin()
+        ahead.begin()
+        # It could not have started by now.
+        fake.may_start.set()
+        assert str(ahead.session()) == "the session"
+        assert str(ahead.session()) == "the session"
+        assert fake.closed_by == []
+    assert fake.opened_by == ["spark-start"]
+    assert fake.closed_by == [None]
+
+
+def test_without_a_beginning_the_session_starts_where_it_is_wanted() -> None:
+    fake = FakeSession()
+    fake.may_start.set()
+    with SessionAhead(fake.open) as ahead:
+        assert str(ahead.session()) == "the session"
+    assert fake.closed_by == [None]
+
+
+def test_a_start_that_is_not_needed_any_more_is_waited_for_and_ended() -> None:
+    fake = FakeSession()
+    with SessionAhead(fake.open) as ahead:
+        ahead.begin()
+        threading.Timer(0.1, fake.may_start.set).start()
+    assert fake.closed_by == [None]
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_a_start_that_fails_is_raised_only_where_the_session_is_wanted(is_wanted: bool) -> None:
+    fake = FakeSession(SparkUnavailableError("no Java"))
+    fake.may_start.set()
+    with SessionAhead(fake.open) as ahead:
+        ahead.begin()
+        if is_wanted:
+            with pytest.raises(SparkUnavailableError, match="no Java"):
+                ahead.session()
+    assert fake.closed_by == []
+
+
+def test_the_session_sees_and_explains_what_ends_the_block() -> None:
+    fake = FakeSession()
+    fake.may_start.set()
+    ahead = SessionAhead(fake.open)
+
+    def work() -> None:
+        with ahead:
+            ahead.session()
+            raise ZeroDivisionError
+
+    with pytest.raises(SparkUnavailableError, match="as the session explains it"):
+        work()
+    assert fake.closed_by == [ZeroDivisionError]
