@@ -67,7 +67,8 @@ def describe_partitions(
 
     Pages of one description come from one broker, so that they are of one view of the metadata. ``span`` is the first
     and the last partition that the caller wants, in order of name and number: nothing is read of what lies before, and
-    no further page of what lies behind. Without it, a few of a topic's 100,000 partitions cost as much as all of them.
+    no further page of what lies behind; where both are of one topic, nothing at all. Without it, a few of a topic's
+    100,000 partitions cost as much as all of them.
 
     Raises NoBrokerAnswersError, or BrokerCallError when that broker fails between two pages.
     """
@@ -77,7 +78,10 @@ def describe_partitions(
         return Description((), ())
     start = (span[0].topic, span[0].partition) if span and span[0].partition else None
     end = (span[1].topic, span[1].partition) if span else None
-    pages, asked = wire.call_current(lambda: _request(names, start), "DescribeTopicPartitions")
+    limit = PAGE_SIZE
+    if span and span[0].topic == span[1].topic:
+        limit = min(limit, span[1].partition - span[0].partition + 1)
+    pages, asked = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
     partitions: dict[tuple[str, int], PartitionState] = {}
     refused: dict[str, TopicError] = {}
     page = pages
@@ -109,11 +113,13 @@ def _next_page(wire: Wire, asked: Address, names: Sequence[str], cursor: Any) ->
     return page
 
 
-def _request(names: Sequence[str], place: tuple[str, int] | None) -> DescribeTopicPartitionsRequest:
+def _request(
+    names: Sequence[str], place: tuple[str, int] | None, limit: int = PAGE_SIZE
+) -> DescribeTopicPartitionsRequest:
     message = DescribeTopicPartitionsRequest
     return message(
         topics=[message.TopicRequest(name=name) for name in names],
-        response_partition_limit=PAGE_SIZE,
+        response_partition_limit=limit,
         cursor=message.Cursor(topic_name=place[0], partition_index=place[1]) if place else None,
     )
 

@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
     topic_id_text,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from unit.kafka.fake_wire import FakeWire
 
@@ -81,7 +81,8 @@ class FakePager:
         places = [
             (name, number) for name in names for number in range(self._topics.get(name, 0)) if (name, number) >= start
         ]
-        now, later = places[: self._page_size], places[self._page_size :]
+        size = min(self._page_size, request.response_partition_limit)
+        now, later = places[:size], places[size:]
         reported = {name: [a_partition(number) for topic, number in now if topic == name] for name in dict(now)}
         unknown = [a_topic(name, error_code=3) for name in names if name not in self._topics and name >= start[0]]
         return a_page(*(a_topic(*each) for each in reported.items()), *unknown, cursor=later[0] if later else None)
@@ -114,6 +115,22 @@ def test_pages_add_up(topics: dict[str, int], page_size: int, wanted: set[str] |
     ]
     assert [each.topic for each in found.refused] == sorted((wanted or set()) - topics.keys())
     assert {each.response_partition_limit for each in wire.requests} == {PAGE_SIZE}
+
+
+@given(st.integers(0, 30), st.integers(1, 30), st.integers(1, 40))
+def test_of_one_topic_no_partition_is_read_that_lies_behind_the_wanted_ones(
+    first: int, count: int, page_size: int
+) -> None:
+    wire = FakeWire(FakePager({"a": 3, "orders": 40, "z": 3}, page_size))
+    stand_in: Any = wire
+    span = (TopicPartition("orders", first), TopicPartition("orders", first + count - 1))
+    found = describe_partitions(stand_in, ["orders"], span)
+    wanted = [*range(first, min(first + count, 40))]
+    assert [each.partition for each in found.partitions][: len(wanted)] == wanted
+    assert wire.requests[0].response_partition_limit == count
+    if count <= page_size:
+        assert [each.partition for each in found.partitions] == wanted
+        assert len(wire.requests) == 1
 
 
 def test_no_topics_are_not_all_topics() -> None:
