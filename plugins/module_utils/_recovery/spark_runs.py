@@ -29,6 +29,8 @@ from .strategy import Policy
 from .survey import Survey
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    # PySpark imports it with the first task. Here the JVM starts meanwhile.
+    import pandas  # type: ignore[import-untyped]  # noqa: F401  # it ships no types
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
