@@ -31,6 +31,10 @@ class ElectionOutcomes:
     is_disturbed: bool = False
     ordered_without: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     """What was dropped from the replica sets of partitions, and is not put back."""
+    _orders: dict[TopicPartition, tuple[PlannedElection, PartitionObservation, tuple[int, ...]]] = field(
+        default_factory=dict
+    )
+    """By partition, with what they follow from."""
     written: set[TopicPartition] = field(default_factory=set)
     """Partitions that an election was requested of, or whose order stays changed."""
 
@@ -146,6 +150,14 @@ class ElectionOutcomes:
 
     def order(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the replica order in which the election is requested."""
+        election, world = self.elections[partition], self.worlds[partition]
+        known = self._orders.get(partition)
+        # Asked for several times in each batch, while neither changes.
+        if known is None or known[0] is not election or known[1] is not world:
+            known = self._orders[partition] = (election, world, self._order(partition))
+        return known[2]
+
+    def _order(self, partition: TopicPartition) -> tuple[int, ...]:
         election, world = self.elections[partition], self.worlds[partition]
         if self.by_designation or world.state is None:
             return election.replicas

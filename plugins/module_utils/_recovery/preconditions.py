@@ -138,7 +138,7 @@ def left_out(election: PlannedElection, world: PartitionObservation) -> tuple[in
     run's order drops.
     """
     state = world.state
-    if state is None or election.election_type is ElectionType.PREFERRED:
+    if state is None or not election.dropped or election.election_type is ElectionType.PREFERRED:
         return ()
     needs_order = order_to_elect_in(election, state, world.unregistered) != state.replicas
     gone = {*world.unregistered, *world.removing} if needs_order else {*world.removing}
