@@ -243,11 +243,20 @@ salvage:
         partition: {type: int, description: Number of the partition.}
         held_by_losers: {type: int, description: "How many offsets the losers held, each counted once."}
         saved: {type: int, description: How many records were saved.}
+        given_back: {type: int, description: How many records were given back. None yet.}
+        still_lost:
+          description:
+            - What was held and not saved, or saved and not given back. 0 where the election was refused, because then
+              the losers still hold it. Records of aborted transactions do not count.
+          type: int
+        at_hand: {type: int, description: "How many of RV(salvage.partitions[].still_lost) are saved."}
         reason: {type: str, description: "What was not saved, and why. Empty when all was."}
   sample:
     salvage_dir: /var/tmp/recovery-salvage
     salvage_id: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
-    partitions: [{topic: orders, partition: 0, held_by_losers: 50, saved: 50, reason: ''}]
+    partitions:
+      - {topic: orders, partition: 0, held_by_losers: 50, saved: 50, given_back: 0, still_lost: 50, at_hand: 50,
+         reason: ''}
 aftermath:
   description:
     - What the elections left behind, most urgent first, and what of it could not be found out. The report file has all.
@@ -378,7 +387,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(done.report.leftovers),
         "aftermath": plain(first_of(done.aftermath, max_rows)),
-        "salvage": tails.results(),
+        "salvage": tails.results({each.topic_partition for each in outcomes if each.status is Status.REFUSED}),
         "diff": election_results.diff_of(done.report, max_rows),
         **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),

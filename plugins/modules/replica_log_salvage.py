@@ -129,6 +129,54 @@ summary:
     saved_records: 250
     saved_bytes: 3120
     damages: 0
+account:
+  description:
+    - What the disks held that the cluster lacks, what of it was saved, and what is still lost. Partitions of which it
+      is unknown what the cluster lacks are in it, too.
+  returned: success
+  type: dict
+  contains:
+    total:
+      description:
+        - Sums of what is known over all partitions. C(unknown) is how many partitions there are of which it is unknown
+          what is still lost.
+      type: dict
+    partitions:
+      description: At most O(max_rows) of the partitions, in order of topic and number.
+      type: list
+      elements: dict
+      contains:
+        topic: {type: str, description: Name of the topic.}
+        partition: {type: int, description: Number of the partition.}
+        held_by_losers:
+          description: Offsets that replicas or disks held and the leader did not. Null where that is unknown.
+          type: int
+        saved: {type: int, description: Records that are saved.}
+        given_back: {type: int, description: "Records. Null where the records were saved by an earlier run."}
+        still_lost:
+          description:
+            - What was held and not saved, or saved and not given back. Records of aborted transactions do not count,
+              nor those that a compacted topic does not need. A batch that does not decode counts as one. Null where
+              that is unknown.
+          type: int
+        at_hand: {type: int, description: "How many of RV(account.partitions[].still_lost) are saved."}
+  sample:
+    total:
+      partitions: 1
+      held_by_losers: 250
+      saved: 250
+      given_back: 0
+      still_lost: 250
+      at_hand: 250
+      unknown: 0
+    partitions:
+      - topic: orders
+        partition: 0
+        held_by_losers: 250
+        saved: 250
+        given_back: 0
+        still_lost: 250
+        at_hand: 250
 partitions:
   description:
     - Every replica on the disks, in order of topic and number. Ranges are offsets of one leader epoch each, the end

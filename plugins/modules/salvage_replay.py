@@ -145,6 +145,54 @@ summary:
     given_bytes: 3120
     given_before: 100
     left_out: {aborted: 20}
+account:
+  description:
+    - What was held, by the forecast or the disks that the salvage was made of, what its files have, what all runs gave
+      back to this target, and what is still lost.
+  returned: success
+  type: dict
+  contains:
+    total:
+      description:
+        - Sums of what is known over all partitions. C(unknown) is how many partitions there are of which it is unknown
+          what is still lost.
+      type: dict
+    partitions:
+      description: At most O(max_rows) of the partitions, in order of topic and number.
+      type: list
+      elements: dict
+      contains:
+        topic: {type: str, description: Name of the topic.}
+        partition: {type: int, description: Number of the partition.}
+        held_by_losers:
+          description: Offsets that replicas or disks held and the leader did not. Null where that is unknown.
+          type: int
+        saved: {type: int, description: Records that are saved.}
+        given_back: {type: int, description: "Records, by this run and earlier ones."}
+        still_lost:
+          description:
+            - What was held and not saved, or saved and not given back. Records of aborted transactions do not count,
+              nor those that a compacted topic does not need. A batch that does not decode counts as one. Null where
+              that is unknown.
+          type: int
+        at_hand: {type: int, description: "How many of RV(account.partitions[].still_lost) are saved."}
+  sample:
+    total:
+      partitions: 1
+      held_by_losers: 250
+      saved: 250
+      given_back: 230
+      still_lost: 0
+      at_hand: 0
+      unknown: 0
+    partitions:
+      - topic: orders
+        partition: 0
+        held_by_losers: 250
+        saved: 250
+        given_back: 230
+        still_lost: 0
+        at_hand: 0
 partitions:
   description: Every partition of the salvage, in order of topic and number.
   returned: success
@@ -168,6 +216,11 @@ partitions:
       description:
         - Records that earlier runs gave back to this topic, of this salvage or of others of the same partition.
       type: int
+    superseded:
+      description:
+        - Records that a compacted topic does not need, left out by this run and earlier ones. They have no key, or the
+          topic has a newer record of it.
+      type: int
     left_out:
       description:
         - How many records are left out, by reason. C(aborted) and C(unknown) are outcomes of transactions. C(newer_key)
@@ -185,6 +238,7 @@ partitions:
       given: 230
       given_bytes: 3120
       given_before: 0
+      superseded: 0
       left_out: {aborted: 20}
 truncated:
   description: Whether there are more partitions than O(max_rows).

@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.ranges im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import verdict as in_words
 
+from .account_page import losers_blocks
 from .next_steps import recovery_steps
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import (
@@ -26,7 +27,6 @@ from .words import (
     listed,
     number,
     partition_name,
-    printable,
     size,
     topics,
     words,
@@ -67,7 +67,7 @@ def blocks(
         yield Heading("Each partition")
         yield outcome_table(result["partitions"])
         yield from _not_shown(len(result["partitions"]), sum(result["summary"].values()))
-    yield from _salvage(result.get("salvage") or {})
+    yield from losers_blocks(result.get("salvage") or {})
     yield from _leftovers(result.get("leftovers", []))
     yield from _aftermath(result.get("aftermath", []))
 
@@ -230,29 +230,6 @@ def _shares(leaders: Sequence[Result]) -> str:
         return f"broker {leaders[0]['broker_id']}"
     named = [f"{each['broker_id']} ({each['partitions']:,})" for each in leaders]
     return f"brokers {listed(named, _MOST_LEADERS)}"
-
-
-def _salvage(salvage: Result) -> Iterator[Block]:
-    """Return what only live replicas held that were not elected, and how much of it was saved, the worst first."""
-    partitions = sorted(salvage.get("partitions", []), key=lambda each: not each["reason"])
-    if not partitions:
-        return
-    held, saved = (sum(each[name] for each in partitions) for name in ("held_by_losers", "saved"))
-    where = f" in {salvage['salvage_dir']}" if salvage["salvage_dir"] else ""
-    yield Heading("Records that only other replicas held")
-    yield Paragraph(
-        f"{counted(saved, 'record')} of {counted(held, 'offset')} saved{where}; given back: none yet", indent=2
-    )
-    rows = tuple(
-        Row(
-            (partition_name(each), number(each["held_by_losers"]), number(each["saved"])),
-            printable(each["reason"]) or "nothing",
-            "bold red" if each["reason"] else "",
-        )
-        for each in partitions[:_MOST_LINES]
-    )
-    yield Table(("Partition", "Offsets held", "Records saved"), rows, "Not saved", texts=("Partition",))
-    yield from _not_shown(len(rows), len(partitions))
 
 
 def _leftovers(leftovers: Sequence[Result]) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .account_page import account_blocks
 from .page import Block, Paragraph
 from .salvage_page import partition_entries
 from .words import Result, counted, printable, size, words
@@ -25,6 +26,7 @@ _REASONS = {
 def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
+    yield from account_blocks(result["account"])
     listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]
     yield from partition_entries(listed, _lines)
 

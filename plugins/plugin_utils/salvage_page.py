@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from .account_page import account_blocks
 from .page import Block, Entries, Entry, Heading, Paragraph
 from .words import Result, counted, partition_name, printable, size
 
@@ -20,6 +21,7 @@ _SHOWN_DAMAGES = 5
 def blocks(result: Result) -> Iterator[Block]:
     """All that is printed: the verdict first, then each partition that a person has to look at."""
     yield Paragraph(_verdict(result), "bold")
+    yield from account_blocks(result["account"])
     listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
     yield from partition_entries(listed, _lines)
     commits = result.get("newer_commits", ())

@@ -38,11 +38,20 @@ class _SavedPartition:
     ranges: _Ranges
     records: _Count
     aborted: _Count
+    undecodable_batches: _Count
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldPartition:
+    topic: TopicName
+    partition: PartitionIndex
+    ranges: _Ranges
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
     broker_id: BrokerId
+    log_dirs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,10 @@ class _Manifest:
         tuple[Annotated[_SavedPartition, Meta(description="a saved partition is an object")], ...],
         Meta(description="the saved partitions are a list"),
     ]
+    held: Annotated[
+        tuple[Annotated[_HeldPartition, Meta(description="what was held of a partition is an object")], ...],
+        Meta(description="what was held is a list"),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,7 @@ class _SavedOfDisk:
     committed: _Count
     aborted: _Count
     unknown: _Count
+    undecodable_batches: _Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,7 @@ class _ReplayedPartition:
     to_give: _Count
     given: _Count
     given_before: _Count
+    superseded: _Count
     left_out: Annotated[Mapping[str, _Count], Meta(description="what was left out is an object", keys=LeftOut)]
     """Without the reasons of which there was no record."""
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .._model.log_contents import EpochRange, records_in
+from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
-from .._recovery.plan import Outcome
-from .._salvage.finding import Status
-from .._salvage.stretch import merged, minus
+from .._recovery.plan import Outcome, Status
+from .._salvage.account import Account, Balance, total_of, verdict
+from .._salvage.finding import Status as DiskStatus
 from .blocks import Cell, Paragraph, Section, Table, number
 from .extents import Saved
 from .recovery_sections import MAX_ROWS
@@ -23,46 +23,19 @@ from .recovery_sections import MAX_ROWS
 _NOTE = (
     "Held by losers: what live replicas held when the election was planned, and what disks of stopped brokers held "
     "that the leader lacks, in offsets, which count transaction markers. Saved and given back are records, each once. "
-    "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none. "
-    "Unknown is a replica that could not be compared with its leader, and a replay without the manifest of its salvage."
+    "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none, "
+    "nor are those that a compacted topic does not need: without a key, or with a newer record of it. A batch that "
+    "does not decode counts as one. Unknown is a replica that could not be compared with its leader, and a replay "
+    "without the manifest of its salvage."
 )
 
 
-@dataclass(slots=True)
-class _Account:
-    held_ranges: list[EpochRange] = field(default_factory=list)
-    saved_ranges: list[EpochRange] = field(default_factory=list)
-    saved_records: int = 0
-    aborted: int = 0
-    given: int = 0
-    is_compared: bool = True
-    """False where a disk has the partition, and what the leader lacks of it is unknown."""
-    is_complete: bool = True
-    """False where no document says how many of the saved records are of aborted transactions."""
-
-    @property
-    def held(self) -> int | None:
-        if not self.is_compared and not self.held_ranges and not self.saved_ranges:
-            return None
-        return max(records_in(merged([*self.held_ranges, *self.saved_ranges])), self.saved)
-
-    @property
-    def saved(self) -> int:
-        """Records, without those that another salvage has, too."""
-        twice = sum(each.records for each in self.saved_ranges) - records_in(merged(self.saved_ranges))
-        return max(0, self.saved_records - twice)
-
-    @property
-    def lost(self) -> int | None:
-        if self.held is None or (not self.is_complete and (self.given < self.saved or self.held_ranges)):
-            return None
-        not_saved = records_in(minus(merged(self.held_ranges), merged(self.saved_ranges)))
-        return not_saved + self.at_hand
-
-    @property
-    def at_hand(self) -> int:
-        """Records that are saved and not given back."""
-        return max(0, self.saved - self.aborted - self.given)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    ranges: Stretches
+    records: int
+    aborted: int
+    undecodable_batches: int
 
 
 def account_section(
@@ -72,47 +45,64 @@ def account_section(
     replays: Sequence[Mapping[str, Any]],
 ) -> Section:
     """Join forecast, salvages and replays of one incident."""
-    accounts: dict[TopicPartition, _Account] = defaultdict(_Account)
-    for outcome in outcomes:
-        for against in (
-            one for loss in outcome.losses if loss.broker_id == outcome.designated_leader for one in loss.against
-        ):
-            if against.answered and against.lost:
-                accounts[outcome.topic_partition].held_ranges += against.lost
-    for each in (one for disk in disks for one in disk["partitions"]):
-        if each["lost"]:
-            accounts[_name(each)].held_ranges += _ranges(each["lost"])
-        elif each["status"] == Status.FAILED:
-            accounts[_name(each)].is_compared = False
+    accounts: dict[TopicPartition, Account] = defaultdict(Account)
+    _add_held(accounts, outcomes, manifests, disks)
     for _salvage_id, name, saved in _saved(manifests, disks):
-        account = accounts[name]
-        account.saved_ranges += _ranges(saved["ranges"])
-        account.saved_records += saved["records"]
-        account.aborted += saved["aborted"]
+        part = (tuple(_ranges(saved["ranges"])), *(saved[one] for one in ("records", "aborted", "undecodable_batches")))
+        accounts[name].salvages.append(_Part(*part))
     known = {each["salvage_id"] for each in (*manifests, *disks)}
     for salvage_id, each in ((run["salvage_id"], one) for run in replays for one in run["partitions"]):
         account = accounts[_name(each)]
-        account.given = max(account.given, each["given"] + each["given_before"])
+        given = each["given"] + each["given_before"]
+        account.given = max(account.given or 0, given)
+        account.settled = max(account.settled, given + each["superseded"])
         if salvage_id not in known:
-            account.saved_records = max(account.saved_records, each["saved"])
+            account.saved_at_least = max(account.saved_at_least, each["saved"])
             account.is_complete = False
-    rows = tuple(_row(name, accounts[name]) for name in sorted(accounts)[:MAX_ROWS])
+    balances = {name: accounts[name].balance() for name in sorted(accounts)}
+    total = total_of(balances.values())
+    rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
     columns = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
-    total = sum(each.lost or 0 for each in accounts.values())
-    unknown = sum(each.lost is None for each in accounts.values())
-    at_hand = sum(each.at_hand for each in accounts.values() if each.lost is not None)
-    verdict = "Nothing that was found anywhere is still lost."
-    if unknown:
-        verdict = f"Still lost: at least {total:,}; unknown for {unknown:,} of {len(accounts):,} partitions."
-    elif total:
-        verdict = f"Still lost: {total:,}."
-    if at_hand:
-        verdict += f" Of these, {at_hand:,} are saved and can be given back."
-    caption = f"{len(accounts):,} partitions"
+    is_bad = bool(total.still_lost or total.unknown)
     return Section(
         "Records that were lost",
-        (Paragraph(verdict, "bad" if total or unknown else "good"), Table(caption, columns, rows), Paragraph(_NOTE)),
+        (
+            Paragraph(verdict(total), "bad" if is_bad else "good"),
+            Table(f"{total.partitions:,} partitions", columns, rows),
+            Paragraph(_NOTE),
+        ),
     )
+
+
+def _add_held(
+    accounts: dict[TopicPartition, Account],
+    outcomes: Sequence[Outcome],
+    manifests: Sequence[Mapping[str, Any]],
+    disks: Sequence[Mapping[str, Any]],
+) -> None:
+    """Add what losers held. What a salvage found is more exact than the forecast, which does not know compaction."""
+    for each in (one for manifest in manifests for one in manifest["held"]):
+        accounts[_name(each)].held += _ranges(each["ranges"])
+    of_live = [each for each in manifests if not any(one["log_dirs"] for one in each["origins"])]
+    found = {_name(each) for manifest in of_live for each in manifest["held"]}
+    for outcome in outcomes:
+        name = outcome.topic_partition
+        lost = [
+            stretch
+            for loss in outcome.losses
+            if loss.broker_id == outcome.designated_leader
+            for against in loss.against
+            if against.answered
+            for stretch in against.lost or ()
+        ]
+        if lost:
+            accounts[name].is_elected = outcome.status is not Status.REFUSED
+            accounts[name].held += lost if name not in found else []
+    for each in (one for disk in disks for one in disk["partitions"]):
+        if each["lost"]:
+            accounts[_name(each)].held += _ranges(each["lost"])
+        elif each["status"] == DiskStatus.FAILED:
+            accounts[_name(each)].is_compared = False
 
 
 def saved_ranges(
@@ -127,9 +117,15 @@ def saved_ranges(
     return ranges
 
 
-def _row(name: TopicPartition, account: _Account) -> tuple[Cell, ...]:
-    lost = replace(number(account.lost), tone="good" if account.lost == 0 else "bad")
-    return (Cell(str(name)), number(account.held), number(account.saved), number(account.given), lost)
+def _row(name: TopicPartition, balance: Balance) -> tuple[Cell, ...]:
+    lost = replace(number(balance.still_lost), tone="good" if balance.still_lost == 0 else "bad")
+    return (
+        Cell(str(name)),
+        number(balance.held_by_losers),
+        number(balance.saved),
+        number(balance.given_back),
+        lost,
+    )
 
 
 def _saved(

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._documents.report_file import ReportFile
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._spark.options import SparkOptions
+from .account import Account, Balance, document
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
 
@@ -73,10 +75,18 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
     }
     rows = [plain(each) for each in done.findings]
     commits = [plain(each) for each in done.newer_commits]
+    account = document(_balances(done.findings))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         times = {"started_at": started_at, "finished_at": finished_at}
-        report = {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+        report = {
+            "format": REPORT_FORMAT,
+            **times,
+            **header,
+            "summary": summary,
+            "account": account,
+            "partitions": rows,
+        }
         return {**report, "newer_commits": commits}
 
     report_error = report_file.write_or_explain(document_at)
@@ -85,6 +95,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
         **header,
         "summary": summary,
+        "account": {**account, "partitions": account["partitions"][: params["max_rows"]]},
         "partitions": shown,
         "truncated": len(shown) < len(rows),
         "newer_commits": commits[: params["max_rows"]],
@@ -107,6 +118,20 @@ def warnings_of(done: DiskSalvage) -> list[str]:
         for each in done.findings
         if each.unreadable and each.damages
     ][:20]
+
+
+def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:
+    """Return the partitions of which the disks hold something that the cluster lacks, or may."""
+    return {
+        each.topic_partition: Account(
+            held=list(each.lost),
+            salvages=[each.saved] if each.saved is not None else [],
+            given=None if each.status is Status.ALREADY_SAVED else 0,
+            is_compared=bool(each.lost) or each.status is not Status.FAILED,
+        ).balance()
+        for each in findings
+        if each.lost or each.status is Status.FAILED
+    }
 
 
 def _summary(findings: Sequence[DiskFinding]) -> dict[str, Any]:

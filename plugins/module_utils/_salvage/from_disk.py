@@ -10,7 +10,7 @@ import os
 import pwd
 import socket
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
+from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, KafkaOpsError, Progress, utc_now
 from .._spark.options import SparkOptions
@@ -28,7 +29,7 @@ from .finding import DiskFinding, Status
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, partition_dirs
-from .manifest import MANIFEST, Manifest, SavedFile, SavedFrom, read_manifest
+from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, read_manifest
 from .read_back import ReadBack, SavedRecords, read_back
 from .rows import Origin
 from .save import Wanted, rows_of
@@ -153,7 +154,7 @@ class _Saving:
         self.progress.step("reading back what was saved")
         back = read_back(self.spark.read.parquet(directory.records.as_uri()))
         refuse_what_differs(to_save, back)
-        manifest = self._manifest(back, files)
+        manifest = self._manifest(findings, back, files)
         directory.finish(manifest)
         saved = {each.topic_partition: each for each in back.partitions}
         return [_now(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
@@ -189,10 +190,11 @@ class _Saving:
         )
         return Wanted(origin, finding.lost, tuple(segments_to_save(finding, one.replica, self.contents)))
 
-    def _manifest(self, back: ReadBack, files: tuple[SavedFile, ...]) -> Manifest:
+    def _manifest(self, findings: Sequence[DiskFinding], back: ReadBack, files: tuple[SavedFile, ...]) -> Manifest:
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
-        return new_manifest(self.disks.cluster_id, (origin,), back, files)
+        held = {each.topic_partition: each.lost for each in findings if each.lost}
+        return new_manifest(self.disks.cluster_id, (origin,), held, back, files)
 
 
 def _newer_commits(wire: Wire, cluster: Cluster, directory: str) -> tuple[NewerCommit, ...]:
@@ -201,7 +203,11 @@ def _newer_commits(wire: Wire, cluster: Cluster, directory: str) -> tuple[NewerC
 
 
 def new_manifest(
-    cluster_id: str, origins: tuple[SavedFrom, ...], back: ReadBack, files: tuple[SavedFile, ...]
+    cluster_id: str,
+    origins: tuple[SavedFrom, ...],
+    held: Mapping[TopicPartition, Stretches],
+    back: ReadBack,
+    files: tuple[SavedFile, ...],
 ) -> Manifest:
     """Return the manifest of a salvage that this run has written."""
     return Manifest(
@@ -212,6 +218,7 @@ def new_manifest(
         taken_by=_user(),
         collection_version=VERSION,
         origins=origins,
+        held=tuple(HeldRecords(each.topic, each.partition, ranges) for each, ranges in sorted(held.items())),
         partitions=back.partitions,
         files=files,
     )

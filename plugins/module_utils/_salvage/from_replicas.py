@@ -63,6 +63,8 @@ class TailSalvage:
     """None where nothing was saved."""
     failures: dict[TopicPartition, str]
     """Partitions of which not all was saved, and why."""
+    held: dict[TopicPartition, Stretches]
+    """What losers hold of each partition, without what compaction removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class TailSaver:
                     if each.broker_id in self.addresses
                 ]
                 if not work:
-                    return TailSalvage(None, self._failures(wanted, ()))
+                    return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
                 self.progress.step(
                     f"saving what other replicas hold of {len({each.partition for each in wanted})} partitions"
                 )
@@ -132,12 +134,13 @@ class TailSaver:
                 files = directory.files()
                 back = read_back(spark.read.parquet(directory.records.as_uri()))
                 failures = self._failures(wanted, back)
+                held = without_emptied(held_by_losers(wanted), back, failures)
                 if not back.partitions:
-                    return TailSalvage(None, failures)
+                    return TailSalvage(None, failures, held)
                 origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
-                manifest = new_manifest(self.cluster_id, origins, back, files)
+                manifest = new_manifest(self.cluster_id, origins, held, back, files)
                 directory.finish(manifest)
-                return TailSalvage(manifest, failures)
+                return TailSalvage(manifest, failures, held)
         finally:
             os.umask(before)
 
@@ -223,9 +226,23 @@ def _kind(batch: Fetched) -> ControlType:
         return ControlType.OTHER
 
 
-def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, int]:
-    """Return how many offsets the losers hold of each partition, each once."""
+def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
+    """Return what the losers hold of each partition, each offset once."""
     found: dict[TopicPartition, list[EpochRange]] = {}
     for each in tails:
         found.setdefault(each.partition, []).extend(each.lost)
-    return {name: records_in(merged(some)) for name, some in found.items()}
+    return {partition: merged(ranges) for partition, ranges in found.items()}
+
+
+def without_emptied(
+    held: Mapping[TopicPartition, Stretches], back: ReadBack, failures: Collection[TopicPartition]
+) -> dict[TopicPartition, Stretches]:
+    """Return what was held, without offsets of which no replica has a batch any more: compaction removed those.
+
+    Of a partition in ``failures`` it is unknown why offsets are not in the files.
+    """
+    saved = {each.topic_partition: each.ranges for each in back.partitions}
+    return {
+        partition: ranges if partition in failures else within(ranges, saved.get(partition, ()))
+        for partition, ranges in held.items()
+    }

@@ -21,7 +21,7 @@ MOST_STRETCHES = 20_000
 class Ledger:
     """The offsets of one partition that were given back, or will not be. Grows in the order of a log."""
 
-    def __init__(self, done: Stretches = (), given: int = 0) -> None:
+    def __init__(self, done: Stretches = (), given: int = 0, superseded: int = 0) -> None:
         self._starts: dict[int, list[int]] = {}
         self._ends: dict[int, list[int]] = {}
         self._before = union([done])
@@ -33,6 +33,8 @@ class Ledger:
         """Epoch and base offset; None where what follows is not to be joined."""
         self.given = given
         """Records that were given back, by all runs."""
+        self.superseded = superseded
+        """Records that a compacted topic does not need, by all runs."""
 
     @property
     def done(self) -> Stretches:

@@ -19,6 +19,7 @@ from typing import Any
 
 from .._documents.files import read_file
 from .._model.log_contents import EpochRange, Stretches
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .read_back import SavedRecords
 
@@ -58,6 +59,12 @@ _ORIGIN = {
         "log_dirs": {"type": "array", "items": {"type": "string"}},
     },
 }
+_HELD = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["topic", "partition", "ranges"],
+    "properties": {name: _PARTITION_PROPERTIES[name] for name in ("topic", "partition", "ranges")},
+}
 _FILE = {
     "type": "object",
     "additionalProperties": False,
@@ -72,11 +79,12 @@ _TEXTS = ("salvage_id", "cluster_id", "taken_at", "taken_on", "taken_by", "colle
 _SCHEMA = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["format", *_TEXTS, "origins", "partitions", "files"],
+    "required": ["format", *_TEXTS, "origins", "held", "partitions", "files"],
     "properties": {
         "format": {"const": _FORMAT},
         **{name: {"type": "string"} for name in _TEXTS},
         "origins": {"type": "array", "items": _ORIGIN, "minItems": 1},
+        "held": {"type": "array", "items": _HELD},
         "partitions": {
             "type": "array",
             "items": {
@@ -114,6 +122,19 @@ class SavedFrom:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldRecords:
+    """What losers held of one partition and the leader did not, saved or not."""
+
+    topic: str
+    partition: int
+    ranges: Stretches
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One finished salvage."""
 
@@ -127,6 +148,8 @@ class Manifest:
     """Name of the user."""
     collection_version: str
     origins: tuple[SavedFrom, ...]
+    held: tuple[HeldRecords, ...]
+    """In order of topic and number."""
     partitions: tuple[SavedRecords, ...]
     files: tuple[SavedFile, ...]
 
@@ -158,7 +181,8 @@ def read_manifest(directory: str) -> Manifest:
             SavedFrom(each["broker_id"], tuple(each["directory_ids"]), tuple(each["log_dirs"]))
             for each in content["origins"]
         ),
-        partitions=tuple(_partition(each) for each in content["partitions"]),
+        held=tuple(HeldRecords(each["topic"], each["partition"], _ranges(each["ranges"])) for each in content["held"]),
+        partitions=tuple(SavedRecords(**{**each, "ranges": _ranges(each["ranges"])}) for each in content["partitions"]),
         files=tuple(SavedFile(**each) for each in content["files"]),
     )
 
@@ -189,6 +213,5 @@ def digest(path: Path) -> SavedFile:
     return SavedFile(path.name, size, total.hexdigest())
 
 
-def _partition(values: dict[str, Any]) -> SavedRecords:
-    ranges: Stretches = tuple(EpochRange(**each) for each in values["ranges"])
-    return SavedRecords(**{**values, "ranges": ranges})
+def _ranges(values: Sequence[dict[str, int]]) -> Stretches:
+    return tuple(EpochRange(**each) for each in values)

@@ -84,6 +84,7 @@ class Part:
             counts.given,
             counts.given_bytes,
             counts.given_before,
+            counts.superseded,
             dict(counts.left_out),
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from .._changes.home import JournalHome
@@ -101,7 +101,7 @@ class Replayer:
             each.result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
             for each in parts.values()
         ]
-        return Replay(self._manifest, self._in_order(rows, targets))
+        return Replay(self._manifest, self._in_order(rows, targets, ledgers))
 
     def give_back(self) -> Replay:
         """Give back what can be. Raises KafkaOpsError, where nothing was given back."""
@@ -123,7 +123,8 @@ class Replayer:
             kept.create()
             created = self._create_side_topics(targets, addresses, journal)
             # Only now is nothing in progress that an earlier run has begun.
-            parts = self._parts(targets, created, kept.read())
+            ledgers = kept.read()
+            parts = self._parts(targets, created, ledgers)
             self._count(parts)
             writing = Writing(producer, kept, parts, journal.require_lock, self._progress, self._stop)
             writing.write(
@@ -135,7 +136,7 @@ class Replayer:
             producer.close()
         # What was committed can be read once another producer with this id was let in.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
-        return self._in_order([_result(each) for each in parts.values()], targets)
+        return self._in_order([_result(each) for each in parts.values()], targets, ledgers)
 
     def _cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()
@@ -184,7 +185,7 @@ class Replayer:
             ledger = ledgers.get(place) or Ledger()
             is_compacted = each.topic in targets.compacted
             part = Part(each, target, place, ledger, self._request.terms.include_unknown, is_compacted)
-            part.counts.given_before = ledger.given
+            part.counts = _before(ledger)
             parts[partition] = part
         compacted = {each for each, part in parts.items() if part.target.is_compacted}
         if compacted:
@@ -218,7 +219,7 @@ class Replayer:
                 part.saved,
                 part.target,
                 part.place,
-                Ledger(part.ledger.done, part.ledger.given),
+                Ledger(part.ledger.done),
                 part.include_unknown,
                 part.is_compacted,
                 part.newer,
@@ -230,18 +231,24 @@ class Replayer:
             if each is not None and each.takes(row):
                 each.counts.to_give += 1
         for name, each in trial.items():
-            parts[name].counts = Counts(
-                each.counts.to_give, given_before=parts[name].ledger.given, left_out=each.counts.left_out
+            parts[name].counts = replace(
+                _before(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out
             )
 
-    def _in_order(self, rows: list[Replayed], targets: Targets) -> tuple[Replayed, ...]:
+    def _in_order(
+        self, rows: list[Replayed], targets: Targets, ledgers: Mapping[Place, Ledger]
+    ) -> tuple[Replayed, ...]:
         for each in self._saved:
             partition = each.topic_partition
             if partition in targets.internal:
-                rows.append(_untouched(each, each.topic, ReplayStatus.NEVER_REPLAYED, "it is an internal topic"))
+                reason = "it is an internal topic"
+                rows.append(_untouched(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
             elif partition in targets.refused:
                 name = target_topic(each.topic, self._request.terms.target)
-                rows.append(_untouched(each, name, ReplayStatus.REFUSED, targets.refused[partition]))
+                topic_id = targets.topics[each.topic].topic_id or ""
+                ledger = ledgers.get(Place(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
+                refusal = targets.refused[partition]
+                rows.append(_untouched(each, name, ReplayStatus.REFUSED, refusal, _before(ledger)))
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
@@ -251,8 +258,15 @@ def _result(part: Part) -> Replayed:
     return part.result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
 
 
-def _untouched(saved: SavedRecords, target: str, status: ReplayStatus, reason: str) -> Replayed:
-    return Replayed(saved.topic, saved.partition, saved.topic_id, target, status, reason, saved.records, 0, 0, 0, 0, {})
+def _untouched(saved: SavedRecords, target: str, status: ReplayStatus, reason: str, before: Counts) -> Replayed:
+    given, superseded = before.given_before, before.superseded_before
+    counts = (saved.records, 0, 0, 0, given, superseded)
+    return Replayed(saved.topic, saved.partition, saved.topic_id, target, status, reason, *counts, {})
+
+
+def _before(ledger: Ledger) -> Counts:
+    """Return what earlier runs did."""
+    return Counts(given_before=ledger.given, superseded_before=ledger.superseded)
 
 
 def _chosen(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
+from .account import Account, Balance, document
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
 from .replayed import LeftOut, Replayed, ReplayStatus, Target, not_done
@@ -96,10 +99,11 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "target": params["target"],
     }
     rows = [_row(each) for each in done.partitions]
+    account = document(_balances(done))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         times = {"started_at": started_at, "finished_at": finished_at}
-        return {"format": REPORT_FORMAT, **times, **header, "summary": summary, "partitions": rows}
+        return {"format": REPORT_FORMAT, **times, **header, "summary": summary, "account": account, "partitions": rows}
 
     report_error = report_file.write_or_explain(document_at)
     shown = rows[: params["max_rows"]]
@@ -108,6 +112,7 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "changed": would_change or any(each.given for each in done.partitions),
         **header,
         "summary": summary,
+        "account": {**account, "partitions": account["partitions"][: params["max_rows"]]},
         "partitions": shown,
         "truncated": len(shown) < len(rows),
     }
@@ -119,6 +124,23 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
     if faults:
         results["msg"] = "\n".join(faults)
     return results
+
+
+def _balances(done: Replay) -> dict[TopicPartition, Balance]:
+    """Return forecast, salvage and replays of the topics that were chosen."""
+    topics = {each.topic for each in done.partitions}
+    accounts: dict[TopicPartition, Account] = defaultdict(Account)
+    for held in done.manifest.held:
+        if held.topic in topics:
+            accounts[held.topic_partition].held += held.ranges
+    for saved in done.manifest.partitions:
+        if saved.topic in topics:
+            accounts[saved.topic_partition].salvages.append(saved)
+    for each in done.partitions:
+        account = accounts[each.topic_partition]
+        account.given = each.given + each.given_before
+        account.settled = account.given + each.superseded
+    return {name: account.balance() for name, account in accounts.items()}
 
 
 def _row(each: Replayed) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class ProgressTopic:
                 f"partition {place.partition} of topic {place.source} has more than {MOST_STRETCHES} separate ranges "
                 "of given back records, and no more can be kept: give the records of unknown outcome back too"
             )
-        value = {"version": _VERSION, "given": ledger.given, "done": done}
+        value = {"version": _VERSION, "given": ledger.given, "superseded": ledger.superseded, "done": done}
         return Outgoing(self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000))
 
     def _place(self, offset: int, key: bytes) -> Place:
@@ -133,7 +133,8 @@ class ProgressTopic:
         try:
             found = json.loads(value)
             if found["version"] == _VERSION:
-                return Ledger(tuple(EpochRange(*map(int, each)) for each in found["done"]), int(found["given"]))
+                done = tuple(EpochRange(*map(int, each)) for each in found["done"])
+                return Ledger(done, int(found["given"]), int(found.get("superseded", 0)))
         except (ValueError, TypeError, KeyError):
             pass
         raise self._damaged(offset)

@@ -72,7 +72,14 @@ class Counts:
     """Of keys, values and headers as they were."""
     given_before: int = 0
     """By earlier runs, of this salvage or of another one that has the same records."""
+    superseded_before: int = 0
+    """Left out by earlier runs, because a compacted topic does not need them."""
     left_out: dict[LeftOut, int] = field(default_factory=dict)
+
+    @property
+    def superseded(self) -> int:
+        """Records that a compacted topic does not need, by all runs: without a key, or with a newer record of it."""
+        return self.superseded_before + sum(self.left_out.get(why, 0) for why in (LeftOut.NEWER_KEY, LeftOut.NO_KEY))
 
     def leave_out(self, why: LeftOut) -> None:
         self.left_out[why] = self.left_out.get(why, 0) + 1
@@ -93,6 +100,7 @@ class Replayed:
     given: int
     given_bytes: int
     given_before: int
+    superseded: int
     left_out: dict[LeftOut, int]
 
     @property

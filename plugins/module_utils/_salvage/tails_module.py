@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from .._kafka.cluster import describe_cluster
@@ -19,6 +19,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA_AND_SPARK, unusable
 from .._spark.options import SparkOptions
+from .account import Account
 from .directory import check_destination
 from .from_replicas import Tail, TailSalvage, TailSaver, held_by_losers
 from .options import Salvage
@@ -44,8 +45,8 @@ class TailsOfRun:
     """Saves the tails of one run, once, and remembers how that ended."""
 
     params: Mapping[str, Any]
-    held: dict[TopicPartition, int] = field(default_factory=dict)
-    """Offsets that losers hold, by partition."""
+    held: dict[TopicPartition, Stretches] = field(default_factory=dict)
+    """What losers hold, by partition."""
     done: TailSalvage | None = None
     failure: str = ""
     """Why nothing was saved."""
@@ -79,7 +80,7 @@ class TailsOfRun:
             addresses = {each.broker_id: each.address for each in cluster.registrations}
             saver = TailSaver(settings, cluster.cluster_id, addresses, self._destination, SparkOptions(), progress)
             self.done = saver.save(found)
-            failures = self.done.failures
+            failures, self.held = self.done.failures, self.done.held
         except (KafkaOpsError, OSError) as error:
             self.failure = f"what only losers hold was not saved: {error}"
             failures = dict.fromkeys(self.held, self.failure)
@@ -98,8 +99,11 @@ class TailsOfRun:
         failures = self.done.failures if self.done is not None else {}
         return [f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]]
 
-    def results(self) -> dict[str, Any]:
-        """Return what the module returns, by partition in order of topic and number."""
+    def results(self, refused: Collection[TopicPartition]) -> dict[str, Any]:
+        """Return what the module returns, by partition in order of topic and number.
+
+        A partition in ``refused`` was not elected: its losers still hold everything.
+        """
         manifest = self.done.manifest if self.done is not None else None
         saved = {each.topic_partition: each for each in manifest.partitions} if manifest else {}
         failures = self.done.failures if self.done is not None else dict.fromkeys(self.held, self.failure)
@@ -110,8 +114,13 @@ class TailsOfRun:
                 {
                     "topic": each.topic,
                     "partition": each.partition,
-                    "held_by_losers": held,
-                    "saved": saved[each].records if each in saved else 0,
+                    **asdict(
+                        Account(
+                            held=list(held),
+                            salvages=[saved[each]] if each in saved else [],
+                            is_elected=each not in refused,
+                        ).balance()
+                    ),
                     "reason": failures.get(each, ""),
                 }
                 for each, held in sorted(self.held.items())

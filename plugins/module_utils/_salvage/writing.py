@@ -110,6 +110,7 @@ class Writing:
         parts = [self.parts[name] for name in outgoing]
         for part in parts:
             part.ledger.given = part.counts.given_before + part.counts.given + len(outgoing[part.topic_partition])
+            part.ledger.superseded = part.counts.superseded
         try:
             kept = self.kept.records({part.place: part.ledger for part in parts})
             self.require_lock()

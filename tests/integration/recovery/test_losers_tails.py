@@ -39,8 +39,9 @@ def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster:
         {**options, "plan_file": str(plan), "salvage": "required", "salvage_dir": str(saved)},
     )
     assert "msg" not in elected, elected["msg"]
-    assert [(each["held_by_losers"], each["saved"], each["reason"]) for each in elected["salvage"]["partitions"]] == [
-        (_OLDER, _OLDER, "")
+    counts = ("held_by_losers", "saved", "given_back", "still_lost", "reason")
+    assert [tuple(each[name] for name in counts) for each in elected["salvage"]["partitions"]] == [
+        (_OLDER, _OLDER, 0, _OLDER, "")
     ] * 2
     rows = pq.read_table(saved / "records").to_pylist()
     labels = [f"older-{number}" for number in range(_OLDER)]
@@ -49,6 +50,9 @@ def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster:
         assert {row["origin_broker"] for row in rows} == {offline.replicas[1]}
     given = run_module("salvage_replay", {**options, "salvage_dir": str(saved), "target": "original"})
     assert "msg" not in given, given["msg"]
+    assert [tuple(each[name] for name in counts[:-1]) for each in given["account"]["partitions"]] == [
+        (_OLDER, _OLDER, _OLDER, 0)
+    ] * 2, "the forecast of the losers comes with the salvage"
     kept = [f"common-{number}" for number in range(_COMMON)] + [f"newer-{number}" for number in range(_NEWER)]
     for partition in offline.partitions:
         assert cluster.client.consume_all(_TOPIC, partition) == [*kept, *labels]

@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from unit.plugin_utils.results import COMMANDS, a_recovery, an_advice
@@ -129,8 +130,8 @@ def test_each_broker_that_is_awaited_is_named_once() -> None:
 
 @pytest.mark.parametrize("width", _WIDTHS)
 def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: int) -> None:
-    held = {"topic": "orders", "held_by_losers": 50, "saved": 50, "reason": ""}
-    lost = {"topic": "orders", "held_by_losers": 7, "saved": 2, "reason": "broker 2 hung \x1b[31m"}
+    held = {"topic": "orders", **asdict(Balance(50, 50, 0, 50, 50)), "reason": ""}
+    lost = {"topic": "orders", **asdict(Balance(7, 2, 0, 7, 2)), "reason": "broker 2 hung \x1b[31m"}
     partitions = [{**held, "partition": number} for number in range(20)] + [{**lost, "partition": 20}]
     salvage = {"salvage_id": "s", "salvage_dir": "/var/tmp/saved", "partitions": partitions}
     command = [
@@ -144,9 +145,10 @@ def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: i
     text = rendered(blocks, width, color=False)
     lines = [line.split() for line in text.splitlines()]
     words = " ".join(text.split())
-    assert "1,002 records of 1,007 offsets saved in /var/tmp/saved; given back: none yet" in words
-    assert lines.index(next(line for line in lines if line[:3] == ["orders-20", "7", "2"])) < lines.index(
-        next(line for line in lines if line[:3] == ["orders-0", "50", "50"])
+    assert "Still lost: 1,007. Of these, 1,002 are saved and can be given back. Saved in /var/tmp/saved." in words
+    assert "all 1007 1002 0 1007" in words
+    assert lines.index(next(line for line in lines if line[:5] == ["orders-20", "7", "2", "0", "7"])) < lines.index(
+        next(line for line in lines if line[:5] == ["orders-0", "50", "50", "0", "50"])
     )
     assert "broker 2 hung ?[31m" in words
     assert "11 more are not shown" in words

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance, document
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
+
+UNKNOWN = Balance(None, 0, 0, None, 0)
 
 
 def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
@@ -19,7 +23,9 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
     counts = {"saved": 350, "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
+    balances = {TopicPartition("orders", 0): Balance(350, 350, 330, 0, 0), TopicPartition("orders", 2): UNKNOWN}
     result = {"summary": {**counts, "statuses": {}, **summary}, "partitions": list(partitions)}
+    result["account"] = document(balances)
     return " ".join(rendered(blocks(result), 200, color=False).split())
 
 
@@ -33,6 +39,8 @@ def test_what_was_given_back_and_what_was_left_out() -> None:
     assert "Of 350 saved records, 230 records (4 KiB) given back, 100 before; left out: 20 of aborted" in text
     assert "refused: topic x is gone" in text
     assert "orders-1" not in text
+    assert "Still lost: at least 0; unknown for 1 of 2 partitions." in text
+    assert "orders-2 - 0 0 - orders-0 350 350 330 0 all 350 350 330 0" in text
 
 
 def test_what_would_be_given_back() -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import document
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
 from unit.report import salvages
@@ -26,7 +27,8 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
     summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
     summary["statuses"] = Counter(each["status"] for each in partitions)
-    result = {"broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
+    account = document({})
+    result = {"account": account, "broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
     text = rendered(blocks({**result, "partitions": list(partitions)}), 200, color=False)
     return " ".join(text.split())
 
@@ -57,4 +59,6 @@ def test_nothing_saved() -> None:
 def test_what_the_module_returns_is_printed() -> None:
     result = salvages.disk_result(salvages.a_disk_salvage(), ReportFile(None), max_rows=10)
     text = " ".join(rendered(blocks(result), 200, color=False).split())
+    assert "Still lost: at least 250; unknown for 1 of 3 partitions. Of these, 240 are saved and can be given" in text
+    assert "orders-2 - 0 0 - orders-0 250 250 0 230 orders-1 20 10 0 20 all 270 260 0 250" in text
     assert "torn_tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text

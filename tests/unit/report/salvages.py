@@ -45,7 +45,7 @@ def saved(partition: int, start: int, end: int, *, aborted: int = 0, unknown: in
 
 
 SAVED = (saved(0, 100, 350, aborted=20), saved(1, 70, 80, unknown=5))
-MANIFEST = Manifest("salvage-1", CLUSTER, AT, "kafka1", "kafka", "1.0.0", (SavedFrom(1),), SAVED, ())
+MANIFEST = Manifest("salvage-1", CLUSTER, AT, "kafka1", "kafka", "1.0.0", (SavedFrom(1),), (), SAVED, ())
 
 
 def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
@@ -76,10 +76,10 @@ def a_replay(reason: str = "topic orders.salvaged has fewer partitions") -> Repl
     """Return one partition that was given back, and one that was refused."""
     rows = (
         Replayed(
-            "orders", 0, "id", "orders.salvaged", ReplayStatus.GIVEN_BACK, "", 250, 130, 130, 5200, 100,
+            "orders", 0, "id", "orders.salvaged", ReplayStatus.GIVEN_BACK, "", 250, 130, 130, 5200, 100, 0,
             {LeftOut.ABORTED: 20},
         ),
-        Replayed("orders", 1, "id", "orders.salvaged", ReplayStatus.REFUSED, reason, 10, 0, 0, 0, 0, {}),
+        Replayed("orders", 1, "id", "orders.salvaged", ReplayStatus.REFUSED, reason, 10, 0, 0, 0, 0, 0, {}),
     )  # fmt: skip
     return Replay(MANIFEST, rows)
 

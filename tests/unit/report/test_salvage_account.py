@@ -24,9 +24,17 @@ def a_range(start: int, end: int) -> dict[str, int]:
 
 
 def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0) -> dict[str, Any]:
-    saved = {"topic": "orders", "partition": 0, "ranges": [a_range(start, end)], "records": end - start}
-    place = {"salvage_id": salvage_id, "cluster_id": CLUSTER, "taken_at": AT, "files": [], "taken_on": "kafka1"}
-    return {**place, "origins": [{"broker_id": 1, "log_dirs": []}], "partitions": [{**saved, "aborted": aborted}]}
+    saved: dict[str, Any] = {"topic": "orders", "partition": 0, "ranges": [a_range(start, end)], "records": end - start}
+    saved["undecodable_batches"] = 0
+    place: dict[str, Any] = {
+        "salvage_id": salvage_id,
+        "cluster_id": CLUSTER,
+        "taken_at": AT,
+        "files": [],
+        "taken_on": "kafka1",
+    }
+    place["held"] = []
+    return {**place, "origins": [{"broker_id": 1, "log_dirs": ["/d"]}], "partitions": [{**saved, "aborted": aborted}]}
 
 
 def a_disk(start: int, end: int) -> dict[str, Any]:
@@ -37,8 +45,15 @@ def a_disk(start: int, end: int) -> dict[str, Any]:
     return {**place, **more, "partitions": [{**lost, **unread, "held": []}]}
 
 
-def a_replay(given: int, given_before: int = 0) -> dict[str, Any]:
-    counts = {"saved": 250, "to_give": given, "given": given, "given_before": given_before, "left_out": {}}
+def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str, Any]:
+    counts: dict[str, Any] = {
+        "saved": 250,
+        "to_give": given,
+        "given": given,
+        "given_before": given_before,
+        "left_out": {},
+    }
+    counts["superseded"] = superseded
     part = {"topic": "orders", "partition": 0, "target_topic": "orders", "status": "given_back", "reason": "", **counts}
     place = {"cluster_id": CLUSTER, "salvage_id": "a", "finished_at": AT, "target": "original"}
     return {**place, "salvage_dir": "/s", "started_at": AT, "partitions": [part]}
@@ -79,6 +94,19 @@ def test_what_was_not_saved_or_not_given_back_is_still_lost(tmp_path: Path) -> N
         "100",
     )
     assert account(tmp_path, a_disk(100, 350)) == (("250", "0", "0", "250"), "Still lost: 250.")
+
+
+def test_what_a_compacted_topic_does_not_need_is_not_lost(tmp_path: Path) -> None:
+    """Also when it was left out by an earlier run, which this run's reasons do not count again."""
+    documents = (a_disk(100, 350), a_manifest("a", 100, 350))
+    assert account(tmp_path, *documents, a_replay(200, superseded=50))[0][3] == "0"
+    assert account(tmp_path, *documents, a_replay(0, given_before=200, superseded=40))[0][3] == "10"
+
+
+def test_what_was_held_and_not_saved_is_in_the_manifest(tmp_path: Path) -> None:
+    manifest = a_manifest("a", 100, 150)
+    manifest["held"] = [{"topic": "orders", "partition": 0, "ranges": [a_range(100, 170)]}]
+    assert account(tmp_path, manifest, a_replay(50))[0] == ("70", "50", "50", "20")
 
 
 def test_the_kinds_are_distinguished(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directo
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
     MANIFEST,
+    HeldRecords,
     Manifest,
     ManifestError,
     SavedFrom,
@@ -35,7 +36,8 @@ def finished(target: Path) -> Manifest:
         (directory.records / "part-0.parquet").write_bytes(b"content")
         (directory.records / "_SUCCESS").write_bytes(b"")
         origin = SavedFrom(1, ("d",), ("/var/lib/kafka",))
-        manifest = Manifest("s", "c", "now", "host", "user", "1", (origin,), (SAVED,), directory.files())
+        held = HeldRecords(SAVED.topic, SAVED.partition, SAVED.ranges)
+        manifest = Manifest("s", "c", "now", "host", "user", "1", (origin,), (held,), (SAVED,), directory.files())
         directory.finish(manifest)
     return manifest
 

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What of an incident's records was held elsewhere, saved, given back, and is still lost. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from .._model.log_contents import EpochRange, Stretches, records_in
+from .._model.partition import TopicPartition
+from .stretch import merged, minus
+
+
+class Salvaged(Protocol):
+    """What one salvage has of a partition."""
+
+    @property
+    def ranges(self) -> Stretches: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def aborted(self) -> int: ...
+    @property
+    def undecodable_batches(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The numbers of one partition."""
+
+    held_by_losers: int | None
+    """Offsets, each once, which count transaction markers. None where it could not be compared."""
+    saved: int
+    """Records, each once, without those that do not decode."""
+    given_back: int | None
+    """Records. None where that was not asked."""
+    still_lost: int | None
+    """What was held and not saved, or saved and not given back. None where that is unknown."""
+    at_hand: int
+    """What of it is saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The numbers of all partitions. What is unknown is not in them."""
+
+    partitions: int
+    held_by_losers: int
+    saved: int
+    given_back: int
+    still_lost: int
+    at_hand: int
+    unknown: int
+    """Partitions of which it is unknown what is still lost."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What documents, or a run, know of one partition."""
+
+    held: list[EpochRange] = field(default_factory=list)
+    salvages: list[Salvaged] = field(default_factory=list)
+    saved_at_least: int = 0
+    """By a replay, where no document says which records these were."""
+    given: int | None = 0
+    """By all runs. None where that was not asked."""
+    settled: int = 0
+    """Records that were given back, and those that a compacted topic does not need: no key, or a newer record of it."""
+    is_elected: bool = True
+    """False where the election was refused: the losers still have it all."""
+    is_compared: bool = True
+    """False where a disk has the partition, and what the leader lacks of it is unknown."""
+    is_complete: bool = True
+    """False where no document says how many of the saved records are of aborted transactions."""
+
+    def balance(self) -> Balance:
+        """Return the numbers."""
+        records, aborted, undecodable, ranges = self._each_once()
+        saved = max(records, self.saved_at_least)
+        held: int | None = max(records_in(merged([*self.held, *ranges])), saved)
+        if not self.is_compared and not self.held and not self.salvages:
+            held = None
+        # A record of an aborted transaction is none. A batch that does not decode is at least one.
+        at_hand = max(0, saved - aborted - self.settled) + undecodable
+        lost: int | None = records_in(minus(merged(self.held), ranges)) + at_hand
+        if not self.is_elected:
+            lost = at_hand = 0
+        elif held is None or self.given is None or (not self.is_complete and (self.given < saved or self.held)):
+            lost, at_hand = None, 0
+        return Balance(held, saved, self.given, lost, at_hand)
+
+    def _each_once(self) -> tuple[int, int, int, Stretches]:
+        """Return records, aborted ones and undecodable batches of all salvages, and their ranges.
+
+        What two salvages have counts once. Where only a part of it is in both, no record is taken for an aborted one
+        that may be another.
+        """
+        records = aborted = undecodable = 0
+        taken: Stretches = ()
+        for each in sorted(self.salvages, key=lambda one: records_in(merged(one.ranges)), reverse=True):
+            ranges = merged(each.ranges)
+            added = records_in(minus(ranges, taken))
+            in_both = records_in(ranges) - added
+            records += min(each.records, added)
+            aborted += max(0, each.aborted - in_both)
+            undecodable += min(each.undecodable_batches, added)
+            taken = merged([*taken, *ranges])
+        return records, aborted, undecodable, taken
+
+
+def total_of(balances: Iterable[Balance]) -> Total:
+    """Add the partitions up."""
+    rows = list(balances)
+    return Total(
+        len(rows),
+        sum(each.held_by_losers or 0 for each in rows),
+        sum(each.saved for each in rows),
+        sum(each.given_back or 0 for each in rows),
+        sum(each.still_lost or 0 for each in rows),
+        sum(each.at_hand for each in rows),
+        sum(each.still_lost is None for each in rows),
+    )
+
+
+def document(balances: Mapping[TopicPartition, Balance]) -> dict[str, Any]:
+    """Return what modules return and reports hold, in order of topic and number."""
+    rows = [{"topic": each.topic, "partition": each.partition, **asdict(balances[each])} for each in sorted(balances)]
+    return {"total": asdict(total_of(balances.values())), "partitions": rows}
+
+
+def verdict(total: Total) -> str:
+    """Return what is still lost, in words."""
+    text = (
+        f"Still lost: {total.still_lost:,}." if total.still_lost else "Nothing that was found anywhere is still lost."
+    )
+    if total.unknown:
+        text = (
+            f"Still lost: at least {total.still_lost:,}; unknown for {total.unknown:,} of {total.partitions:,} "
+            "partitions."
+        )
+    return text + (f" Of these, {total.at_hand:,} are saved and can be given back." if total.at_hand else "")

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a person reads of the account of an incident's records. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
+    Balance,
+    Total,
+    total_of,
+    verdict,
+)
+
+from .page import Block, Heading, Paragraph, Row, Table
+from .words import Result, number, partition_name, printable
+
+_MOST_ROWS = 10
+_COLUMNS = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
+
+
+def account_blocks(account: Result) -> Iterator[Block]:
+    """Return the account that a module returned, the most lost first."""
+    if account["partitions"]:
+        yield from _blocks(account["partitions"], Total(**account["total"]), "")
+
+
+def losers_blocks(salvage: Result) -> Iterator[Block]:
+    """Return the account of what only live replicas held that were not elected, those not saved first."""
+    partitions = salvage.get("partitions", [])
+    if partitions:
+        names = [each.name for each in fields(Balance)]
+        total = total_of(Balance(**{name: each[name] for name in names}) for each in partitions)
+        yield from _blocks(partitions, total, salvage["salvage_dir"] or "")
+
+
+def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[Block]:
+    yield Heading("Records that only other replicas or disks held")
+    yield Paragraph(verdict(total) + (f" Saved in {where}." if where else ""), indent=2)
+    listed = sorted(partitions, key=lambda each: (not each.get("reason"), -_lost(each)))[:_MOST_ROWS]
+    rows = [_row(each) for each in listed]
+    if total.partitions > 1:
+        sums = (total.held_by_losers, total.saved, total.given_back, total.still_lost)
+        rows.append(Row(("all", *(f"{each}" for each in sums)), "", "bold"))
+    has_reasons = any(each.prose for each in rows)
+    yield Table(_COLUMNS, tuple(rows), "Not saved" if has_reasons else "", texts=("Partition",))
+    if len(listed) < total.partitions:
+        yield Paragraph(f"{total.partitions - len(listed):,} more are not shown", indent=2)
+
+
+def _lost(each: Result) -> float:
+    """Return what the rows are sorted by: what is unknown is the worst."""
+    return float("inf") if each["still_lost"] is None else float(each["still_lost"])
+
+
+def _row(each: Result) -> Row:
+    numbers = (each[name] for name in ("held_by_losers", "saved", "given_back", "still_lost"))
+    reason = printable(each.get("reason", ""))
+    return Row((partition_name(each), *map(number, numbers)), reason, "bold red" if reason else "")
