@@ -35,6 +35,12 @@ options:
     type: list
     elements: path
     default: []
+  max_rows:
+    description:
+      - How many partitions RV(partitions), RV(left_alone) and RV(unfinished) have at most. All of them if not set.
+      - RV(summary), RV(groups) and RV(start_order) are always about all. A report that is made from a saved result has
+        only what is in the result.
+    type: int
 seealso:
   - module: kafkaops.recovery.replica_log_info
   - module: kafkaops.recovery.leader_candidate_info
@@ -197,13 +203,19 @@ unfinished:
     topic_id: {type: str, description: The topic's id.}
     original: {type: list, elements: int, description: The order that the replicas had.}
     changed: {type: list, elements: int, description: The order that the earlier run set.}
+truncated:
+  description: Whether RV(partitions), RV(left_alone) or RV(unfinished) would have more partitions without O(max_rows).
+  returned: success
+  type: bool
+  sample: false
 summary:
-  description: How many partitions of RV(left_alone) have each status, and how many are offline.
+  description: How many partitions were left alone, by status, and how many are offline.
   returned: success
   type: dict
   sample: {offline: 1, already_online: 1, refused: 0, unknown: 0}
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -212,13 +224,14 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     JOURNAL,
     SELECTION,
@@ -232,7 +245,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     refuse_existing_output,
     wanted,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    DONE_OR_FORESEEN,
+    Outcome,
+    Status,
+    left_alone,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE, report_at
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 
@@ -242,7 +260,12 @@ ARGUMENTS = (
     + CHOSEN
     + JOURNAL
     + REPORT
-    + Arguments(argument_spec={"output_paths": {"type": "list", "elements": "path", "default": []}})
+    + Arguments(
+        argument_spec={
+            "output_paths": {"type": "list", "elements": "path", "default": []},
+            "max_rows": {"type": "int"},
+        }
+    )
 )
 
 
@@ -281,12 +304,26 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "changed": False,
         "cluster_id": found.cluster_id,
         "brokers": plain(found.brokers),
-        "partitions": plain(found.offline),
-        "left_alone": plain(outcomes),
+        **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
         "groups": plain([each.group for each in grouped(outcomes)]),
         "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
-        "unfinished": plain(unfinished),
         "summary": {"offline": len(found.offline), **counted((each.status for each in outcomes), Status)},
+    }
+
+
+def bounded(
+    offline: Sequence[PartitionState],
+    outcomes: Sequence[Outcome],
+    unfinished: Sequence[OrderChange],
+    max_rows: int | None,
+) -> dict[str, Any]:
+    """Return the rows. Of partitions that are left alone, those first that a person must look at."""
+    most = max(map(len, (offline, outcomes, unfinished))) if max_rows is None else max_rows
+    return {
+        "partitions": plain(offline[:most]),
+        "left_alone": plain(most_important(outcomes, most, DONE_OR_FORESEEN)),
+        "unfinished": plain(unfinished[:most]),
+        "truncated": any(len(each) > most for each in (offline, outcomes, unfinished)),
     }
 
 

@@ -113,7 +113,11 @@ rows:
         - deadline
         - given_up
     error: {type: str, description: "What was found, for a person. Empty when nothing went wrong."}
-truncated: {type: bool, returned: success, sample: false, description: Whether there are more rows than O(max_rows).}
+truncated:
+  description: Whether there are more of RV(rows) or RV(left_alone) than O(max_rows).
+  returned: success
+  type: bool
+  sample: false
 summary:
   description: How many partitions are offline, how many replicas they have, and how many of those answered, or why not.
   returned: success
@@ -126,7 +130,7 @@ summary:
     silent: {type: dict, description: "Number of replicas that did not, for each cause that occurred."}
 left_alone:
   description:
-    - Partitions that were asked for, or are offline, and that are not looked at.
+    - Partitions that were asked for, or are offline, and that are not looked at. At most O(max_rows).
     - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
   returned: success
   type: list
@@ -144,7 +148,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     PROGRESS,
     SELECTION,
@@ -156,7 +160,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     MAX_ROWS,
     refuse_existing_output,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
     GATHERING,
     gathering,
@@ -203,12 +207,15 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
             evidence = evidence_of(ahead, settings, found, params, how, progress_to(params["progress_file"]))
             summary = results_of(evidence.replica_logs, params["max_rows"])
+    outcomes = [left_alone(each) for each in found.left_alone]
+    shown = most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": found.cluster_id,
         "brokers": plain(found.brokers),
-        "left_alone": plain([left_alone(each) for each in found.left_alone]),
         **summary,
+        "left_alone": plain(shown),
+        "truncated": summary["truncated"] or len(shown) < len(outcomes),
     }
 
 
