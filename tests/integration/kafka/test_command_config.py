@@ -43,18 +43,21 @@ def keytool(*arguments: str) -> None:
     subprocess.run(["keytool", *arguments], check=True, capture_output=True, timeout=60)
 
 
-@pytest.fixture(scope="module")
-def jks(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the client's key in a true JKS, under a password of its own."""
-    path = tmp_path_factory.mktemp("stores") / "client.jks"
-    store_password = cluster.certificates.store_password
+def true_jks(cluster: Cluster, directory: Path) -> Properties:
+    """Return the client's key in a true JKS, under a password of its own, and a trust store without one."""
+    path, store_password = directory / "client.jks", cluster.certificates.store_password
     source = ["-srckeystore", str(cluster.certificates.client_keystore_p12), "-srcstorepass", store_password]
     target = ["-destkeystore", str(path), "-deststoretype", "JKS", "-deststorepass", store_password]
     keytool("-importkeystore", "-noprompt", *source, *target)
     password = ["-storepass", store_password, "-keypass", store_password, "-new", KEY_PASSWORD]
     keytool("-keypasswd", "-alias", "client", "-keystore", str(path), *password)
     assert path.read_bytes().startswith(bytes.fromhex("feedfeed"))
-    return path
+    return {
+        "ssl.truststore.location": cluster.certificates.truststore_jks,
+        "ssl.keystore.location": path,
+        "ssl.keystore.password": store_password,
+        "ssl.key.password": KEY_PASSWORD,
+    }
 
 
 def one_line(*files: Path) -> str:
@@ -149,6 +152,7 @@ TLS: list[Callable[[Cluster, Path], Properties]] = [
     inline_pem,
     tls_1_2,
     tls_1_3,
+    true_jks,
 ]
 
 
@@ -197,33 +201,13 @@ def test_tls(cluster: Cluster, tmp_path: Path, properties: Callable[[Cluster, Pa
     works_with_both(cluster, "SSL", written(tmp_path / "client.properties", "SSL", properties(cluster, tmp_path)))
 
 
-def test_true_jks_with_a_key_password_and_a_trust_store_without_one(
-    cluster: Cluster, jks: Path, tmp_path: Path
-) -> None:
-    properties: Properties = {
-        "ssl.truststore.location": cluster.certificates.truststore_jks,
-        "ssl.keystore.location": jks,
-        "ssl.keystore.password": cluster.certificates.store_password,
-        "ssl.key.password": KEY_PASSWORD,
-    }
-    works_with_both(cluster, "SSL", written(tmp_path / "client.properties", "SSL", properties))
-
-
 @pytest.mark.parametrize("password", ["wrong store password", "wrong key password"])
-def test_a_wrong_password_of_a_jks_is_refused_by_name(
-    cluster: Cluster, jks: Path, tmp_path: Path, password: str
-) -> None:
+def test_a_wrong_password_of_a_jks_is_refused_by_name(cluster: Cluster, tmp_path: Path, password: str) -> None:
     wrong = {"wrong store password": "ssl.keystore.password", "wrong key password": "ssl.key.password"}[password]
-    properties: Properties = {
-        "ssl.truststore.location": cluster.certificates.truststore_jks,
-        "ssl.keystore.location": jks,
-        "ssl.keystore.password": cluster.certificates.store_password,
-        "ssl.key.password": KEY_PASSWORD,
-        wrong: "n0t-the-password",
-    }
+    properties = true_jks(cluster, tmp_path) | {wrong: "n0t-the-password"}
     file = written(tmp_path / "client.properties", "SSL", properties)
     assert kafka_s_own_tool(cluster, "SSL", file).returncode != 0
-    with pytest.raises(SettingsError, match=rf"ssl\.keystore\.location: {jks} .*password") as refused:
+    with pytest.raises(SettingsError, match=rf"ssl\.keystore\.location: {tmp_path}/client.jks .*password") as refused:
         cluster_id(cluster, "SSL", file)
     assert "n0t-the-password" not in str(refused.value)
 
@@ -247,20 +231,25 @@ def test_sasl_plain_with_every_quote(cluster: Cluster, tmp_path: Path) -> None:
     works_with_both(cluster, "SASL_SSL", file)
 
 
-def test_config_providers(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKAOPS_TEST_USER", "alice")
-    (tmp_path / "store-password").write_text(cluster.certificates.store_password)
-    secrets = tmp_path / "secrets.properties"
+def provided(cluster: Cluster, directory: Path) -> Properties:
+    """Return secrets by all three config providers. The name of the user is in the environment."""
+    (directory / "store-password").write_text(cluster.certificates.store_password)
+    secrets = directory / "secrets.properties"
     secrets.write_text(f"password={_escaped(IN_JAAS)}\n")
     plain = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     jaas = f'{plain} username="${{env:KAFKAOPS_TEST_USER}}" password="${{file:{secrets}:password}}";'
-    properties = sasl(cluster, "PLAIN", jaas) | {
-        "ssl.truststore.password": f"${{dir:{tmp_path}:store-password}}",
+    return sasl(cluster, "PLAIN", jaas) | {
+        "ssl.truststore.password": f"${{dir:{directory}:store-password}}",
         "config.providers": "file,env,dir",
         "config.providers.file.class": f"{PROVIDERS}FileConfigProvider",
-        "config.providers.file.param.allowed.paths": tmp_path,
+        "config.providers.file.param.allowed.paths": directory,
         "config.providers.env.class": f"{PROVIDERS}EnvVarConfigProvider",
         "config.providers.env.param.allowlist.pattern": "KAFKAOPS_.*",
         "config.providers.dir.class": f"{PROVIDERS}DirectoryConfigProvider",
     }
-    works_with_both(cluster, "SASL_SSL", written(tmp_path / "client.properties", "SASL_SSL", properties))
+
+
+def test_config_providers(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKAOPS_TEST_USER", "alice")
+    file = written(tmp_path / "client.properties", "SASL_SSL", provided(cluster, tmp_path))
+    works_with_both(cluster, "SASL_SSL", file)
