@@ -20,7 +20,7 @@ from .._changes.orders import States, Writer, read_states
 from .._changes.record import PUT_BACK, OrderChange, OrderLeftover
 from .._changes.rollback import Rollback
 from .._kafka.addresses import Address
-from .._model.partition import TopicPartition
+from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .plan import Outcome
 
@@ -75,7 +75,7 @@ class LostJournal:
         outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
     ) -> Outcome:
         if ended is None:
-            return _add(outcomes, change, "its order is another one now: another run or a person has set it")
+            return _add(outcomes, change, _what_stands(change, states.get(change.topic_partition)))
         if ended.undoing not in PUT_BACK:
             return _add(outcomes, change, f"{_BY_HAND} ({ended.reason})")
         return replace(_add(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas)
@@ -84,6 +84,17 @@ class LostJournal:
 def _is_set(change: OrderChange, states: States) -> bool:
     state = states[change.topic_partition]
     return state.topic_id == change.topic_id and change.is_set(state.replicas)
+
+
+def _what_stands(change: OrderChange, state: PartitionState | None) -> str:
+    """Say which order stands where it is not the one that this run set."""
+    if state is None:
+        return f"its order could not be read: {_BY_HAND}"
+    if state.topic_id != change.topic_id:
+        return "its topic was re-created: there is nothing to restore"
+    if state.replicas == change.original:
+        return "its order is the original one now: another run restored it"
+    return f"its order is {list(state.replicas)} now: another run or a person has set it"
 
 
 def _add(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
