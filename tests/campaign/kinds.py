@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kinds of fault, by the groups of the fault matrix. Each is one function of a scene."""
+"""The kinds of fault, by the groups of the fault matrix: those since the plan, and all of them in one table."""
 
 from __future__ import annotations
 
@@ -11,34 +11,38 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 from kafka.protocol.api_key import ApiKey
 
+from campaign.broker_faults import Named, disks, kill, late, stale, unmount, while_asked
 from campaign.incident import PARTITIONS, TOPIC
 from campaign.scene import Scene
-from lab import settings, wait_until
+from lab import settings
 from lab.faults import (
-    AbsurdLength,
     After,
     Before,
-    Delay,
+    DisconnectError,
     DropAfterRequest,
     DropBeforeRequest,
     Fault,
-    Rewrite,
     SwallowResponse,
-    TruncateResponse,
-    WrongCorrelationId,
 )
 
 _RUN_TOPIC = "_kafkaops_run"
 _LATE_S = 8.0
 """Later than the request timeout of a run."""
-_A_WHILE_S = 4.0
-_QUOTA_PERCENT = 0.5
-"""Of one request handler thread."""
-_ELECT, _REORDER, _ASK = ApiKey.ElectLeaders, ApiKey.AlterPartitionReassignments, ApiKey.ListOffsets
+_SASL, _MECHANISM = "SASL_PLAINTEXT", "SCRAM-SHA-512"
+_USER, _PASSWORD = "alice", "alice-secret"
+_ADMIN_TIMEOUT_S = 10
+_ELECT, _REORDER = ApiKey.ElectLeaders, ApiKey.AlterPartitionReassignments
 
 
 @dataclass(frozen=True)
@@ -52,120 +56,16 @@ class Kind:
     """Called before the run begins; what it sets up happens then or later."""
 
 
-def _gather() -> Iterator[tuple[str, Callable[[Scene], object]]]:
-    def spoil(fault: Fault, scene: Scene) -> None:
-        scene.spoil(fault, _ASK, broker=scene.incident.best)
-
-    yield "the answer of the best replica is truncated", partial(spoil, TruncateResponse())
-    yield "the answer of the best replica has a wrong correlation id", partial(spoil, WrongCorrelationId())
-    yield "the answer of the best replica announces 2 GiB", partial(spoil, AbsurdLength())
-    yield "the connection to the best replica is half open", partial(spoil, SwallowResponse())
-    yield "the answer of the best replica leaves a partition out", partial(spoil, Rewrite(_leave_out))
-    yield "the answer of the best replica names a partition twice", partial(spoil, Rewrite(_name_twice))
-    yield "the answer of the best replica has an unknown error code", partial(spoil, Rewrite(_give_unknown_code))
-    yield "the best replica is slow", lambda scene: scene.spoil(Delay(1.5), broker=scene.incident.best, times=6)
-    yield "the best replica is killed during the gather", partial(_kill, "best", _ASK)
-    yield "the other replica is killed during the gather", partial(_kill, "other", _ASK)
-    yield "the best replica is frozen during the gather, for a while", _freeze_while_asked
-    yield "the best replica is frozen during the whole run", _freeze_all_along
-    yield "the best replica cannot be reached from here", _make_unreachable
-    yield "at the best replica's address, another broker answers for a while", _swap_address
-    yield "the best replica restarts during the gather", _restart_while_asked
-    yield "a quota throttles every client", _throttle
-
-
-def _leave_out(response: Any) -> None:
-    response.topics[0].partitions.pop(0)
-
-
-def _name_twice(response: Any) -> None:
-    response.topics[0].partitions.append(response.topics[0].partitions[0])
-
-
-def _give_unknown_code(response: Any) -> None:
-    response.topics[0].partitions[0].error_code = 31999
-
-
-def _kill(whom: str, api_key: ApiKey, scene: Scene) -> None:
-    broker: int = getattr(scene.incident, whom)
-    scene.silenced.add(broker)
-    scene.at(Before, api_key, scene.cluster.brokers[broker].kill, broker=broker if api_key is _ASK else None)
-
-
-def _freeze_while_asked(scene: Scene) -> None:
-    best = scene.cluster.brokers[scene.incident.best]
-    scene.at(Before, _ASK, lambda: scene.freeze_for(best, _A_WHILE_S), broker=best.node_id)
-
-
-def _freeze_all_along(scene: Scene) -> None:
-    scene.silenced.add(scene.incident.best)
-    scene.now(scene.cluster.brokers[scene.incident.best].freeze)
-
-
-def _make_unreachable(scene: Scene) -> None:
-    scene.silenced.add(scene.incident.best)
-    (listener,) = scene.cluster.brokers[scene.incident.best].proxies.values()
-    scene.now(listener.close)
-    scene.afterwards.append(listener.open)
-
-
-def _swap_address(scene: Scene) -> None:
-    brokers = scene.cluster.brokers
-    (listener,) = brokers[scene.incident.best].proxies.values()
-    own = listener.upstream
-    listener.upstream = next(iter(brokers[scene.incident.other].proxies.values())).upstream
-
-    def swap_back() -> None:
-        listener.upstream = own
-
-    scene.now(lambda: scene.later(_A_WHILE_S, swap_back))
-
-
-def _restart_while_asked(scene: Scene) -> None:
-    best = scene.cluster.brokers[scene.incident.best]
-
-    def restart() -> None:
-        best.kill()
-        best.start(wait=False)
-
-    scene.at(Before, _ASK, restart, broker=best.node_id)
-
-
-def _throttle(scene: Scene) -> None:
-    def alter(*arguments: str) -> None:
-        scene.cluster.client.run_tool(
-            "kafka.admin.ConfigCommand",
-            *("--bootstrap-server", scene.cluster.bootstrap(settings.INTERNAL), "--alter"),
-            *("--entity-type", "clients", "--entity-default", *arguments),
-        ).check_returncode()
-
-    scene.now(lambda: alter("--add-config", f"request_percentage={_QUOTA_PERCENT}"))
-    scene.afterwards.append(lambda: alter("--delete-config", "request_percentage"))
-
-
-def _disks() -> Iterator[tuple[str, Callable[[Scene], object]]]:
-    yield "the disk of the other replica was replaced", partial(_replace_disk, "other")
-    yield "the disk of the best replica was replaced", partial(_replace_disk, "best")
-
-
-def _replace_disk(whose: str, scene: Scene) -> None:
-    broker = scene.cluster.brokers[getattr(scene.incident, whose)]
-
-    def replace() -> None:
-        broker.kill()
-        broker.wipe()
-        broker.start()
-
-    scene.now(replace)
-    scene.incident.look_at_disks()
-
-
-def _since_the_plan() -> Iterator[tuple[str, Callable[[Scene], object]]]:
+def _since_the_plan() -> Iterator[Named]:
     yield "the dead leader returns after the plan", _return_after_plan
     yield "the best replica restarts after the plan", _restart_after_plan
     yield "somebody else elects after the plan", _elect_after_plan
     yield "somebody else elects just before the reorder", partial(_elect_at, _REORDER)
     yield "the topic is created again after the plan", _replace_topic
+    yield (
+        "a log directory of the best replica goes offline after the plan",
+        lambda scene: scene.between(partial(unmount, scene)),
+    )
 
 
 def _return_after_plan(scene: Scene) -> None:
@@ -206,7 +106,7 @@ def _replace_topic(scene: Scene) -> None:
     scene.between(replace)
 
 
-def _requests() -> Iterator[tuple[str, Callable[[Scene], object]]]:
+def _requests() -> Iterator[Named]:
     def spoil(fault: Fault, api_key: ApiKey, scene: Scene) -> None:
         scene.spoil(fault, api_key)
 
@@ -216,11 +116,36 @@ def _requests() -> Iterator[tuple[str, Callable[[Scene], object]]]:
         yield f"the response of the {what} is lost", partial(spoil, DropAfterRequest(), api_key)
         yield f"the response of the {what} never comes", partial(spoil, SwallowResponse(), api_key)
         yield f"the {what} is carried out late", partial(spoil, late, api_key)
-    yield "the best replica is killed just before the election", partial(_kill, "best", _ELECT)
+    yield "our credentials are deleted after the reorder", _delete_credentials
+    yield "the best replica is killed just before the election", partial(kill, "best", _ELECT)
     yield "the best replica is shut down just before the election", _shut_down_at_election
     yield "the active controller is killed just before the election", _kill_controller
     yield "the active controller is frozen for a while just before the reorder", _freeze_controller
     yield "the controllers have no majority for a while just before the election", _freeze_majority
+
+
+def _delete_credentials(scene: Scene) -> None:
+    scene.connection = {
+        "bootstrap_servers": [scene.cluster.bootstrap(_SASL)],
+        "security_protocol": _SASL,
+        "sasl_mechanism": _MECHANISM,
+        "sasl_username": _USER,
+        "sasl_password": _PASSWORD,
+    }
+    admin = AdminClient({"bootstrap.servers": scene.cluster.bootstrap(settings.INTERNAL), "log_level": 0})
+    mechanism = ScramMechanism.SCRAM_SHA_512
+
+    def alter(change: UserScramCredentialAlteration) -> None:
+        admin.alter_user_scram_credentials([change])[_USER].result(_ADMIN_TIMEOUT_S)
+
+    def delete() -> None:
+        # The connection ends, too: who is connected stays authenticated.
+        alter(UserScramCredentialDeletion(_USER, mechanism))
+        raise DisconnectError
+
+    scene.at(After, _REORDER, delete)
+    added = UserScramCredentialUpsertion(_USER, ScramCredentialInfo(mechanism, 4096), _PASSWORD.encode())
+    scene.afterwards.append(lambda: alter(added))
 
 
 def _shut_down_at_election(scene: Scene) -> None:
@@ -246,7 +171,7 @@ def _freeze_majority(scene: Scene) -> None:
     scene.at(Before, _ELECT, freeze)
 
 
-def _own_end() -> Iterator[tuple[str, Callable[[Scene], object]]]:
+def _own_end() -> Iterator[Named]:
     def end(number: signal.Signals, moment: type[Before] | type[After], api_key: ApiKey, scene: Scene) -> None:
         scene.at(moment, api_key, partial(scene.signal_run, number))
 
@@ -263,7 +188,7 @@ def _freeze_run(scene: Scene) -> None:
     scene.at(Before, _ELECT, partial(scene.signal_run, signal.SIGSTOP))
 
 
-def _journal() -> Iterator[tuple[str, Callable[[Scene], object]]]:
+def _journal() -> Iterator[Named]:
     yield "the leader of the journal dies before the reorder", _kill_journals_leader
     yield "somebody deletes the journal before the election", _delete_journal
 
@@ -282,26 +207,17 @@ def _delete_journal(scene: Scene) -> None:
     scene.at(Before, _ELECT, lambda: scene.cluster.client.delete_topic(_RUN_TOPIC))
 
 
-def _late() -> Iterator[tuple[str, Callable[[Scene], object]]]:
-    yield "the best replica answers only after a while", _thaw_late
-
-
-def _thaw_late(scene: Scene) -> None:
-    best = scene.cluster.brokers[scene.incident.best]
-    scene.now(lambda: scene.freeze_for(best, 6.0))
-    wait_until(lambda: best.frozen, what="it is frozen")
-
-
 KINDS = tuple(
     Kind(group, name, begin)
     for group, table in (
-        ("C", _gather),
-        ("D", _disks),
+        ("C", while_asked),
+        ("D", disks),
         ("E", _since_the_plan),
         ("F", _requests),
         ("G", _own_end),
         ("H", _journal),
-        ("I", _late),
+        ("I", late),
+        ("I", stale),
     )
     for name, begin in table()
 )

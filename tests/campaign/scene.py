@@ -30,10 +30,14 @@ class Scene:
     run: subprocess.Popen[str] | None = None
     """The process that elects, while there is one."""
     silenced: set[int] = field(default_factory=set)
-    """Brokers that a fault keeps from answering until the run is over: what they hold cannot be elected."""
+    """Brokers that a fault keeps from answering, or fenced, until the run is over: what they hold cannot be elected."""
+    offline_logs: set[tuple[int, int]] = field(default_factory=set)
+    """Broker and partition of each replica on an offline log directory."""
     has_other_elections: bool = False
     """Somebody else elects a leader."""
     is_topic_replaced: bool = False
+    connection: dict[str, object] = field(default_factory=dict)
+    """How the elections connect, where it is not without authentication."""
     before_elections: list[Callable[[], object]] = field(default_factory=list)
     """What happens between plan and elections."""
     afterwards: list[Callable[[], object]] = field(default_factory=list)
@@ -50,6 +54,11 @@ class Scene:
     @property
     def proxy(self) -> Proxy:
         return self.cluster.proxy
+
+    def electable(self, partition: int) -> set[int]:
+        """Return the live replicas of a partition that no fault keeps from being elected."""
+        replicas = {self.incident.best, self.incident.other} - self.silenced
+        return {each for each in replicas if (each, partition) not in self.offline_logs}
 
     def spoil(self, fault: Fault, api_key: ApiKey | None = None, *, broker: int | None = None, times: int = 1) -> None:
         """Spoil the next requests of a kind, to one broker or to any."""

@@ -38,9 +38,13 @@ from lab.node import NodeError
 from lab.pool import Specification
 
 CAMPAIGN: Specification[Cluster] = Specification(
-    "campaign", lambda version: Cluster(version, brokers=4, controllers=3, proxied=True), heal
+    "campaign",
+    lambda version: Cluster(
+        version, brokers=4, controllers=3, log_dirs=2, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), proxied=True
+    ),
+    heal,
 )
-"""A broker without a replica stays, and the quorum survives the loss of a controller."""
+"""A broker without a replica stays, the quorum survives the loss of a controller, and a broker that of a disk."""
 _RUN_TOPIC = "_kafkaops_run"
 _MOST_RUNS = 5
 _WAIT_MS = 15_000
@@ -134,6 +138,8 @@ class Trial:
     has_competitor: bool
     frozen: list[_Run] = field(default_factory=list)
     runs: int = 0
+    elected: dict[int, int] = field(default_factory=dict)
+    """The leader that our last reported election gave to each partition. A fault can move the leadership on."""
 
     def go(self, kind: Kind) -> None:
         kind.begin(self.scene)
@@ -194,6 +200,7 @@ class Trial:
                 "plan_file": str(plan),
                 "journal_dir": str(self.on_call.directory / f"journal-{who}"),
                 "report_aftermath": False,
+                **self.scene.connection,
             }
         )
 
@@ -223,7 +230,8 @@ class Trial:
         incident, number, leader = self.scene.incident, int(outcome["partition"]), int(outcome["leader_after"])
         self.verdict.elections += 1
         logs = incident.logs[number]
-        reachable = {incident.best, incident.other} - self.scene.silenced or {leader}
+        reachable = self.scene.electable(number) or {leader}
+        self.elected[number] = leader
         best = incident.best_end(number, reachable)
         if end_of(logs[leader]) < best:
             self.verdict.wrong_elections += 1
@@ -252,7 +260,7 @@ class Trial:
         left = wait_until(self._records_left, 60, what="a consumer reads every partition") or {}
         for number, state in states.items():
             assert state.leader is not None
-            self.judge_records(number, state.leader, left[number])
+            self.judge_records(number, self.elected.get(number, state.leader), left[number])
 
     def _records_left(self) -> dict[int, list[str]] | None:
         """Return what a consumer reads; None while it does not know the leaders yet."""
@@ -261,7 +269,7 @@ class Trial:
         return None
 
     def judge_records(self, number: int, leader: int, left: Iterable[str]) -> None:
-        """Compare what a consumer reads with what the leader's disk held before the election."""
+        """Compare what a consumer reads with what the elected leader's disk held before the election."""
         missing = {each.value for each in self.scene.incident.logs[number][leader]} - set(left)
         if missing:
             self.verdict.records_lost += len(missing)

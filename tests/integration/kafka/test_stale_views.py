@@ -15,20 +15,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
-from lab import Cluster, jars, settings, versions, wait_until
+from lab import Cluster, settings, wait_until
+from lab.cut_off import Cable
 from lab.pool import STANDARD, ClusterPool
-
-_CUT = """
-RULE no connection to a controller is ready
-CLASS org.apache.kafka.clients.NetworkClient
-METHOD ready
-AT ENTRY
-BIND flag = new java.io.File("{flag}");
-     client = $0.clientId
-IF flag.exists() AND (client.equals("{broker}") OR client.startsWith("raft-client"))
-DO RETURN false
-ENDRULE
-"""
 
 
 @pytest.fixture
@@ -40,16 +29,11 @@ def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
 def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
     dead, well, cut_off = 1, 2, 3
     cluster.client.create_topic("seen", {0: [dead]})
-    flag, rule = cluster.work_dir / "cut", cluster.work_dir / "cut.btm"
-    rule.write_text(_CUT.format(flag=flag, broker=cut_off))
-    node = cluster.brokers[cut_off]
-    node.stop()
-    node.jvm_args.append(f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:{rule}")
-    node.start()
+    cable = Cable(cluster.brokers[cut_off], cluster.brokers[well])
+    cable.prepare()
     wait_until(lambda: cluster.client.describe("seen", broker=cut_off)[0].leader == dead, 30, what="all is well")
-    flag.touch()
     try:
-        wait_until(lambda: _is_fenced(cluster, cut_off, seen_by=well), 60, what="the controller fences it")
+        cable.cut()
         cluster.brokers[dead].kill()
         wait_until(lambda: cluster.client.describe("seen", broker=well)[0].leader is None, 60, what="an outage")
         assert cluster.client.describe("seen", broker=cut_off)[0].leader == dead, "it serves what it knew"
@@ -62,15 +46,7 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
             assert f"broker {cut_off} (" in named
             assert "has lost touch with the controllers" in named
     finally:
-        flag.unlink()
-        node.kill()
-        node.jvm_args.pop()
-
-
-def _is_fenced(cluster: Cluster, broker: int, *, seen_by: int) -> bool:
-    with Wire(_settings(cluster, seen_by)) as wire:
-        listed = {each.broker_id: each for each in Kafka(wire).describe_cluster().registrations}
-    return broker not in listed or listed[broker].is_fenced
+        cable.mend()
 
 
 def _settings(cluster: Cluster, *brokers: int) -> ConnectionSettings:
