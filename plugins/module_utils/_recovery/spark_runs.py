@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from .._kafka.settings import ConnectionSettings
@@ -29,10 +30,11 @@ from .strategy import Policy
 from .survey import Survey
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    # PySpark imports it with the first task. Here the JVM starts meanwhile.
-    import pandas  # type: ignore[import-untyped]  # noqa: F401  # it ships no types
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    # PySpark imports it with the first task. Here the JVM starts meanwhile.
+    import_module("pandas")
 
 
 def evidence_of(  # noqa: PLR0917
