@@ -34,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionReport,
     run_elections,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from lab.cluster import Cluster
 
 TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
@@ -136,7 +137,13 @@ class Run:
 
 
 def elect(
-    bootstrap: str, topic: str, partitions: int | range, leader: int, directory: Path | str = ""
+    bootstrap: str,
+    topic: str,
+    partitions: int | range,
+    leader: int,
+    directory: Path | str = "",
+    *,
+    may_drop: bool = False,
 ) -> ElectionReport:
     """Elect one broker as leader of partitions of a topic; what the module does, without its process."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": 3000})
@@ -147,13 +154,18 @@ def elect(
     with Wire(settings) as wire:
         kafka = Kafka(wire)
         plan = plan_of_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})
+        plan = with_unregistered(kafka, plan, may_drop=may_drop)
         brokers = kafka.look_at_brokers(kafka.describe_cluster())
         return run_elections(kafka, plan, options, NullProgress(), threading.Event(), brokers)
 
 
-def elect_in_process(bootstrap: str, topic: str, partitions: int, leader: int, home: Path) -> subprocess.Popen[bytes]:
+def elect_in_process(
+    bootstrap: str, topic: str, partitions: int, leader: int, home: Path, *, may_drop: bool = False
+) -> subprocess.Popen[bytes]:
     """Start ``elect`` in a process of its own, with a home directory of its own, to be killed."""
-    code = f"from lab.changes import elect; elect({bootstrap!r}, {topic!r}, {partitions}, {leader})"
+    code = (
+        f"from lab.changes import elect; elect({bootstrap!r}, {topic!r}, {partitions}, {leader}, may_drop={may_drop})"
+    )
     python_path = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": python_path, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
     return subprocess.Popen([sys.executable, "-c", code], env=environment)

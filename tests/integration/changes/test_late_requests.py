@@ -1,0 +1,137 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A request that is held on its way to the controller, its run killed, and executed after the next run began.
+
+The next run watches for such a request for more than a minute.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
+from lab import Cluster, scenarios, settings, wire
+from lab.changes import elect, elect_in_process, pending_changes
+from lab.faults import Before
+from lab.leadership import Operator, leaders, orders
+from lab.waiting import wait_until
+
+pytestmark = pytest.mark.wide
+
+TOPIC = "killed"
+_SLOW_S = 120.0
+
+
+@contextmanager
+def killed_while_its_order_is_held(
+    cluster: Cluster, process: subprocess.Popen[bytes], home: Path
+) -> Iterator[threading.Event]:
+    """Hold a run's order on its way to the controller, kill the run, and delete its home.
+
+    It is held in front of the broker: behind it, the broker would hold back whatever the next run asks of it, too.
+    Yields what lets the order go on.
+    """
+    let_go = threading.Event()
+    try:
+        hold = Before(lambda: let_go.wait(_SLOW_S))
+        with cluster.proxy.inject(hold, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
+            wait_until(lambda: rule.hits, 60, what="the order is on its way to the controller")
+        process.kill()
+        process.communicate(timeout=60)
+        shutil.rmtree(home)
+        yield let_go
+    finally:
+        let_go.set()
+        process.kill()
+
+
+def test_a_late_order_of_a_partition_that_is_elected_again(cluster: Cluster, tmp_path: Path) -> None:
+    offline = scenarios.diverged(cluster, TOPIC)
+    home = tmp_path / "home"
+    home.mkdir()
+    process = elect_in_process(cluster.bootstrap(), TOPIC, 1, offline.best, home)
+    unchanged = dict.fromkeys(offline.partitions, offline.replicas)
+    with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
+        assert orders(cluster, TOPIC) == unchanged, "nobody saw it"
+        assert pending_changes(cluster), "the journal has it as requested"
+        # The order is not changed for this leader: it is the first one that lives.
+        first = offline.replicas[1]
+        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, first)
+        _wait_for_leader(cluster, run, first)
+        wait_until(lambda: _reorders(cluster) == 2, what="the next run asks for the original order")
+        let_go.set()
+        report = run.result(timeout=180)
+    assert {each.undoing for each in report.leftovers} == {Undoing.RESTORED}
+    assert all("executed late" in each.reason for each in report.leftovers)
+    assert orders(cluster, TOPIC) == unchanged
+    assert leaders(cluster, TOPIC) == dict.fromkeys(offline.partitions, first)
+    assert pending_changes(cluster) == ()
+    wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")
+
+
+def test_a_late_order_that_drops_an_unregistered_broker(cluster: Cluster, tmp_path: Path) -> None:
+    """Broker 1 cannot be put back, because it is not registered. The order of the others is."""
+    offline = scenarios.diverged(cluster, TOPIC)
+    dead, first, best = offline.replicas
+    broker = cluster.brokers[best]
+    wire.unregister_broker(broker.host, broker.ports[settings.INTERNAL], dead)
+    home = tmp_path / "home"
+    home.mkdir()
+    process = elect_in_process(cluster.bootstrap(), TOPIC, 1, best, home, may_drop=True)
+    with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
+        assert orders(cluster, TOPIC) == dict.fromkeys(offline.partitions, offline.replicas)
+        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, first)
+        _wait_for_leader(cluster, run, first)
+        wait_until(lambda: _reorders(cluster) == 2, what="the next run asks for the original order")
+        let_go.set()
+        report = run.result(timeout=180)
+    assert {each.undoing for each in report.leftovers} == {Undoing.RESTORED}
+    assert all("executed late" in each.reason for each in report.leftovers)
+    wait_until(
+        lambda: orders(cluster, TOPIC) == dict.fromkeys(offline.partitions, (first, best)),
+        30,
+        what="nothing is removed",
+    )
+    assert leaders(cluster, TOPIC) == dict.fromkeys(offline.partitions, first)
+    assert pending_changes(cluster) == ()
+
+
+def test_a_late_order_of_a_drain(cluster: Cluster, tmp_path: Path) -> None:
+    """The next run forgets the original order only when the drain's order cannot be set any more."""
+    cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
+    home = tmp_path / "home"
+    home.mkdir()
+    process = Operator(cluster, home).in_process("list(1)")
+    next_one = Operator(cluster, tmp_path)
+    with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
+        assert orders(cluster, TOPIC) == {0: (1, 2, 3)}, "nobody saw it"
+        before = _reorders(cluster)
+        run = threads.submit(next_one.restore)
+        wait_until(lambda: run.done() or _reorders(cluster) > before, _SLOW_S, what="the original order is asked for")
+        assert not run.done(), run.exception()
+        let_go.set()
+        run.result(timeout=180)
+    assert orders(cluster, TOPIC) == {0: (1, 2, 3)}
+    assert not next_one.restore().is_changed, "nothing is remembered"
+
+
+def _wait_for_leader(cluster: Cluster, run: Future[ElectionReport], leader: int) -> None:
+    wait_until(lambda: run.done() or leaders(cluster, TOPIC) == {0: leader}, _SLOW_S, what="the next run has elected")
+    assert not run.done(), run.exception()
+
+
+def _reorders(cluster: Cluster) -> int:
+    return sum(each.api_key == ApiKey.AlterPartitionReassignments for each in cluster.proxy.requests())
