@@ -180,8 +180,14 @@ partitions:
           description: What to know before electing it.
           type: list
           elements: str
-          choices: [empty_log, gap, future_replica, fenced, diverged]
+          choices: [empty_log, gap, future_replica, fenced, diverged, local_only]
         explanation: {type: str, description: "Why it has this rank, in words."}
+        local_log_start_offset:
+          description: Of a tiered topic, the first offset on its own disk. What is before it is in the tier only.
+          type: int
+        last_tiered_offset:
+          description: Of a tiered topic, the last offset that its broker knows to be in the tier.
+          type: int
     silent:
       description: The replicas that gave no answer.
       type: list

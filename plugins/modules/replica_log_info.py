@@ -113,6 +113,13 @@ rows:
         - deadline
         - given_up
     error: {type: str, description: "What was found, for a person. Empty when nothing went wrong."}
+    is_tiered: {type: bool, description: "Whether C(remote.storage.enable) is set for the topic, null if unknown."}
+    local_log_start_offset:
+      description: Of a tiered topic, the first offset on the broker's own disk. What is before it is in the tier only.
+      type: int
+    last_tiered_offset:
+      description: Of a tiered topic, the last offset that the broker knows to be in the tier. Null if unknown.
+      type: int
 truncated:
   description: Whether there are more of RV(rows) or RV(left_alone) than O(max_rows).
   returned: success
@@ -177,6 +184,7 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import with_tiered
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
@@ -193,12 +201,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     }
     with session_ahead(how.spark) as ahead:
         with Wire(settings) as wire:
+            kafka = Kafka(wire)
             found = survey(
-                Kafka(wire),
+                kafka,
                 wanted,
                 include_internal=params["include_internal_topics"],
                 when_offline=ahead.begin,
             )
+            found = with_tiered(kafka, found)
         if found.offline:
             from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.spark_runs import (
                 evidence_of,

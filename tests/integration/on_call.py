@@ -24,7 +24,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyOptions, read_policies
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
+    PolicyOptions,
+    read_policies,
+    with_tiered,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import (
@@ -95,6 +99,8 @@ class OnCall:
     def plans(self, policies: Mapping[str, Mapping[str, Policy]], *topics: str) -> dict[str, Plan]:
         """Several plans of the same evidence, by name."""
         found = self.look(*topics)
+        with Wire(self.settings) as wire:
+            found = with_tiered(Kafka(wire), found)
         evidence = gather_evidence(self.spark, self.settings, found, self.duration_ms)
         return {name: plan_recovery(self.spark, evidence, each) for name, each in policies.items()}
 

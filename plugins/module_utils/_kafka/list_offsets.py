@@ -24,9 +24,15 @@ _DEBUGGING_REPLICA = -2
 """Not a consumer and not a follower: a broker answers it for its own log without being the leader."""
 _LATEST = -1
 _EARLIEST = -2
+_EARLIEST_LOCAL = -4
+"""Of a tiered topic: where the log on the broker's own disk starts (KIP-405, version 8)."""
+_LATEST_TIERED = -5
+"""Of a tiered topic: the last offset that the broker knows to be in the tier (KIP-1005, version 9)."""
 _READ_UNCOMMITTED = 0
 _VERSION = 7
 """Offered by Kafka 3.9 to 4.4."""
+_TIERED_VERSION = 9
+"""Offered by them as well, and encoded as version 7 is."""
 _HEAD = struct.Struct(">ib")
 _ASKED = struct.Struct(">iiqB")
 """Partition, current leader epoch (-1: not checked), timestamp, no tags."""
@@ -69,8 +75,32 @@ def log_start_offsets(
     return _list_offsets(connection, partitions, _EARLIEST, timeout_ms)
 
 
+def local_start_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+) -> dict[TopicPartition, list[OffsetAnswer]]:
+    """Return the first offset on this broker's own disk of each replica of a tiered topic.
+
+    Raises BrokerCallError.
+    """
+    return _list_offsets(connection, partitions, _EARLIEST_LOCAL, timeout_ms, _TIERED_VERSION)
+
+
+def last_tiered_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+) -> dict[TopicPartition, list[OffsetAnswer]]:
+    """Return the last offset in the tier, as far as this broker knows; a negative one when it does not.
+
+    Raises BrokerCallError.
+    """
+    return _list_offsets(connection, partitions, _LATEST_TIERED, timeout_ms, _TIERED_VERSION)
+
+
 def _list_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], timestamp: int, timeout_ms: int | None
+    connection: Connection,
+    partitions: Sequence[TopicPartition],
+    timestamp: int,
+    timeout_ms: int | None,
+    version: int = _VERSION,
 ) -> dict[TopicPartition, list[OffsetAnswer]]:
     head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
     topics = packed_topics(
@@ -80,7 +110,7 @@ def _list_offsets(
         }
     )
     request: BulkRequest[Answers] = BulkRequest(
-        ListOffsetsRequest, ListOffsetsResponse, _VERSION, b"".join([head, topics, b"\0"]), _read, _answers
+        ListOffsetsRequest, ListOffsetsResponse, version, b"".join([head, topics, b"\0"]), _read, _answers
     )
     answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
     return answers

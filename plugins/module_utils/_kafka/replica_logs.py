@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from types import MappingProxyType
 from typing import TypeAlias
 
 from .._model.partition import Broker, BrokerState, TopicPartition
@@ -26,7 +27,13 @@ from .cluster import check_identity
 from .epochs import EpochAnswer, Questions, epoch_ends
 from .errors import BrokerCallError
 from .lineage_search import LineageSearch
-from .list_offsets import OffsetAnswer, log_end_offsets, log_start_offsets
+from .list_offsets import (
+    OffsetAnswer,
+    last_tiered_offsets,
+    local_start_offsets,
+    log_end_offsets,
+    log_start_offsets,
+)
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
@@ -78,6 +85,7 @@ def probe_replicas(
     native: NativeQuestion | None = None,
     *,
     only_newest: Collection[TopicPartition] = frozenset(),
+    tiered: Mapping[str, bool] = MappingProxyType({}),
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
@@ -91,7 +99,8 @@ def probe_replicas(
     that were complete by then are kept, as long as their connection stood.
 
     Of ``only_newest`` the newest epoch with records is asked, and no older one, and neither directory nor size where
-    that is all that is asked: a deep lineage takes a request for each epoch.
+    that is all that is asked: a deep lineage takes a request for each epoch. ``tiered`` says by topic whether it is
+    tiered, where that is known: such a replica is asked where its own disk starts, too, and what it knows of the tier.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -102,7 +111,9 @@ def probe_replicas(
     with open_wire(settings) as wire:
         while clock.monotonic() < deadline:
             connection = wire.fresh_connection(address)
-            probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native, only_newest=only_newest)
+            probe = _Probe(
+                settings, connection, broker.broker_id, deadline, clock, native, only_newest=only_newest, tiered=tiered
+            )
             try:
                 rows = probe.rows(partitions)
                 looks += 1
@@ -143,6 +154,7 @@ class _Probe:
     native: NativeQuestion | None = None
     broker_epoch: int | None = None
     only_newest: Collection[TopicPartition] = frozenset()
+    tiered: Mapping[str, bool] = field(default_factory=dict)
     complete: list[ReplicaLog] = field(default_factory=list)
     """The rows of the batches that the broker has answered completely."""
 
@@ -198,12 +210,25 @@ class _Probe:
             starts = log_start_offsets(self.connection, usable, timeout_ms=self._limit_ms())
             for each in usable:
                 answered[each].take_start(starts.get(each, ()))
+            self._ask_tiered({each: answered[each] for each in usable if self.tiered.get(each.topic)})
             self._ask_lineages({each: answered[each] for each in usable if answered[each].error is None})
         if all(each in self.only_newest for each in partitions):
             disk = LogDirs({}, {}, "")
         else:
             disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
-        return [_row(each, self.broker_id, answer, disk) for each, answer in answered.items()]
+        return [
+            _row(each, self.broker_id, answer, disk, self.tiered.get(each.topic)) for each, answer in answered.items()
+        ]
+
+    def _ask_tiered(self, answered: Mapping[TopicPartition, _Answer]) -> None:
+        """Ask what only tiered topics have. A replica that refuses is not worth less: that is unknown then."""
+        if not answered:
+            return
+        starts = local_start_offsets(self.connection, [*answered], timeout_ms=self._limit_ms())
+        ends = last_tiered_offsets(self.connection, [*answered], timeout_ms=self._limit_ms())
+        for each, answer in answered.items():
+            answer.local_start = _known_offset(starts.get(each, ()))
+            answer.last_tiered = _known_offset(ends.get(each, ()))
 
     def _ask_lineages(self, answered: Mapping[TopicPartition, _Answer]) -> None:
         searches: _Searches = defaultdict(dict)
@@ -251,12 +276,14 @@ def _next_requests(searches: _Searches) -> list[Questions]:
 class _Answer:
     """What one replica answered so far. Mutable, and converted to a row at the end: a gather has a million of them."""
 
-    __slots__ = ("end", "epoch", "error", "search", "start")
+    __slots__ = ("end", "epoch", "error", "last_tiered", "local_start", "search", "start")
 
     def __init__(self) -> None:
         self.end: int | None = None
         self.epoch: int | None = None
         self.start: int | None = None
+        self.local_start: int | None = None
+        self.last_tiered: int | None = None
         self.search: LineageSearch | None = None
         self.error: tuple[Cause, str] | None = None
 
@@ -282,7 +309,9 @@ class _Answer:
         return self.search
 
 
-def _row(partition: TopicPartition, broker_id: int, answered: _Answer, disk: LogDirs) -> ReplicaLog:
+def _row(
+    partition: TopicPartition, broker_id: int, answered: _Answer, disk: LogDirs, is_tiered: bool | None
+) -> ReplicaLog:
     replicas = disk.replicas.get(partition, ())
     current = next((each for each in replicas if not each.is_future), None)
     error = answered.error
@@ -303,7 +332,15 @@ def _row(partition: TopicPartition, broker_id: int, answered: _Answer, disk: Log
         any(each.is_future for each in replicas) if len(replicas) > 1 or current is None else False,
         error[0] if error else None,
         error[1] if error else "",
+        is_tiered,
+        answered.local_start,
+        answered.last_tiered,
     )
+
+
+def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
+    known = len(answers) == 1 and not answers[0].error_code and answers[0].offset >= 0
+    return answers[0].offset if known else None
 
 
 def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:

@@ -72,6 +72,12 @@ class ReplicaLog:
     """None when the replica answered everything."""
     error: str = ""
     """For a person: what was found, with Kafka's error code where there is one."""
+    is_tiered: bool | None = None
+    """Records of the topic are moved to a tier (remote.storage.enable). None where that is not known."""
+    local_log_start_offset: int | None = None
+    """Of a tiered topic: the first offset on the broker's own disk. What is before it is in the tier only."""
+    last_tiered_offset: int | None = None
+    """Of a tiered topic: the last offset that this broker knows to be in the tier."""
 
     @property
     def answered(self) -> bool:

@@ -32,6 +32,8 @@ class Flag(StrEnum):
     """It answered us, but the controller fences it, so it cannot be elected now."""
     DIVERGED = "diverged"
     """Its lineage is not a prefix of the best candidate's: it holds records that the best one does not."""
+    LOCAL_ONLY = "local_only"
+    """The topic is tiered: it was ranked by what is on its own disk, and older records may be in the tier only."""
 
 
 Lineage: TypeAlias = Annotated[
@@ -67,6 +69,10 @@ class Candidate:
     flags: Annotated[tuple[Flag, ...], Meta(description="flags are a list")]
     explanation: str
     """Why it has this rank, in words."""
+    local_log_start_offset: Offset | None = None
+    """Of a tiered topic: the first offset on its own disk. None for other topics, and where it is not known."""
+    last_tiered_offset: Offset | None = None
+    """Of a tiered topic: the last offset that this broker knows to be in the tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,7 @@ class Standing(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     flags: tuple[Flag, ...]
+    local_log_start_offset: int | None = None
 
 
 def explain(standings: Sequence[Standing]) -> list[str]:
@@ -116,6 +123,11 @@ def _why_first(standings: Sequence[Standing]) -> str:
         return f"{epoch}, {end}"
     if first.log_end_offset != second.log_end_offset:
         return f"{epoch}, and {end} the highest of the logs that share it"
+    if _starts_earlier(first, second):
+        return (
+            f"{epoch}, {end}, as broker {second.broker_id}, but its own disk has more: from offset "
+            f"{first.local_log_start_offset} on, and not only from {_local_start(second)} on"
+        )
     equals = " and ".join(f"broker {other.broker_id}" for other in standings[1:] if _key(other) == _key(first))
     return f"{epoch}, {end}; equal to {equals}, but first in the replica list"
 
@@ -132,7 +144,22 @@ def _why_behind(one: Standing, ahead: Standing) -> str:
         return reason
     if one.log_end_offset != ahead.log_end_offset:
         return f"{_epoch(one)} as {other}, but a shorter log ({one.log_end_offset} < {ahead.log_end_offset})"
+    if _starts_earlier(ahead, one):
+        return (
+            f"{_epoch(one)} and log end offset {one.log_end_offset} as {other}, but its own disk has less: only from "
+            f"offset {_local_start(one)} on"
+        )
     return f"equal to {other} ({_epoch(one)}, log end offset {one.log_end_offset}), but later in the replica list"
+
+
+def _starts_earlier(one: Standing, other: Standing) -> bool:
+    """Return whether one is known to have records of a tiered topic on its disk that the other has not."""
+    start, others = one.local_log_start_offset, other.local_log_start_offset
+    return start is not None and (others is None or start < others)
+
+
+def _local_start(one: Standing) -> str:
+    return "an unknown offset" if one.local_log_start_offset is None else str(one.local_log_start_offset)
 
 
 def _warning(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
@@ -151,11 +178,13 @@ def _warning(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
             return "the controller fences it, so it cannot be elected now"
         case Flag.DIVERGED:
             return f"it holds records that broker {standings[0].broker_id}, rank 1, does not"
+        case Flag.LOCAL_ONLY:
+            return f"the topic is tiered, and its own disk has offsets from {_local_start(one)} on only"
 
 
 def _epoch(one: Standing) -> str:
     return "no leader epoch" if one.last_written_epoch is None else f"last written epoch {one.last_written_epoch}"
 
 
-def _key(one: Standing) -> tuple[int | None, int]:
-    return one.last_written_epoch, one.log_end_offset
+def _key(one: Standing) -> tuple[int | None, int, int | None]:
+    return one.last_written_epoch, one.log_end_offset, one.local_log_start_offset

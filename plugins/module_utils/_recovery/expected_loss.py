@@ -66,6 +66,8 @@ def _others(forecast: Forecast) -> Iterator[str]:
         elif each.untold:
             also = f"replica {each.broker_id} also deletes offsets {offsets(each.untold)}"
             yield f"{also}, before this replica's log start offset: whether it ever held them is unknown"
+    if forecast.tier is not None:
+        yield from forecast.tier.in_words()
 
 
 def _silent(loss: LossAgainst) -> str:

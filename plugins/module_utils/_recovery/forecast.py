@@ -30,6 +30,8 @@ from .._model.log_contents import (
 )
 from .._model.partition import PartitionState
 from .candidate import Candidate
+from .tier import TierCover, cover
+from .tier import refusal as tier_refusal
 
 
 def last_leader(state: PartitionState) -> int | None:
@@ -82,6 +84,8 @@ class Forecast:
     """Each lost record once, whichever replicas hold it. The least that is lost; all of it when ``is_exact``."""
     more_than_first: int | None
     """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
+    tier: TierCover | None = None
+    """Of a tiered topic: what the tier holds, and what is known of the candidate's own disk."""
 
     @property
     def at_least(self) -> int:
@@ -90,14 +94,19 @@ class Forecast:
 
     @property
     def at_most(self) -> int | None:
-        """Records. None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
+        """Records. None for "unknown", as long as a replica cannot be compared, or is silent without a bound.
+
+        So it is where a tiered topic's records are not known to be in the tier or on the candidate's disk.
+        """
+        if self.tier is not None and self.tier.missing:
+            return None
         if any(each.lost is None or not each.is_bounded for each in self.against):
             return None
         return self.at_least + records_in(union(each.untold for each in self.against))
 
     @property
     def is_exact(self) -> bool:
-        return all(each.is_exact for each in self.against)
+        return all(each.is_exact for each in self.against) and (self.tier is None or not self.tier.missing)
 
 
 def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]) -> tuple[Forecast, ...]:
@@ -134,6 +143,7 @@ def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Col
             against,
             part,
             records_in(part) - records_in(lost[0]) if is_comparable else None,
+            cover(one, candidates),
         )
         for one, against, part in zip(candidates, all_against, lost, strict=True)
     )
@@ -153,7 +163,7 @@ def refusal_above(limit: int, forecast: Forecast) -> str | None:
             f"what electing {forecast.broker_id} loses of what replica {', '.join(unlike)} holds is unknown, since "
             f"records without a leader epoch cannot be compared, and the limit is {limit}"
         )
-    return None
+    return tier_refusal(limit, forecast.tier)
 
 
 def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:

@@ -20,7 +20,7 @@ from .._model.run import VERSION, utc_now
 from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline
 from .evidence import Evidence
-from .gather_work import AskBroker, AskNatively, BrokerWork, ask_broker, work_by_broker
+from .gather_work import AskBroker, AskNatively, AskTiered, BrokerWork, ask_broker, work_by_broker
 from .probe_task import AskBrokers
 from .survey import Survey
 
@@ -92,9 +92,10 @@ def gather_evidence(
     ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
     connection settings that is there on every host with executors; without it one is made, which only this host has.
     """
-    ask: AskBroker = ask_broker
+    tiered = dict(found.tiered)
+    ask: AskBroker = AskTiered(tiered) if tiered else ask_broker
     if native is not None:
-        ask = AskNatively(native.api_key, {each.topic: each.topic_id for each in found.offline})
+        ask = AskNatively(native.api_key, {each.topic: each.topic_id for each in found.offline}, tiered)
     gathered_at = utc_now()
     if settings_reference is not None:
         replica_logs = gather(spark, settings_reference, found.brokers, found.offline, duration_ms, ask=ask)

@@ -108,6 +108,7 @@ class AskNatively:
     api_key: int
     topic_ids: Mapping[str, str]
     """By topic name, in Kafka's text form."""
+    tiered: Mapping[str, bool] = field(default_factory=dict)
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
@@ -118,7 +119,25 @@ class AskNatively:
         from .._kafka.settings import read_settings_reference  # noqa: PLC0415
 
         question = NativeQuestion(NativeSource(self.api_key), self.topic_ids)
-        return probe_replicas(read_settings_reference(settings_reference), broker, partitions, deadline, question)
+        settings = read_settings_reference(settings_reference)
+        return probe_replicas(settings, broker, partitions, deadline, question, tiered=self.tiered)
+
+
+@dataclass(frozen=True, slots=True)
+class AskTiered:
+    """Callable like ``ask_broker``, where it is known of topics whether they are tiered."""
+
+    tiered: Mapping[str, bool]
+
+    def __call__(
+        self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+    ) -> list[ReplicaLog]:
+        _check_client()
+        from .._kafka.replica_logs import probe_replicas  # noqa: PLC0415
+        from .._kafka.settings import read_settings_reference  # noqa: PLC0415
+
+        settings = read_settings_reference(settings_reference)
+        return probe_replicas(settings, broker, partitions, deadline, tiered=self.tiered)
 
 
 def _check_client() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import PartitionState
@@ -41,7 +42,9 @@ def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple
     if not returned:
         return election, ""
     known = {each.broker_id for each in returned}
-    candidates = _ranked([*election.candidates, *(_candidate(log, state) for log in returned)], state)
+    is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
+    again = [_candidate(log, state, is_tiered=is_tiered) for log in returned]
+    candidates = _ranked([*election.candidates, *again], state)
     silent = tuple(each for each in election.silent if each.broker_id not in known)
     policy = Policy(election.strategy, election.max_lost_records)
     decision = decide(state, candidates, silent, policy, election.designated_leader)
@@ -64,11 +67,12 @@ def _answers(log: ReplicaLog | None) -> bool:
     return log is not None and log.answered
 
 
-def _candidate(log: ReplicaLog, state: PartitionState) -> Candidate:
+def _candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
     """Return a replica that answered, not ranked yet."""
     is_fenced = log.broker_id not in acceptable_replicas(state)
     end = log.log_end_offset or 0
-    flags = [flag for flag, holds in ((Flag.EMPTY_LOG, not end), (Flag.FENCED, is_fenced)) if holds]
+    conditions = ((Flag.EMPTY_LOG, not end), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
+    flags = [flag for flag, holds in conditions if holds]
     return Candidate(
         broker_id=log.broker_id,
         rank=1,
@@ -83,10 +87,17 @@ def _candidate(log: ReplicaLog, state: PartitionState) -> Candidate:
 
 
 def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
-    """Rank as ranking.py does: newest epoch, then longest log, then the place in the replica list."""
+    """Rank as ranking.py does: newest epoch, longest log, start of a tiered topic's own disk, place in the list."""
     ordered = sorted(candidates, key=lambda each: _key(each, state))
     standings = [
-        Standing(each.broker_id, each.last_written_epoch, each.log_start_offset, each.log_end_offset, each.flags)
+        Standing(
+            each.broker_id,
+            each.last_written_epoch,
+            each.log_start_offset,
+            each.log_end_offset,
+            each.flags,
+            each.local_log_start_offset,
+        )
         for each in ordered
     ]
     return tuple(
@@ -95,7 +106,12 @@ def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Can
     )
 
 
-def _key(candidate: Candidate, state: PartitionState) -> tuple[int, int, int]:
-    epoch = candidate.last_written_epoch
+def _key(candidate: Candidate, state: PartitionState) -> tuple[int, int, float, int]:
+    epoch, local_start = candidate.last_written_epoch, candidate.local_log_start_offset
     place = state.replicas.index(candidate.broker_id) if candidate.broker_id in state.replicas else len(state.replicas)
-    return -(_NO_EPOCH if epoch is None else epoch), -candidate.log_end_offset, place
+    return (
+        -(_NO_EPOCH if epoch is None else epoch),
+        -candidate.log_end_offset,
+        inf if local_start is None else local_start,
+        place,
+    )

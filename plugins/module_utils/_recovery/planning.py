@@ -24,7 +24,7 @@ from .flags import flagged
 from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
 from .planning_options import Gathering, gathering, policy_options, session_ahead, wait_limits
-from .policies import PolicyOptions, read_policies
+from .policies import PolicyOptions, read_policies, with_tiered
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
 from .unregistered import with_unregistered
@@ -115,7 +115,7 @@ def _from_cluster(  # noqa: PLR0917
             topics = {each.topic for each in found.offline}
             policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
             waited = wait_for_brokers(kafka, found, policies, limits, progress)
-            found, notes = waited.survey, kafka.stale_views()
+            found, notes = with_tiered(kafka, waited.survey), kafka.stale_views()
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._changes.orders import read_states
 from .._kafka.addresses import Address
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.run import KafkaOpsError
 from .strategy import Policy, Strategy
+from .survey import Survey
 
 CONFIG = "unclean.leader.election.enable"
+REMOTE_STORAGE = "remote.storage.enable"
 _TRUE = "true"
 _MOST_NAMED = 10
 
@@ -86,6 +88,17 @@ def read_policies(
     return {
         topic: Policy(options.strategy or config.strategy, options.max_lost_records) for topic, config in found.items()
     }
+
+
+def with_tiered(kafka: Kafka, found: Survey) -> Survey:
+    """Return the survey with which topics are tiered. Where that cannot be read it is unknown, and holds nothing up."""
+    topics = sorted({each.topic for each in found.offline})
+    try:
+        configs = kafka.topic_configs(topics, REMOTE_STORAGE) if topics else {}
+    except (NoBrokerAnswersError, RequestRefusedError):
+        return found
+    known = {topic: config.value == _TRUE for topic, config in configs.items() if config.value is not None}
+    return replace(found, tiered=known)
 
 
 def refuse_a_race(kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]) -> None:

@@ -38,13 +38,15 @@ def ranked(replica_logs: DataFrame) -> DataFrame:
 def with_rank(replica_logs: DataFrame) -> DataFrame:
     """Add ``rank``, from 1, among the partition's replicas that answered; null for the others.
 
-    The order: highest last written leader epoch (a log without epochs comes last), then highest log end offset, then
-    place in the replica list, where the first wins (KIP-966).
+    The order: highest last written leader epoch (a log without epochs comes last), then highest log end offset, then,
+    of a tiered topic, the lowest offset on its own disk, so that a replica which was rebuilt from the tier does not
+    pass for a complete one; then place in the replica list, where the first wins (KIP-966).
     """
     best_first = (
         sf.desc(_answered()),
         sf.desc_nulls_last("last_written_epoch"),
         sf.desc("log_end_offset"),
+        sf.asc_nulls_last("local_log_start_offset"),
         sf.asc("place"),
         sf.asc("broker_id"),
     )
@@ -67,6 +69,7 @@ def with_flags(ranked_logs: DataFrame) -> DataFrame:
         Flag.FUTURE_REPLICA: sf.col("is_future"),
         Flag.FENCED: sf.col("is_fenced"),
         Flag.DIVERGED: _holds_what_best_does_not(),
+        Flag.LOCAL_ONLY: sf.col("is_tiered"),
     }
     flags = sf.array_compact(sf.array(*[sf.when(conditions[flag], sf.lit(str(flag))) for flag in Flag]))
     return (

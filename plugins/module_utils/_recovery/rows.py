@@ -71,6 +71,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
             _field("is_future", BooleanType(), "a future replica exists too, null if unknown; DescribeLogDirs"),
             _field("cause", StringType(), "the cause of no answer, one of model.replica_log.Cause; null for an answer"),
             _field("error", StringType(), "what was found, for a person; empty when nothing went wrong"),
+            _field("is_tiered", BooleanType(), "the topic's remote.storage.enable, null if unknown; DescribeConfigs"),
+            _field("local_log_start_offset", LongType(), "of a tiered topic: ListOffsets, replica -2, timestamp -4"),
+            _field("last_tiered_offset", LongType(), "of a tiered topic: ListOffsets, replica -2, timestamp -5"),
         ]
     )
 
@@ -109,6 +112,9 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "is_future": [log.is_future or (None if log.log_dir is None else False) for log in logs],
         "cause": [None if log.cause is None else str(log.cause) for log in logs],
         "error": [log.error for log in logs],
+        "is_tiered": [log.is_tiered for log in logs],
+        "local_log_start_offset": [log.local_log_start_offset for log in logs],
+        "last_tiered_offset": [log.last_tiered_offset for log in logs],
     }
     return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_ARROW_SCHEMA)
 
@@ -152,6 +158,8 @@ class _Row(NamedTuple):
     error: str
     rank: int | None
     flags: list[str]
+    local_log_start_offset: int | None
+    last_tiered_offset: int | None
 
 
 def ranked_partitions(ranked: DataFrame) -> Iterator[RankedPartition]:
@@ -188,6 +196,7 @@ def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> Rank
             _told(row.log_start_offset),
             _told(row.log_end_offset),
             tuple(map(Flag, row.flags)),
+            row.local_log_start_offset,
         )
         for row in candidates
     ]
@@ -219,4 +228,6 @@ def _candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
         size_bytes=row.size_bytes,
         flags=standing.flags,
         explanation=explanation,
+        local_log_start_offset=row.local_log_start_offset,
+        last_tiered_offset=row.last_tiered_offset,
     )

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
@@ -32,6 +32,8 @@ class Survey:
     """Asked for, or offline, but not to be looked at: has a leader, does not exist, hidden from us, or internal."""
     without_leader: tuple[PartitionState, ...]
     """All without a leader that were asked for, internal topics always included: a dead broker brings these back."""
+    tiered: Mapping[str, bool] = field(default_factory=dict)
+    """Whether topics of ``offline`` are tiered (remote.storage.enable). One whose config is hidden is not in it."""
 
 
 def survey(

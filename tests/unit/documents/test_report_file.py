@@ -96,6 +96,8 @@ def test_report(tmp_path: Path) -> None:
         "sizeBytes": 4096,
         "flags": [],
         "explanation": "rank 1",
+        "localLogStartOffset": None,
+        "lastTieredOffset": None,
     }
     assert recovered["silent"] == [
         {"brokerId": 1, "cause": "hung", "error": "it accepts connections and answers nothing"}

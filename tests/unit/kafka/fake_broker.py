@@ -21,7 +21,7 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequ
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.kafka.fake_epoch_cache import FakeEpochCache
 
-EARLIEST = -2
+LATEST, EARLIEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -4, -5
 OFFSET_OUT_OF_RANGE = 1
 UNKNOWN_TOPIC_OR_PARTITION = 3
 
@@ -38,6 +38,8 @@ class FakeReplica:
     size_bytes: int = 1000
     log_dir: str = "/data"
     has_future: bool = False
+    local_start: int = -1
+    last_tiered: int = -1
 
 
 @dataclass
@@ -96,8 +98,12 @@ class FakeBroker:
         replica, code = self._look_up(ListOffsetsRequest, topic, asked.partition_index)
         offset = -1
         if replica is not None:
-            is_start = asked.timestamp == EARLIEST
-            offset = replica.cache.log_start_offset if is_start else replica.cache.log_end_offset
+            offset = {
+                EARLIEST: replica.cache.log_start_offset,
+                LATEST: replica.cache.log_end_offset,
+                EARLIEST_LOCAL: replica.local_start,
+                LATEST_TIERED: replica.last_tiered,
+            }[asked.timestamp]
         return ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse(
             partition_index=asked.partition_index,
             error_code=code,

@@ -66,6 +66,41 @@ def test_an_honest_broker_reports_everything(probe: Probe) -> None:
     assert len(wire.connections) == 1
 
 
+def test_replicas_of_tiered_topics_are_asked_for_their_own_disk_and_the_tier(clock: FakeClock) -> None:
+    replicas = {FIRST: a_replica((5, 0), local_start=80, last_tiered=89), SECOND: a_replica((7, 0), end=10)}
+    wire = FakeWire([FakeBroker(replicas).answer])
+    first, second = probe_replicas(
+        SETTINGS,
+        BROKER,
+        [FIRST, SECOND],
+        10,
+        tiered={"orders": True},
+        open_wire=wire,  # type: ignore[arg-type]
+        clock=clock,
+    )
+    assert (first.is_tiered, first.log_start_offset, first.local_log_start_offset) == (True, 0, 80)
+    assert first.last_tiered_offset == 89
+    assert (second.local_log_start_offset, second.last_tiered_offset) == (None, None), "-1 is unknown"
+    assert first.answered
+    assert second.answered
+
+
+@pytest.mark.parametrize("tiered", [{}, {"orders": False}, {"others": True}])
+def test_replicas_of_other_topics_are_not(clock: FakeClock, tiered: dict[str, bool]) -> None:
+    wire = FakeWire([FakeBroker(TWO_REPLICAS).answer])
+    rows = probe_replicas(
+        SETTINGS,
+        BROKER,
+        [FIRST, SECOND],
+        10,
+        tiered=tiered,
+        open_wire=wire,  # type: ignore[arg-type]
+        clock=clock,
+    )
+    assert {row.is_tiered for row in rows} == {tiered.get("orders")}
+    assert not [each for each in wire.requests if getattr(each, "max_version", 0) == 9]
+
+
 def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeClock) -> None:
     deep = FakeBroker(
         {FIRST: a_replica((1, 0), (2, 20), (5, 40), end=100), SECOND: a_replica((1, 0), (2, 20), (5, 40), end=100)}

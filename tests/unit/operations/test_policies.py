@@ -10,15 +10,25 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+    RequestRefusedError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyError,
     PolicyOptions,
     read_policies,
+    with_tiered,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey
 from unit.operations.fake_cluster import FakeCluster
 
 _FROM_CONFIG = PolicyOptions(None, None, acknowledges_unclean_leader_election=False)
@@ -27,6 +37,46 @@ _ACKNOWLEDGED = PolicyOptions(None, None, acknowledges_unclean_leader_election=T
 
 def _brokers(*states: BrokerState) -> list[Broker]:
     return [Broker(number, "host", 9092, None, False, state) for number, state in enumerate(states)]
+
+
+_OFFLINE = PartitionState("true", 0, "A" * 22, -1, 1, (1, 2), (), None, None, (1,))
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (TopicConfig("true", is_own=True), {"true": True}),
+        (TopicConfig("false", is_own=False), {"true": False}),
+        (TopicConfig(None, is_own=False), {}),
+        (None, {}),
+    ],
+    ids=["tiered", "not tiered", "no value", "hidden"],
+)
+def test_which_topics_are_tiered_is_asked_for_offline_ones_only(
+    cluster: FakeCluster, answer: TopicConfig | None, known: dict[str, bool]
+) -> None:
+    asked = []
+
+    def topic_configs(topics: list[str], name: str) -> dict[str, TopicConfig]:
+        asked.append((topics, name))
+        return {each: answer for each in topics if answer is not None}
+
+    cluster.answer(topic_configs=topic_configs)
+    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == known
+    assert with_tiered(cluster, Survey("c", (), (), (), (_OFFLINE,))).tiered == {}
+    assert asked == [(["true"], "remote.storage.enable")]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NoBrokerAnswersError("DescribeConfigs", []), RequestRefusedError("DescribeConfigs", 29, "no", is_transient=False)],
+)
+def test_what_cannot_be_read_is_unknown_and_holds_nothing_up(cluster: FakeCluster, error: Exception) -> None:
+    def refuse(_topics: list[str], _name: str) -> dict[str, TopicConfig]:
+        raise error
+
+    cluster.answer(topic_configs=refuse)
+    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == {}
 
 
 @pytest.fixture

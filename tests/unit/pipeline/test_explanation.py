@@ -74,8 +74,19 @@ def test_every_flag_is_put_into_words() -> None:
         "its log ends at 100, before broker 4's starts at 300: the records between are on neither; "
         "a log-dir move is running on it: only its current log was ranked; "
         "the controller fences it, so it cannot be elected now; "
-        "it holds records that broker 4, rank 1, does not"
+        "it holds records that broker 4, rank 1, does not; "
+        "the topic is tiered, and its own disk has offsets from an unknown offset on only"
     )
+
+
+def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
+    whole, rebuilt = one(2, 7, 10)._replace(local_log_start_offset=0), one(1, 7, 10)._replace(local_log_start_offset=8)
+    assert explain([whole, rebuilt]) == [
+        "rank 1: last written epoch 7 is the highest, log end offset 10, as broker 1, but its own disk has more: from "
+        "offset 0 on, and not only from 8 on",
+        "rank 2: last written epoch 7 and log end offset 10 as broker 2, but its own disk has less: only from offset 8 "
+        "on",
+    ]
 
 
 standings = st.builds(

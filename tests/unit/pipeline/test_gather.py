@@ -72,6 +72,9 @@ def test_every_replica_is_reported_once_with_its_place_and_fencing(spark: SparkS
         "is_future": False,
         "cause": None,
         "error": "",
+        "is_tiered": None,
+        "local_log_start_offset": None,
+        "last_tiered_offset": None,
     }
 
 

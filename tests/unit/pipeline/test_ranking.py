@@ -66,6 +66,16 @@ def test_equal_logs_rank_by_the_replica_list(spark: SparkSession) -> None:
     assert found == {3: (1, []), 1: (2, []), 2: (3, [])}
 
 
+def test_of_a_tiered_topic_a_whole_disk_comes_before_one_that_was_rebuilt_from_the_tier(spark: SparkSession) -> None:
+    def tiered(broker_id: int, local: int | None) -> ReplicaLog:
+        return replace(a_log("t", 0, broker_id, (7, 10)), is_tiered=True, local_log_start_offset=local)
+
+    found = rank(spark, tiered(3, None), tiered(1, 8), tiered(2, 0))
+    assert found == {3: (3, ["local_only"]), 1: (2, ["local_only"]), 2: (1, ["local_only"])}
+    longer = replace(tiered(4, 9), log_end_offset=11, lineage=a_log("t", 0, 4, (7, 11)).lineage)
+    assert rank(spark, tiered(2, 0), longer)[4][0] == 1, "what was written last counts more"
+
+
 def test_an_empty_log_comes_last_and_is_flagged(spark: SparkSession) -> None:
     found = rank(spark, a_log("t", 0, 1), a_log("t", 0, 2, (0, 1)))
     assert found == {1: (2, ["empty_log"]), 2: (1, [])}
