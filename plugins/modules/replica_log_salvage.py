@@ -44,6 +44,9 @@ options:
     description:
       - The directory to save to. It is made, and must not exist, unless an earlier run of the same salvage made it.
       - It gets its name when it is whole. Until then it has the suffix C(.unfinished).
+      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
+        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
+      - On such a file system it has its name from the beginning, and is finished when it has a C(manifest.json).
     type: path
     required: true
   topics:

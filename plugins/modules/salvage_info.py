@@ -21,6 +21,9 @@ options:
   salvage_dir:
     description:
       - A directory that a salvage has written.
+      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
+        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
+      - From such a file system it is copied to a temporary directory on this host, for the length of the run.
     type: path
     required: true
   verify_files:
@@ -141,10 +144,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         faults_of_files,
         read_manifest,
     )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import local_copy
 
-    directory = module.params["salvage_dir"]
-    manifest = read_manifest(directory)
-    faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
+    with local_copy(module.params["salvage_dir"]) as directory:
+        manifest = read_manifest(directory)
+        faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
     described = plain(manifest)
     files = described.pop("files")
     summary = {

@@ -38,6 +38,9 @@ options:
   salvage_dir:
     description:
       - A directory that a salvage has written, or a copy of it.
+      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
+        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
+      - From such a file system it is copied to a temporary directory on this host, for the length of the run.
     type: path
     required: true
   topics:
@@ -247,6 +250,7 @@ truncated:
   sample: false
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -277,6 +281,7 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import local_copy
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import replay, results_of
 
     params, stop = module.params, stop_on_signals()
@@ -286,8 +291,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])
-    with Wire(settings) as wire:
-        done = replay(wire, request, params, progress, stop, check_mode=module.check_mode)
+    with local_copy(request.directory) as directory, Wire(settings) as wire:
+        here = replace(request, directory=directory)
+        done = replay(wire, here, params, progress, stop, check_mode=module.check_mode)
     for note in done.notes:
         module.warn(note)
     return results_of(done, params, report_file)

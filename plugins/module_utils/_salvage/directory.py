@@ -14,17 +14,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .._documents.files import write_new_file
-from .._model.run import KafkaOpsError
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, to_json
+from .places import SalvageDirectoryError
 
 _SUFFIX = ".unfinished"
 _MARK = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
-
-
-class SalvageDirectoryError(KafkaOpsError):
-    """A directory that records cannot be saved to. The message says why and what to do."""
 
 
 class Unfinished:
@@ -38,6 +34,10 @@ class Unfinished:
     def records(self) -> Path:
         """Where the Parquet files go. Does not exist yet."""
         return self.path / RECORDS
+
+    @property
+    def records_uri(self) -> str:
+        return self.records.as_uri()
 
     def files(self) -> tuple[SavedFile, ...]:
         """Make the Parquet files durable and readable by this user only. Returns their digests.

@@ -19,6 +19,7 @@ from .._spark.options import SparkOptions
 from .account import Account, Balance, document
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
+from .places import place_of
 
 DISK_SALVAGE = Arguments(
     argument_spec={
@@ -50,7 +51,7 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
         raise DiskOptionsError("topics is empty: leave it out to salvage every topic")
     return DiskRequest(
         tuple(map(os.path.normpath, params["log_dirs"])),
-        os.path.abspath(params["salvage_dir"]),
+        place_of(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
     )

@@ -23,14 +23,16 @@ from .._model.partition import TopicPartition
 from .._model.run import VERSION, KafkaOpsError, Progress, utc_now
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
-from .directory import SalvageDirectoryError, check_destination, unfinished
+from .directory import Unfinished, check_destination, unfinished
 from .disk_findings import Comparable, DiskReplica, compare_with_leader, compare_with_metadata, segments_to_save
 from .finding import DiskFinding, Status
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, partition_dirs
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, read_manifest
+from .places import SalvageDirectoryError, is_remote
 from .read_back import ReadBack, SavedRecords, read_back
+from .remote import RemoteDirectory, local_copy, unfinished_remote
 from .rows import Origin
 from .save import Wanted, rows_of
 from .saved_rows import saved_rows
@@ -84,7 +86,8 @@ def salvage_disk(
 
     Raises KafkaOpsError: a directory that must not be read, another cluster's disk, no destination, no Spark.
     """
-    check_destination(request.destination)
+    if not is_remote(request.destination):
+        check_destination(request.destination)
     with HeldLogDirs(request.log_dirs) as disks:
         cluster = describe_cluster(wire)
         if disks.cluster_id != cluster.cluster_id:
@@ -104,7 +107,10 @@ def salvage_disk(
         before = os.umask(0o077)
         try:
             # What a failed run leaves is removed once Spark is gone: its tasks may still write until then.
-            with ExitStack() as leftovers, spark_session(spark_options) as spark:
+            with ExitStack() as leftovers, spark_session(spark_options) as spark, ExitStack() as remote:
+                if is_remote(request.destination):
+                    # Before hours of reading: what is there is a finished salvage, or nothing.
+                    RemoteDirectory(spark, request.destination).manifest()
                 segments = [segment for each in comparable for segment in each.replica.directory.segments]
                 read_bytes = sum(each.size for each in segments)
                 progress.step(f"reading {len(segments)} segments, {read_bytes} bytes")
@@ -114,12 +120,13 @@ def salvage_disk(
                 ]
                 salvage_id = None
                 if not check_mode:
-                    run = _Saving(spark, leftovers, request, disks, comparable, contents, progress)
+                    run = _Saving(spark, leftovers, remote, request, disks, comparable, contents, progress)
                     findings, salvage_id = run.save(findings)
         finally:
             os.umask(before)
         ordered = tuple(sorted(findings, key=lambda each: each.topic_partition))
-        commits = _newer_commits(wire, cluster, request.destination) if salvage_id is not None else ()
+        has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
+        commits = _newer_commits(wire, cluster, request.destination) if has_commits else ()
         return DiskSalvage(
             cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, read_bytes, commits
         )
@@ -129,6 +136,9 @@ def salvage_disk(
 class _Saving:
     spark: SparkSession
     leftovers: ExitStack
+    """Ends after Spark."""
+    remote: ExitStack
+    """Ends before Spark."""
     request: DiskRequest
     disks: HeldLogDirs
     comparable: Sequence[Comparable]
@@ -140,31 +150,43 @@ class _Saving:
         to_save = {each.topic_partition: each for each in findings if each.status is Status.WOULD_BE_SAVED}
         if not to_save:
             return findings, None
-        target = Path(self.request.destination)
-        if (target / MANIFEST).is_file():
-            return self._saved_before(findings), read_manifest(str(target)).salvage_id
+        there = self._manifest_there()
+        if there is not None:
+            return self._saved_before(there, findings), there.salvage_id
         wanted = [self._wanted(each, to_save[each.state.topic_partition]) for each in self._to_save(to_save)]
         self.progress.step(f"saving what {len(wanted)} partitions lack")
-        directory = self.leftovers.enter_context(unfinished(self.request.destination))
+        directory = self._directory()
         try:
-            rows_of(self.spark, wanted).write.parquet(directory.records.as_uri())
+            rows_of(self.spark, wanted).write.parquet(directory.records_uri)
         except (PySparkException, Py4JJavaError) as error:
             raise SalvageError(in_short(error)) from None
         files = directory.files()
         self.progress.step("reading back what was saved")
-        back = read_back(self.spark.read.parquet(directory.records.as_uri()))
+        back = read_back(self.spark.read.parquet(directory.records_uri))
         refuse_what_differs(to_save, back)
         manifest = self._manifest(findings, back, files)
         directory.finish(manifest)
         saved = {each.topic_partition: each for each in back.partitions}
         return [_now(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
 
+    def _manifest_there(self) -> Manifest | None:
+        """Return the manifest of a finished salvage at the destination."""
+        place = self.request.destination
+        if is_remote(place):
+            return RemoteDirectory(self.spark, place).manifest()
+        return read_manifest(place) if Path(place, MANIFEST).is_file() else None
+
+    def _directory(self) -> Unfinished | RemoteDirectory:
+        place = self.request.destination
+        if is_remote(place):
+            return self.remote.enter_context(unfinished_remote(self.spark, place))
+        return self.leftovers.enter_context(unfinished(place))
+
     def _to_save(self, to_save: Collection[TopicPartition]) -> list[Comparable]:
         return [each for each in self.comparable if each.state.topic_partition in to_save]
 
-    def _saved_before(self, findings: list[DiskFinding]) -> list[DiskFinding]:
+    def _saved_before(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Accept a finished salvage that has all that is to be saved. Raises SalvageDirectoryError."""
-        manifest = read_manifest(self.request.destination)
         saved = {each.topic_partition: each for each in manifest.partitions}
         for each in findings:
             if each.status is not Status.WOULD_BE_SAVED:
@@ -197,9 +219,11 @@ class _Saving:
         return new_manifest(self.disks.cluster_id, (origin,), held, back, files)
 
 
-def _newer_commits(wire: Wire, cluster: Cluster, directory: str) -> tuple[NewerCommit, ...]:
-    files = read_manifest(directory).files
-    return newer_commits(wire, cluster, commits_in(saved_rows(directory, files, {OFFSETS_TOPIC}, contents=True)))
+def _newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
+    with local_copy(place) as directory:
+        files = read_manifest(directory).files
+        commits = commits_in(saved_rows(directory, files, {OFFSETS_TOPIC}, contents=True))
+    return newer_commits(wire, cluster, commits)
 
 
 def new_manifest(

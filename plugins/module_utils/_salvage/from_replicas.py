@@ -24,11 +24,13 @@ from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .._spark.tasks import in_tasks
 from .batch import BatchError, ControlType, control_type
-from .directory import check_destination, unfinished
+from .directory import Unfinished, check_destination, unfinished
 from .from_disk import SalvageError, in_short, new_manifest
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
+from .places import is_remote
 from .read_back import ReadBack, read_back
+from .remote import RemoteDirectory, unfinished_remote
 from .rows import Origin, RowBuffer
 from .save import overlaps
 from .stretch import merged, minus, within
@@ -105,9 +107,10 @@ class TailSaver:
 
         Raises KafkaOpsError where nothing could be saved.
         """
-        check_destination(self.destination)
-        if os.path.exists(self.destination):
-            raise SalvageError(f"{self.destination} exists: name a directory that does not")
+        if not is_remote(self.destination):
+            check_destination(self.destination)
+            if os.path.exists(self.destination):
+                raise SalvageError(f"{self.destination} exists: name a directory that does not")
         wanted = each_once(tails)
         before = os.umask(0o077)
         try:
@@ -126,13 +129,17 @@ class TailSaver:
                 self.progress.step(
                     f"saving what other replicas hold of {len({each.partition for each in wanted})} partitions"
                 )
-                directory = leftovers.enter_context(unfinished(self.destination))
+                directory: Unfinished | RemoteDirectory
+                if is_remote(self.destination):
+                    directory = stack.enter_context(unfinished_remote(spark, self.destination))
+                else:
+                    directory = leftovers.enter_context(unfinished(self.destination))
                 try:
-                    in_tasks(spark, work, _weight, _rows, ROW_SCHEMA).write.parquet(directory.records.as_uri())
+                    in_tasks(spark, work, _weight, _rows, ROW_SCHEMA).write.parquet(directory.records_uri)
                 except (PySparkException, Py4JJavaError) as error:
                     raise SalvageError(in_short(error)) from None
                 files = directory.files()
-                back = read_back(spark.read.parquet(directory.records.as_uri()))
+                back = read_back(spark.read.parquet(directory.records_uri))
                 failures = self._failures(wanted, back)
                 held = without_emptied(held_by_losers(wanted), back, failures)
                 if not back.partitions:

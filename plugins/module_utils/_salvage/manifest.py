@@ -166,8 +166,13 @@ def read_manifest(directory: str) -> Manifest:
         raise ManifestError(
             f"{directory} is no finished salvage: it has no {MANIFEST}. Give the directory that a salvage has written"
         )
+    return manifest_from(read_file(str(path), _MOST_BYTES), str(path))
+
+
+def manifest_from(data: bytes, path: str) -> Manifest:
+    """Return the manifest that was read from ``path``. Raises ManifestError."""
     try:
-        content = json.loads(read_file(str(path), _MOST_BYTES))
+        content = json.loads(data)
         jsonschema.validate(content, _SCHEMA)
     except ValueError as error:
         raise ManifestError(f"{path} could not be read: it is no JSON ({error})") from None

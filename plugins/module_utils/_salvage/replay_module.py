@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from .._module.messages import plain
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
 from .account import Account, Balance, document
+from .places import place_of
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
 from .replayed import LeftOut, Replayed, ReplayStatus, Target, not_done
@@ -49,7 +49,7 @@ class ReplayOptionsError(KafkaOpsError):
 
 
 def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
-    """Return what is asked for. Raises ReplayOptionsError."""
+    """Return what is asked for. Raises ReplayOptionsError or SalvageDirectoryError."""
     if params["topics"] is not None and not params["topics"]:
         raise ReplayOptionsError("topics is empty: leave it out to give every topic back")
     if params["throttle_bytes_per_second"] < 0:
@@ -59,7 +59,7 @@ def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
         raise ReplayOptionsError("include_compacted goes with target=original: a side topic keeps every record anyway")
     never = frozenset({params["progress_topic"], params["journal_topic"]})
     return ReplayRequest(
-        os.path.abspath(params["salvage_dir"]),
+        place_of(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         Terms(target, params["include_unknown"], params["include_compacted"], never),
         params["throttle_bytes_per_second"],

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
@@ -23,6 +22,8 @@ from .account import Account
 from .directory import check_destination
 from .from_replicas import Tail, TailSalvage, TailSaver, held_by_losers
 from .options import Salvage
+from .places import is_remote, place_of
+from .remote import check_remote
 
 _MOST_NAMED = 20
 
@@ -55,7 +56,12 @@ class TailsOfRun:
         """Raise KafkaOpsError when it is known now that nothing can be saved, and something must be."""
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
-        if self.params["salvage"] == Salvage.REQUIRED:
+        place_of(self.params["salvage_dir"])
+        if self.params["salvage"] != Salvage.REQUIRED:
+            return
+        if is_remote(self._destination):
+            check_remote(self._destination)
+        else:
             check_destination(self._destination)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
@@ -88,7 +94,7 @@ class TailsOfRun:
 
     @property
     def _destination(self) -> str:
-        return str(os.path.abspath(self.params["salvage_dir"]))
+        return place_of(self.params["salvage_dir"])
 
     def warnings(self) -> list[str]:
         """Return what could not be saved, where the elections went on."""

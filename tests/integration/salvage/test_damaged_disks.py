@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import SalvageError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import HeldLogDirs, LogDirError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
     Batch,
     DamageKind,

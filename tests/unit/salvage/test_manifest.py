@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
-    SalvageDirectoryError,
     check_destination,
     unfinished,
 )
@@ -27,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     read_manifest,
     to_json,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
 from unit.salvage.saved import SAVED
 
 

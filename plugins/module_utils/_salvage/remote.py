@@ -1,0 +1,208 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A salvage directory on a file system that Hadoop knows, by the FileSystem API of Spark's own JVM.
+
+There is no lock and no rename that all of these file systems have. So a directory is claimed by a file that must not
+exist, it has its name from the beginning, and it is finished once it has a manifest. What a killed run leaves is not
+removed: it may be of a run that is still writing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .._module.libraries import unusable
+from .._spark.options import SparkOptions
+from .._spark.session import spark_session
+from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, manifest_from, to_json
+from .places import SalvageDirectoryError, is_remote, place_of
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+_MARK = "kafkaops.recovery-salvage"
+_UMASK = ("fs.permissions.umask-mode", "077")
+_DIRECTORY_MODE, _FILE_MODE = "700", "600"
+_DRIVER_MEMORY = "1g"
+_Result = TypeVar("_Result")
+
+
+class RemoteDirectory:
+    """One directory. Every method raises SalvageDirectoryError."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self.uri = uri
+        self.is_finished = False
+        jvm: Any = spark._jvm  # PySpark has no public name for it
+        self._hadoop = jvm.org.apache.hadoop
+        configuration = spark.sparkContext._jsc.hadoopConfiguration()
+        configuration.set(*_UMASK)
+        self._fs = self._do("could not be reached", lambda: self._hadoop.fs.Path(uri).getFileSystem(configuration))
+
+    @property
+    def records_uri(self) -> str:
+        return f"{self.uri}/{RECORDS}"
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest of a finished salvage; None where there is nothing at all. Raises ManifestError, too."""
+        if self._do("could not be read", lambda: self._fs.exists(self._path(MANIFEST))):
+            return manifest_from(self._content(MANIFEST), f"{self.uri}/{MANIFEST}")
+        if self._do("could not be read", lambda: self._fs.exists(self._path())):
+            raise SalvageDirectoryError(
+                f"{self.uri} exists and is no finished salvage: name a directory that does not exist. If a run that "
+                "was killed has left it, delete it first"
+            )
+        return None
+
+    def claim(self) -> None:
+        """Make the directory, for this run alone."""
+        what = "could not be written"
+        directory = self._path()
+        self._do(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
+        self._do(what, lambda: self._fs.create(self._path(_MARK), False).close())
+
+    def remove(self) -> None:
+        """Remove what this run has made."""
+        self._do("could not be removed", lambda: self._fs.delete(self._path(), True))
+
+    def files(self) -> tuple[SavedFile, ...]:
+        """Read every Parquet file from there, and return the digests. They get mode 0600 where there are modes."""
+        what = "could not be read back"
+        found = []
+        with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as name:
+            for status in self._do(what, lambda: list(self._fs.listStatus(self._path(RECORDS)))):
+                path = status.getPath()
+                if not path.getName().endswith(".parquet"):
+                    self._do(what, partial(self._fs.delete, path, True))
+                    continue
+                self._do(what, partial(self._fs.setPermission, path, self._permission(_FILE_MODE)))
+                copy = Path(name, path.getName())
+                self._copy(path, copy)
+                found.append(digest(copy))
+                copy.unlink()
+        return tuple(sorted(found, key=lambda each: each.name))
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest, and read it back. The salvage is finished then."""
+        content = to_json(manifest)
+        self._do("could not be written", lambda: self._write(MANIFEST, content))
+        if self._content(MANIFEST) != content:
+            raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} does not read back as it was written")
+        self.is_finished = True
+        self._do("could not be written", lambda: self._fs.delete(self._path(_MARK), False))
+
+    def fetch(self, manifest: Manifest, directory: Path) -> None:
+        """Copy a finished salvage to a local directory."""
+        (directory / RECORDS).mkdir()
+        for each in manifest.files:
+            self._copy(self._path(RECORDS, each.name), directory / RECORDS / each.name)
+        (directory / MANIFEST).write_bytes(self._content(MANIFEST))
+
+    def _write(self, name: str, content: bytes) -> None:
+        stream = self._fs.create(self._path(name), False)
+        try:
+            stream.write(bytearray(content))
+            # To the disks of HDFS' DataNodes, for one. Object stores have it once it is closed.
+            if stream.hasCapability("hsync"):
+                stream.hsync()
+        finally:
+            stream.close()
+
+    def _content(self, name: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as directory:
+            copy = Path(directory, name)
+            self._copy(self._path(name), copy)
+            return copy.read_bytes()
+
+    def _copy(self, path: Any, copy: Path) -> None:
+        target = self._hadoop.fs.Path(copy.as_uri())
+        self._do("could not be read", lambda: self._fs.copyToLocalFile(False, path, target, True))
+
+    def _path(self, *names: str) -> Any:
+        return self._hadoop.fs.Path("/".join((self.uri, *names)))
+
+    def _permission(self, mode: str) -> Any:
+        return self._hadoop.fs.permission.FsPermission(mode)
+
+    def _do(self, what: str, call: Callable[[], _Result]) -> _Result:
+        try:
+            return call()
+        except (Py4JJavaError, PySparkException) as error:
+            raise SalvageDirectoryError(f"{self.uri} {what}: {_in_short(error)}") from None
+
+
+@contextmanager
+def unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory]:
+    """Make a salvage directory. What it holds is removed unless it was finished. Raises SalvageDirectoryError."""
+    directory = RemoteDirectory(spark, uri)
+    if directory.manifest() is not None:
+        raise SalvageDirectoryError(f"{uri} exists: name a directory that does not")
+    directory.claim()
+    try:
+        yield directory
+    finally:
+        if not directory.is_finished:
+            # Tasks of a job that failed may still write.
+            spark.sparkContext.cancelAllJobs()
+            directory.remove()
+
+
+def check_remote(uri: str) -> None:
+    """Make the directory and remove it again, so that what cannot be written is known before anything is changed.
+
+    Raises SalvageDirectoryError or SparkUnavailableError.
+    """
+    with _session() as spark, unfinished_remote(spark, uri):
+        pass
+
+
+@contextmanager
+def local_copy(place: str) -> Iterator[str]:
+    """Yield the directory of a salvage on this host: of a remote one a copy, which is removed after the block.
+
+    Raises SalvageDirectoryError, ManifestError or SparkUnavailableError.
+    """
+    place = place_of(place)
+    if not is_remote(place):
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as name:
+        before = os.umask(0o077)
+        try:
+            with _session() as spark:
+                directory = RemoteDirectory(spark, place)
+                manifest = directory.manifest()
+                if manifest is None:
+                    raise SalvageDirectoryError(
+                        f"{place} does not exist: give the directory that a salvage has written"
+                    )
+                directory.fetch(manifest, Path(name))
+        finally:
+            os.umask(before)
+        yield name
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    lacking = unusable(("pyspark",))
+    if lacking:
+        raise SalvageDirectoryError(f"other file systems than the local one need Spark: {lacking}")
+    with spark_session(SparkOptions(driver_memory=_DRIVER_MEMORY)) as spark:
+        yield spark
+
+
+def _in_short(error: Exception) -> str:
+    """Return the first line of what Java says, without the names of its classes."""
+    said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
+    first = said.strip().splitlines()[0] if said.strip() else "unknown"
+    return first.rsplit("Exception: ", 1)[-1]

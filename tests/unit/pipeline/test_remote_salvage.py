@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A salvage directory on another file system than the local one: Hadoop's own ViewFileSystem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+    Manifest,
+    SavedFrom,
+    faults_of_files,
+    read_manifest,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import (
+    RemoteDirectory,
+    unfinished_remote,
+)
+from unit.salvage.saved import SAVED
+
+_ROWS = 100
+
+
+@pytest.fixture(scope="module")
+def mounted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory that ``viewfs://far/kept`` is."""
+    directory = tmp_path_factory.mktemp("mounted")
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    configuration.set("fs.viewfs.mounttable.far.link./kept", directory.as_uri())
+    return directory
+
+
+def save(spark: SparkSession, uri: str) -> Manifest:
+    with unfinished_remote(spark, uri) as directory:
+        spark.range(_ROWS).write.parquet(directory.records_uri)
+        manifest = Manifest("s", "c", "now", "host", "user", "1", (SavedFrom(1),), (), (SAVED,), directory.files())
+        directory.finish(manifest)
+    return manifest
+
+
+def save_twice(spark: SparkSession, uri: str) -> None:
+    with unfinished_remote(spark, uri) as directory:
+        for _twice in range(2):
+            spark.range(_ROWS).write.parquet(directory.records_uri)
+
+
+def test_there_and_back(spark: SparkSession, mounted: Path, tmp_path: Path) -> None:
+    uri = "viewfs://far/kept/incident/saved"
+    manifest = save(spark, uri)
+    there = mounted / "incident" / "saved"
+    files = {path.name for path in there.rglob("*") if path.is_file() and not path.name.endswith(".crc")}
+    assert files == {"manifest.json", *(each.name for each in manifest.files)}
+    assert {path.stat().st_mode & 0o777 for path in there.rglob("*.parquet")} == {0o600}
+    assert there.stat().st_mode & 0o777 == 0o700
+    RemoteDirectory(spark, uri).fetch(manifest, tmp_path)
+    assert read_manifest(str(tmp_path)) == manifest
+    assert not faults_of_files(str(tmp_path), manifest.files)
+    assert spark.read.parquet(f"{uri}/records").count() == _ROWS
+    assert RemoteDirectory(spark, uri).manifest() == manifest
+    with pytest.raises(SalvageDirectoryError, match="exists: name a directory that does not"):
+        save(spark, uri)
+
+
+def test_a_run_that_failed_leaves_nothing(spark: SparkSession, mounted: Path) -> None:
+    uri = "viewfs://far/kept/failed"
+    with pytest.raises(PySparkException, match="ALREADY_EXISTS"):
+        save_twice(spark, uri)
+    assert not (mounted / "failed").exists()
+
+
+def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, mounted: Path) -> None:
+    uri = "viewfs://far/kept/busy"
+    with unfinished_remote(spark, uri):
+        with pytest.raises(SalvageDirectoryError, match="is no finished salvage"), unfinished_remote(spark, uri):
+            pass
+        assert (mounted / "busy").exists()
+
+
+@pytest.mark.parametrize(
+    ("uri", "why"),
+    [
+        ("nowhere://far/saved", 'could not be reached: No FileSystem for scheme "nowhere"'),
+        ("s3a://bucket/saved", "could not be reached: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"),
+        ("viewfs://far/elsewhere/saved", "could not be written"),
+    ],
+)
+def test_where_nothing_can_be_written_is_named(spark: SparkSession, mounted: Path, uri: str, why: str) -> None:
+    assert mounted.is_dir()
+    with pytest.raises(SalvageDirectoryError) as refused, unfinished_remote(spark, uri):
+        pass
+    assert f"{uri} {why}" in str(refused.value)

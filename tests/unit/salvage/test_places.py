@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a salvage directory is, by what was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import (
+    SalvageDirectoryError,
+    is_remote,
+    place_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("/var/tmp/saved", "/var/tmp/saved"),
+        ("saved", str(Path.cwd() / "saved")),
+        ("2026-01-31T10:30/saved", str(Path.cwd() / "2026-01-31T10:30/saved")),
+        ("file:/var/tmp/saved/", "/var/tmp/saved"),
+        ("file:///var/tmp/sa%20ved", "/var/tmp/sa ved"),
+        ("file://localhost/var/tmp/saved", "/var/tmp/saved"),
+        ("hdfs://namenode:8020/saved/", "hdfs://namenode:8020/saved"),
+        ("s3a://bucket/incidents/saved", "s3a://bucket/incidents/saved"),
+    ],
+)
+def test_a_path_or_a_uri(given: str, place: str) -> None:
+    assert place_of(given) == place
+    assert is_remote(place) == (given[0] in "hs" and ":/" in given)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("http://server/saved", "nothing can be written to http:"),
+        ("har:///saved.har", "nothing can be written to har:"),
+        ("file://other/saved", "names host other"),
+        ("s3a://bucket/", "names no directory"),
+        ("ftp://user:hunter2@server/saved", "holds a password"),
+    ],
+)
+def test_what_nothing_can_be_saved_to_is_refused_by_name(given: str, why: str) -> None:
+    with pytest.raises(SalvageDirectoryError, match=why) as refused:
+        place_of(given)
+    assert "hunter2" not in str(refused.value)
