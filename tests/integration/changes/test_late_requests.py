@@ -37,18 +37,19 @@ _SLOW_S = 120.0
 
 @contextmanager
 def killed_while_its_order_is_held(
-    cluster: Cluster, process: subprocess.Popen[bytes], home: Path
+    cluster: Cluster, process: subprocess.Popen[bytes], home: Path, *, passing: int = 0
 ) -> Iterator[threading.Event]:
-    """Hold a run's order on its way to the controller, kill the run, and delete its home.
+    """Hold a run's order on its way to the controller, ``passing`` orders after the first, kill the run and its home.
 
     It is held in front of the broker: behind it, the broker would hold back whatever the next run asks of it, too.
     Yields what lets the order go on.
     """
     let_go = threading.Event()
     try:
-        hold = Before(lambda: let_go.wait(_SLOW_S))
-        with cluster.proxy.inject(hold, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
-            wait_until(lambda: rule.hits, 60, what="the order is on its way to the controller")
+        hold = Before(lambda: len(rule.hits) > passing and let_go.wait(_SLOW_S))
+        rule = cluster.proxy.inject(hold, api_key=ApiKey.AlterPartitionReassignments, times=passing + 1)
+        with rule:
+            wait_until(lambda: len(rule.hits) > passing, 60, what="the order is on its way to the controller")
         process.kill()
         process.communicate(timeout=60)
         shutil.rmtree(home)
@@ -90,12 +91,15 @@ def test_a_late_order_that_drops_an_unregistered_broker(cluster: Cluster, tmp_pa
     wire.unregister_broker(broker.host, broker.ports[settings.INTERNAL], dead)
     home = tmp_path / "home"
     home.mkdir()
+    # Kafka 3.9 does not list fenced brokers: only the refusal of the first order shows that one is not registered.
+    passing = int(cluster.version.startswith("3."))
     process = elect_in_process(cluster.bootstrap(), TOPIC, 1, best, home, may_drop=True)
-    with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
+    held = killed_while_its_order_is_held(cluster, process, home, passing=passing)
+    with held as let_go, ThreadPoolExecutor(1) as threads:
         assert orders(cluster, TOPIC) == dict.fromkeys(offline.partitions, offline.replicas)
         run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, first)
         _wait_for_leader(cluster, run, first)
-        wait_until(lambda: _reorders(cluster) == 2, what="the next run asks for the original order")
+        wait_until(lambda: _reorders(cluster) == 2 + passing, what="the next run asks for the original order")
         let_go.set()
         report = run.result(timeout=180)
     assert {each.undoing for each in report.leftovers} == {Undoing.RESTORED}
