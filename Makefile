@@ -119,7 +119,7 @@ sanity: install ## ansible-test sanity
 
 .PHONY: unit
 unit: install ## Tests without brokers
-	$(BIN)/python -m pytest tests/unit $(if $(WIDE),--hypothesis-profile=wide)
+	$(BIN)/python -m pytest tests/unit --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide)
 
 .PHONY: integration
 integration: install ## Tests on real brokers

@@ -22,6 +22,7 @@ from lab.recovery import Recovery
 pytestmark = pytest.mark.on_any_version
 
 
+@pytest.mark.wide
 def test_roles_refuse_without_a_quorum(kafka_version: str, shared_spark: SharedSpark, tmp_path: Path) -> None:
     with Cluster(kafka_version, controllers=3, proxied=True) as cluster:
         scenarios.diverged(cluster, "headless")

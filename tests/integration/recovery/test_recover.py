@@ -23,7 +23,6 @@ from lab.recovery import Recovery
 _NO_WRITES: list[object] = []
 
 
-@pytest.mark.on_every_version
 @pytest.mark.timeout(600)
 def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
     """ISR killed with -9, offline, recovered onto a non-ISR replica: the one with the longest log, not the first."""

@@ -39,6 +39,7 @@ def test_evidence_is_kept_ranked_later_and_elected_by_hand(cluster: Cluster, tmp
     assert tuple(state.replicas) == offline.replicas
 
 
+@pytest.mark.wide
 def test_only_the_partitions_named_by_file_or_inline_by_the_operators_own_properties(
     cluster: Cluster, recovery: Recovery, tmp_path: Path
 ) -> None:

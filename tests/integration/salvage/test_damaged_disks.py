@@ -30,6 +30,7 @@ _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .*positio
 _LENGTH_AT, _PREFIX = 8, 12
 
 
+@pytest.mark.wide
 def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path) -> None:
     """Partition 0 lacks a segment, 1 has a torn last batch, 2 a flipped bit in the middle. No index is left."""
     disks = copy_of_disks(oracle.cluster, tmp_path)

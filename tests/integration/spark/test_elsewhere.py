@@ -167,6 +167,7 @@ def test_the_native_rpc_makes_the_same_plan(plans: Plans) -> None:
     assert plans.native == plans.public
 
 
+@pytest.mark.wide
 def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
     cluster: StandaloneCluster, embedded: bytes, gather: Gather, directory: Path
 ) -> None:

@@ -18,7 +18,9 @@ _DEFER = f"from {_UTILS}._kafka.package import defer_clients; defer_clients(); i
 
 def output_of(program: str) -> str:
     command = [sys.executable, "-c", program]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # A Spark session of this process adds the code for its workers, which is another copy of the collection.
+    path = [each for each in sys.path if not each.endswith(".zip")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
