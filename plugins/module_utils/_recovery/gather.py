@@ -20,7 +20,7 @@ from .._model.run import VERSION, utc_now
 from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline
 from .evidence import Evidence
-from .gather_work import AskBroker, AskNatively, AskTiered, BrokerWork, ask_broker, work_by_broker
+from .gather_work import AskBroker, AskReplicas, BrokerWork, work_by_broker
 from .probe_task import AskBrokers
 from .survey import Survey
 
@@ -31,6 +31,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from .rows import REPLICA_LOG_ARROW_SCHEMA, REPLICA_LOG_SCHEMA, to_record_batch
 
 
+_PUBLIC_RPCS = AskReplicas()
 _LEAST_SECONDS = 1.0
 _LEAST_SHARE = 1 / 3
 """Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
@@ -43,7 +44,7 @@ def gather(
     partitions: Sequence[PartitionState],
     duration_ms: int,
     *,
-    ask: AskBroker = ask_broker,
+    ask: AskBroker = _PUBLIC_RPCS,
 ) -> pa.Table:
     """One row of ``REPLICA_LOG_SCHEMA`` for every replica in the partitions' replica lists: a silent one is named too.
 
@@ -92,10 +93,8 @@ def gather_evidence(
     ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
     connection settings that is there on every host with executors; without it one is made, which only this host has.
     """
-    tiered = dict(found.tiered)
-    ask: AskBroker = AskTiered(tiered) if tiered else ask_broker
-    if native is not None:
-        ask = AskNatively(native.api_key, {each.topic: each.topic_id for each in found.offline}, tiered)
+    topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
+    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
     gathered_at = utc_now()
     if settings_reference is not None:
         replica_logs = gather(spark, settings_reference, found.brokers, found.offline, duration_ms, ask=ask)

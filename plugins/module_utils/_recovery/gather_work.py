@@ -86,58 +86,33 @@ class NoKafkaClientError(KafkaOpsError):
     """No broker can be asked from where the task runs. The message says why, and what to do."""
 
 
-def ask_broker(
-    settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
-) -> list[ReplicaLog]:
+@dataclass(frozen=True, slots=True)
+class AskReplicas:
     """Asks one broker about its replicas, with the connection settings that the reference leads to on this host.
 
     Raises KafkaOpsError where they cannot be read, or kafka-python is missing.
     """
-    _check_client()
-    # Not above: a host without kafka-python must be able to import this, and name what it lacks.
-    from .._kafka.replica_logs import probe_replicas  # noqa: PLC0415
-    from .._kafka.settings import read_settings_reference  # noqa: PLC0415
 
-    return probe_replicas(read_settings_reference(settings_reference), broker, partitions, deadline)
-
-
-@dataclass(frozen=True, slots=True)
-class AskNatively:
-    """Callable like ``ask_broker``. Log ends come from the proposals' own RPC, under the operator's key."""
-
-    api_key: int
-    topic_ids: Mapping[str, str]
-    """By topic name, in Kafka's text form."""
     tiered: Mapping[str, bool] = field(default_factory=dict)
+    """By topic, where it is known whether it is tiered."""
+    native_key: int | None = None
+    """The operator's key of the proposals' own RPC, which log ends come from then."""
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    """By topic name, in Kafka's text form. Only that RPC needs them."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
     ) -> list[ReplicaLog]:
         _check_client()
+        # Not above: a host without kafka-python must be able to import this, and name what it lacks.
         from .._kafka.native import NativeSource  # noqa: PLC0415
         from .._kafka.replica_logs import NativeQuestion, probe_replicas  # noqa: PLC0415
         from .._kafka.settings import read_settings_reference  # noqa: PLC0415
 
-        question = NativeQuestion(NativeSource(self.api_key), self.topic_ids)
+        key = self.native_key
+        native = None if key is None else NativeQuestion(NativeSource(key), self.topic_ids)
         settings = read_settings_reference(settings_reference)
-        return probe_replicas(settings, broker, partitions, deadline, question, tiered=self.tiered)
-
-
-@dataclass(frozen=True, slots=True)
-class AskTiered:
-    """Callable like ``ask_broker``, where it is known of topics whether they are tiered."""
-
-    tiered: Mapping[str, bool]
-
-    def __call__(
-        self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
-    ) -> list[ReplicaLog]:
-        _check_client()
-        from .._kafka.replica_logs import probe_replicas  # noqa: PLC0415
-        from .._kafka.settings import read_settings_reference  # noqa: PLC0415
-
-        settings = read_settings_reference(settings_reference)
-        return probe_replicas(settings, broker, partitions, deadline, tiered=self.tiered)
+        return probe_replicas(settings, broker, partitions, deadline, native, tiered=self.tiered)
 
 
 def _check_client() -> None:

@@ -50,7 +50,7 @@ def a_log(topic: str, partition: int, broker_id: int, *lineage: tuple[int, int],
 
 @dataclass(frozen=True)
 class FakeBrokers:
-    """Callable like ``ask_broker``. Every partition holds one record of epoch broker_id, unless given otherwise."""
+    """Callable like ``AskReplicas``. Every partition holds one record of epoch broker_id, unless given otherwise."""
 
     hung: frozenset[int] = frozenset()
     """They are silent until the deadline, as a frozen broker is."""

@@ -108,7 +108,9 @@ def test_one_broken_answer_costs_the_others_nothing(spark: SparkSession) -> None
     assert rows["orders", 0, 3]["cause"] is None
 
 
-@pytest.mark.parametrize("question", [asking.ask_broker, asking.AskNatively(1020, {})], ids=["public", "native"])
+@pytest.mark.parametrize(
+    "question", [asking.AskReplicas(), asking.AskReplicas(native_key=1020)], ids=["public", "native"]
+)
 def test_an_executor_without_kafka_python_says_so_in_words(
     monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
 ) -> None:
