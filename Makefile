@@ -127,7 +127,7 @@ integration: install ## Tests on real brokers
 	$(BIN)/python -m pytest tests/integration --ignore=tests/integration/kerberos --numprocesses=3 --dist=loadscope --no-loadscope-reorder --durations=40 $(if $(WIDE),--wide) $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
 
 .PHONY: kerberos
-kerberos: install ## GSSAPI against a real KDC; wants Debian's krb5-kdc, krb5-admin-server, krb5-user and libkrb5-dev
+kerberos: install ## GSSAPI against a real KDC; wants Debian's krb5-kdc, krb5-admin-server, krb5-user, libkrb5-dev and faketime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) gssapi
 	$(BIN)/python -m pytest tests/integration/kerberos
 

@@ -43,7 +43,14 @@ def verdict(result: Result) -> str:
 
 
 def failure(result: Result, fail_on: str) -> str:
-    """Why a scheduled job should fail, in one sentence; empty when it should not."""
+    """Why a scheduled job should fail, in one sentence; empty when it should not.
+
+    Names the checks, or the cause where no broker could be asked and nearly every check is red for the same one.
+    """
+    if result["cluster_id"] is None:
+        return (
+            f"not ready for a recovery: {next(each['found'] for each in result['checks'] if each['name'] == 'brokers')}"
+        )
     statuses = _RED if fail_on == "failed" else (*_RED, "warning")
     names = dict.fromkeys(words(each["name"]) for each in result["checks"] if each["status"] in statuses)
     return f"not ready for a recovery: {', '.join(names)}" if names else ""

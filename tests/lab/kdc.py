@@ -19,7 +19,9 @@ from lab.waiting import wait_until
 REALM = "LAB.EXAMPLE"
 SERVICE = "kafka"
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-_PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
+_PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "faketime")
+_FAKETIME = {"LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1"}
+"""What the program faketime sets. It would wait for the KDC, which is to be killed itself."""
 
 
 class KdcError(RuntimeError):
@@ -35,7 +37,9 @@ class Kdc:
     def __init__(self, directory: Path, *, ticket_lifetime: str = "10h") -> None:
         missing = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
         if missing:
-            raise KdcError(f"there is no {', '.join(missing)}: apt-get install krb5-kdc krb5-admin-server krb5-user")
+            raise KdcError(
+                f"there is no {', '.join(missing)}: apt-get install krb5-kdc krb5-admin-server krb5-user faketime"
+            )
         directory.mkdir(parents=True)
         self._directory = directory
         self._ports = HeldPorts("127.0.0.1")
@@ -71,13 +75,13 @@ class Kdc:
             "JAVA_TOOL_OPTIONS": f"-Djava.security.krb5.conf={self.krb5_conf}",
         }
 
-    def start(self) -> None:
-        """Start the KDC; return when it answers."""
+    def start(self, *, ahead: str = "") -> None:
+        """Start the KDC; return when it answers. ``ahead`` is how far its clock is ahead, such as "1h"."""
         program = shutil.which("krb5kdc", path=_PATH) or ""
         self._process = process.spawn(
             [program, "-n", "-r", REALM, "-P", str(self._directory / "pid")],
             self._directory / "kdc.log",
-            {**os.environ, **self._environment()},
+            {**os.environ, **self._environment(), **(_FAKETIME | {"FAKETIME": f"+{ahead}"} if ahead else {})},
         )
         wait_until(self._answers, 30, what="the KDC listens")
 

@@ -104,6 +104,12 @@ def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -
 def _refusal_hint(settings: ConnectionSettings) -> str:
     if not settings.uses_sasl:
         return "the broker wants authentication: check security_protocol"
+    if settings.sasl_mechanism == "GSSAPI":
+        # There is a ticket, and the broker does not say what is wrong with it.
+        return (
+            "check the clocks of this host, of the KDC and of the broker, which Kerberos wants within 5 minutes, and "
+            "that the broker's keytab has the key that the KDC has"
+        )
     return f"check the credentials for {settings.sasl_mechanism}"
 
 

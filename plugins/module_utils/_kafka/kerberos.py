@@ -38,6 +38,8 @@ _HINTS = (
     ("No Kerberos credentials available", "run kinit, or give a keytab and principal in sasl.jaas.config"),
     ("Ticket expired", "run kinit again, or give a keytab and principal in sasl.jaas.config"),
 )
+_KEYTAB_VERSIONS = (b"\x05\x01", b"\x05\x02")
+"""The first bytes of every keytab of MIT Kerberos, Heimdal and Java."""
 
 
 class KerberosCredentials:
@@ -138,8 +140,18 @@ def _cause(error: Any, settings: ConnectionSettings) -> str:
     # The minor code says what happened. The major one only says that something did.
     reasons = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
     if "No credentials cache found" in reasons and settings.sasl_kerberos_keytab:
-        # What the library says when it could not make one out of the keytab.
-        keytab, principal = settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal
-        return f"the keytab {keytab} has no key of {principal} (see klist -k)"
+        # What the library says when it could not make one out of the keytab, whatever the reason.
+        return _keytab_cause(settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal)
     hint = next((hint for text, hint in _HINTS if text in reasons), "")
     return reasons + (f" ({hint})" if hint else "")
+
+
+def _keytab_cause(keytab: str, principal: str | None) -> str:
+    try:
+        with open(keytab, "rb") as file:
+            version = file.read(2)
+    except OSError as error:
+        return f"the keytab {keytab} cannot be read here: {error.strerror}"
+    if version not in _KEYTAB_VERSIONS:
+        return f"{keytab} is no keytab (see klist -k)"
+    return f"the keytab {keytab} has no key of {principal} (see klist -k)"

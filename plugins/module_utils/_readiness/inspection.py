@@ -72,7 +72,13 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
         seen = _see(kafka)
     except KafkaOpsError as error:
         checks.append(
-            Check(CheckName.BROKERS, Status.FAILED, "", str(error), "Check the addresses, and start the brokers")
+            Check(
+                CheckName.BROKERS,
+                Status.FAILED,
+                "",
+                str(error),
+                "Check addresses and credentials, and start the brokers",
+            )
         )
         checks += [
             Check(name, Status.UNKNOWN, "", "not checked: the cluster could not be read", "See the check of brokers")

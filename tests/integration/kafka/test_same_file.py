@@ -55,6 +55,27 @@ _KINDS: list[tuple[str, Callable[[Cluster, Path], Properties]]] = [
 ]
 
 
+def three_playbooks_accept(file: Path, bootstrap: str, journal: Path) -> str:
+    """Run three playbooks, which change nothing, on a healthy cluster with a topic ``orders``. Returns their output."""
+    variables = {
+        "kafka_bootstrap_servers": bootstrap,
+        "kafka_command_config": str(file),
+        "kafka_request_timeout_ms": 9000,
+        "kafka_journal_dir": str(journal),
+    }
+    ready = run_playbook(_READINESS, variables)
+    assert ready.returncode == 0, ready.output
+    assert "GREEN" in ready.words
+    everything = {"unclean_recovery_all_offline_partitions": True, "unclean_recovery_automated_recovery": True}
+    recovery = run_playbook(RECOVER, variables | everything, "--check")
+    assert recovery.returncode == 0, recovery.output
+    assert recovery.counts["changed"] == 0
+    drain = run_playbook(_DRAIN, variables | {"leadership_drain_brokers": [1]}, "--check", "-v")
+    assert drain.returncode == 0, drain.output
+    assert "orders-0 would reorder 1,2,3 → 2,3,1" in drain.words
+    return ready.output + recovery.output + drain.output
+
+
 @pytest.mark.parametrize(("listener", "properties"), _KINDS, ids=[each.__name__ for _listener, each in _KINDS])
 def test_kafka_s_own_tool_and_three_playbooks_accept_it(
     cluster: Cluster,
@@ -68,21 +89,6 @@ def test_kafka_s_own_tool_and_three_playbooks_accept_it(
     file = written(tmp_path / "client.properties", listener, given)
     tool = kafka_s_own_tool(cluster, listener, file)
     assert "orders" in tool.stdout.splitlines(), tool.stderr[-2000:]
-    variables = {
-        "kafka_bootstrap_servers": cluster.bootstrap(listener),
-        "kafka_command_config": str(file),
-        "kafka_request_timeout_ms": 9000,
-        "kafka_journal_dir": str(tmp_path / "journal"),
-    }
-    ready = run_playbook(_READINESS, variables)
-    assert ready.returncode == 0, ready.output
-    assert "GREEN" in ready.words
-    everything = {"unclean_recovery_all_offline_partitions": True, "unclean_recovery_automated_recovery": True}
-    recovery = run_playbook(RECOVER, variables | everything, "--check")
-    assert recovery.returncode == 0, recovery.output
-    assert recovery.counts["changed"] == 0
-    drain = run_playbook(_DRAIN, variables | {"leadership_drain_brokers": [1]}, "--check", "-v")
-    assert drain.returncode == 0, drain.output
-    assert "orders-0 would reorder 1,2,3 → 2,3,1" in drain.words
+    output = three_playbooks_accept(file, cluster.bootstrap(listener), tmp_path / "journal")
     secrets = {str(value) for name, value in given.items() if "password" in name and "${" not in str(value)}
-    assert not [each for each in secrets if each in ready.output + recovery.output + drain.output]
+    assert not [each for each in secrets if each in output]

@@ -14,11 +14,15 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError, SettingsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from lab import Cluster, settings
+from integration.kafka.test_same_file import three_playbooks_accept
+from integration.loud import first_lines
+from lab import Cluster, scenarios, settings
 from lab.kdc import REALM, Kdc
+from lab.playbook import statuses
+from lab.recovery import Recovery
 
 pytestmark = pytest.mark.on_any_version
 
@@ -45,10 +49,10 @@ def cluster(kafka_version: str, kdc: Kdc) -> Iterator[Cluster]:
         "sasl.kerberos.service.name": "kafka",
         "listener.name.sasl_plaintext.gssapi.sasl.jaas.config": jaas,
     }
-    arguments = {1: [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]}
+    arguments = {broker: [f"-Djava.security.krb5.conf={kdc.krb5_conf}"] for broker in (1, 2, 3)}
     listeners = ("SASL_PLAINTEXT",)
-    with Cluster(kafka_version, brokers=1, listeners=listeners, properties=properties, jvm_args=arguments) as started:
-        started.client.create_topic("orders", {0: [1]})
+    with Cluster(kafka_version, listeners=listeners, properties=properties, jvm_args=arguments) as started:
+        started.client.create_topic("orders", {0: [1, 2, 3], 1: [2, 3, 1]}, {"min.insync.replicas": 2})
         yield started
 
 
@@ -86,9 +90,39 @@ def refusal(cluster: Cluster, file: Path) -> str:
     return str(refused.value)
 
 
+def first_lines_of(cluster: Cluster, file: Path, directory: Path, keytab: bytes) -> list[str]:
+    """Return what playbooks say that cannot connect. No key is in what they leave: those end the keytab."""
+    variables = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_command_config": str(file)}
+    return first_lines(variables, directory, keytab[-32:])
+
+
 def test_a_keytab(cluster: Cluster, keytab: Path, tmp_path: Path) -> None:
     jaas = f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="alice@{REALM}"'
     works_with_both(cluster, written(tmp_path, jaas))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("credentials", ["keytab", "ticket cache"])
+def test_three_playbooks(cluster: Cluster, kdc: Kdc, keytab: Path, tmp_path: Path, credentials: str) -> None:
+    jaas = f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="alice@{REALM}"'
+    if credentials == "ticket cache":
+        kdc.kinit("alice", keytab)
+        jaas = "useTicketCache=true"
+    three_playbooks_accept(written(tmp_path, jaas), cluster.bootstrap(), tmp_path / "journal")
+
+
+@pytest.mark.timeout(600)
+def test_a_recovery_sends_everything_as_the_same_principal(cluster: Cluster, keytab: Path, tmp_path: Path) -> None:
+    """Spark's tasks included: no broker takes anything from somebody without a ticket."""
+    offline = scenarios.diverged(cluster, "lost")
+    file = written(tmp_path, f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="alice@{REALM}"')
+    recovery = Recovery(cluster, tmp_path)
+    run = recovery.recover(kafka_command_config=str(file))
+    assert run.returncode == 0, run.output
+    assert statuses(recovery.report) == [("lost", 0, "recovered")]
+    assert cluster.client.describe("lost", broker=offline.best)[0].leader == offline.best
+    cluster.client.delete_topic("lost")
+    cluster.brokers[1].start()
 
 
 def test_the_ticket_cache(cluster: Cluster, kdc: Kdc, keytab: Path, tmp_path: Path) -> None:
@@ -110,10 +144,21 @@ def test_a_keytab_without_the_principal(cluster: Cluster, keytab: Path, tmp_path
     assert f"the keytab {keytab} has no key of bob@{REALM}" in refusal(cluster, file)
 
 
-def test_a_keytab_that_cannot_be_read(cluster: Cluster, tmp_path: Path) -> None:
-    file = written(tmp_path, f'useKeyTab=true keyTab="{tmp_path}/none" principal="alice@{REALM}"')
-    with pytest.raises(SettingsError, match=f"the keytab {tmp_path}/none cannot be read here"):
-        cluster_id(cluster, file)
+@pytest.mark.parametrize("kind", ["absent", "a directory", "another file"])
+def test_a_keytab_that_cannot_be_read(cluster: Cluster, kdc: Kdc, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "our.keytab"
+    if kind == "a directory":
+        path.mkdir()
+    elif kind == "another file":
+        path.write_bytes(b"n0t-a-keytab-but-secret-all-the-same")
+    file = written(tmp_path, f'useKeyTab=true keyTab="{path}" principal="alice@{REALM}"')
+    cause = {
+        "absent": f"the keytab {path} cannot be read here",
+        "a directory": f"the keytab {path} cannot be read here: Is a directory",
+        "another file": f"{path} is no keytab",
+    }[kind]
+    for line in first_lines_of(cluster, file, tmp_path, b"n0t-a-keytab-but-secret-all-the-same"):
+        assert cause in line
 
 
 def test_a_key_that_was_renewed(cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
@@ -127,7 +172,33 @@ def test_another_realm(cluster: Cluster, kdc: Kdc, tmp_path: Path, monkeypatch: 
     keytab = kdc.keytab("dave")
     monkeypatch.setenv("KRB5_CONFIG", str(kdc.other_realm()))
     file = written(tmp_path, f'useKeyTab=true keyTab="{keytab}" principal="dave@{REALM}"')
-    assert "check the principal's realm, and krb5.conf" in refusal(cluster, file)
+    for line in first_lines_of(cluster, file, tmp_path, keytab.read_bytes()):
+        assert f'Cannot find KDC for realm "{REALM}" (check the principal\'s realm, and krb5.conf)' in line
+
+
+@pytest.mark.parametrize("is_corrected", [True, False], ids=["corrected by the client", "not corrected"])
+def test_a_clock_beyond_kerberos_limit(cluster: Cluster, kdc: Kdc, tmp_path: Path, is_corrected: bool) -> None:
+    """MIT's library corrects its own clock by the KDC's (kdc_timesync), and then it is the broker that refuses."""
+    name = f"frank{is_corrected:d}"
+    keytab = kdc.keytab(name)
+    file = written(tmp_path, f'useKeyTab=true keyTab="{keytab}" principal="{name}@{REALM}"')
+    config = kdc.krb5_conf.read_text()
+    kdc.krb5_conf.write_text(config.replace("[libdefaults]\n", f"[libdefaults]\nkdc_timesync = {is_corrected:d}\n"))
+    kdc.stop()
+    kdc.start(ahead="1h")
+    cause = (
+        "check the clocks of this host, of the KDC and of the broker"
+        if is_corrected
+        else "Clock skew too great in KDC reply (set the clocks of this host and of the KDC)"
+    )
+    try:
+        for line in first_lines_of(cluster, file, tmp_path, keytab.read_bytes()):
+            assert cause in line
+    finally:
+        kdc.stop()
+        kdc.krb5_conf.write_text(config)
+        kdc.start()
+    assert cluster_id(cluster, file) == cluster.cluster_id
 
 
 def test_another_service_name(cluster: Cluster, keytab: Path, tmp_path: Path) -> None:

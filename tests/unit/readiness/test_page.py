@@ -53,3 +53,8 @@ def test_green_with_a_warning_fails_only_where_that_is_wanted() -> None:
 
 def test_what_is_unknown_fails() -> None:
     assert readiness_page.failure(result(check("journal", "unknown")), "failed") == "not ready for a recovery: journal"
+
+
+def test_the_cause_is_named_where_no_broker_could_be_asked() -> None:
+    found = result(check("java", "ok"), check("brokers", "failed", found="wrong realm"), check("quorum", "unknown"))
+    assert readiness_page.failure(found | {"cluster_id": None}, "failed") == "not ready for a recovery: wrong realm"
