@@ -91,11 +91,22 @@ def _open(options: SparkOptions) -> SparkSession:
             "googleapis-common-protos and zstandard for the Python that runs the module"
         ) from error
     except (PySparkException, OSError) as error:
+        _close_what_began()
         raise SparkUnavailableError(
             f"the Spark Connect server at {options.remote} cannot be used: "
             f"{refused_token(str(error)) or _in_short(error)}"
         ) from error
     return spark
+
+
+def _close_what_began() -> None:
+    """Close a session that was not handed out. Its client would ask a server that ended for minutes, at our exit."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession  # noqa: PLC0415
+
+    begun = ConnectSession.getActiveSession()
+    if begun is not None:
+        begun.release_session_on_close = False
+        begun.stop()
 
 
 def _knock(remote: str) -> None:

@@ -7,6 +7,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -40,6 +43,7 @@ from integration.shared_spark import SharedSpark
 from lab.faults import After, Delay
 from lab.spark import DRIVER_HERE, ConnectServer, StandaloneCluster
 from lab.waiting import wait_until
+from publish.installation import interpreter
 from simulator import SimulatedCluster, offline_world
 
 _PASSWORD = "a-password-that-occurs-nowhere-else"
@@ -197,6 +201,64 @@ def test_a_master_that_gives_no_executor_is_named_before_any_broker_is_asked(
     ):
         gather(spark)
     assert kafka.proxy.requests() == []
+
+
+def other_python() -> str:
+    """Return a Python of another minor version than this one."""
+    ours = sys.version_info[:2]
+    return interpreter("3.12" if ours != (3, 12) else "3.13")
+
+
+def bare_python(directory: Path) -> str:
+    """Return a Python of this minor version without any library."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory / "bare")], check=True)
+    return str(directory / "bare" / "bin" / "python")
+
+
+def refusal(options: SparkOptions, gather: Gather) -> str:
+    with pytest.raises(SparkUnavailableError) as refused, spark_session(options) as spark:
+        gather(spark)
+    return str(refused.value).splitlines()[0]
+
+
+@pytest.mark.wide
+def test_executors_with_another_minor_version_of_python(cluster: StandaloneCluster, gather: Gather) -> None:
+    said = refusal(replace(on(cluster), executor_python=other_python()), gather)
+    assert f"and this module runs Python {sys.version_info[0]}.{sys.version_info[1]}: Spark needs the same" in said
+    assert "spark.executor_python" in said
+
+
+@pytest.mark.wide
+def test_executors_without_pyarrow(cluster: StandaloneCluster, gather: Gather, tmp_path: Path) -> None:
+    said = refusal(replace(on(cluster), executor_python=bare_python(tmp_path)), gather)
+    assert re.search("the Python of Spark's executors lacks .*pyarrow", said), said
+
+
+@pytest.mark.wide
+def test_executors_without_a_python(cluster: StandaloneCluster, gather: Gather) -> None:
+    said = refusal(replace(on(cluster), executor_python="/opt/none/bin/python3"), gather)
+    assert "there is no Python at /opt/none/bin/python3 on an executor's host" in said
+
+
+@pytest.mark.wide
+def test_a_python_worker_that_runs_out_of_memory(cluster: StandaloneCluster, gather: Gather) -> None:
+    said = refusal(on(cluster, {"spark.executor.pyspark.memory": "150m"}), gather)
+    assert "spark.executor.pyspark.memory" in said
+
+
+@pytest.mark.wide
+def test_a_spark_connect_server_that_refuses_the_token(
+    gather: Gather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ConnectServer(tmp_path, {"spark.connect.authenticate.token": _PASSWORD}) as server:
+        # Spark's client sends a token without TLS to a host of this name only.
+        options = SparkOptions(remote=server.remote.replace("127.0.0.1", "localhost"))
+        for token in None, "wr0ng-t0ken":
+            if token:
+                monkeypatch.setenv("SPARK_CONNECT_AUTHENTICATE_TOKEN", token)
+            said = refusal(options, gather)
+            assert "it refuses the token, or wants one: set the environment variable SPARK_CONNECT_AUTHENT" in said
+            assert not re.search(f"{_PASSWORD}|wr0ng-t0ken", said)
 
 
 @pytest.mark.wide
