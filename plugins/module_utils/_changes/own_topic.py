@@ -56,8 +56,9 @@ class OwnTopics:
         for refused in description.refused:
             if refused.is_unknown:
                 return None
+            problem = error_codes.described(refused.code)
             raise TopicUnavailableError(
-                f"topic {self.topic} cannot be looked at: {refused}; our principal needs {self.rights} on it"
+                f"topic {self.topic} cannot be looked at: {problem}; our principal needs {self.rights} on it"
             )
         if not description.partitions:
             return None

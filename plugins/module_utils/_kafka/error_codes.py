@@ -24,6 +24,7 @@ REQUEST_TIMED_OUT = 7
 COORDINATOR_LOAD_IN_PROGRESS = 14
 INVALID_TOPIC = 17
 TOPIC_AUTHORIZATION_FAILED = 29
+GROUP_AUTHORIZATION_FAILED = 30
 CLUSTER_AUTHORIZATION_FAILED = 31
 TOPIC_ALREADY_EXISTS = 36
 INVALID_REPLICA_ASSIGNMENT = 39
@@ -58,7 +59,10 @@ _HINTS = {
     ("DeleteTopics", TOPIC_AUTHORIZATION_FAILED): "our principal needs DELETE on the topic",
     ("Produce", TOPIC_AUTHORIZATION_FAILED): "our principal needs WRITE on the topic",
     ("Fetch", TOPIC_AUTHORIZATION_FAILED): "our principal needs READ on the topic",
+    ("OffsetFetch", GROUP_AUTHORIZATION_FAILED): "our principal needs DESCRIBE on the group",
 }
+_PRINTED_REQUEST = "Request Request("
+"""A controller that refuses a principal prints its own request object: 700 characters without a cause."""
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -73,7 +77,14 @@ def error_name(code: int) -> str:
 
 def described(code: int, message: str | None = None) -> str:
     """Describe an error for a person: name, number, and the broker's message."""
-    return f"{error_name(code)} (error {code})" + (f": {message}" if message else "")
+    is_told = message and not message.startswith(_PRINTED_REQUEST)
+    return f"{error_name(code)} (error {code})" + (f": {message}" if is_told else "")
+
+
+def explained(request: str, code: int) -> str:
+    """Describe the error of one object of a request, with the ACL that it means."""
+    hint = _HINTS.get((request, code))
+    return described(code) + (f" ({hint})" if hint else "")
 
 
 def refusal(request: str, code: int, message: str | None = None) -> RequestRefusedError:

@@ -110,7 +110,7 @@ def _committed(group: Any, wanted: Collection[TopicPartition]) -> Committed:
             for partition, each in commits
             if not each.error_code and each.committed_offset >= 0
         },
-        error_codes.described(code) if code else "",
+        error_codes.explained("OffsetFetch", code) if code else "",
     )
 
 

@@ -47,7 +47,7 @@ class TopicError:
         return self.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def __str__(self) -> str:
-        return error_codes.described(self.code)
+        return error_codes.explained("DescribeTopicPartitions", self.code)
 
 
 @dataclass(frozen=True, slots=True)

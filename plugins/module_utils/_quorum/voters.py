@@ -143,22 +143,27 @@ def change_voters(
 ) -> tuple[Voter, ...]:
     """Request a judged change once, look until it is seen, and return all voters as they were seen then.
 
-    A lost answer proves nothing: the outcome is read from the quorum.
+    A lost answer proves nothing: the outcome is read from the quorum. After a refusal for good it is read once.
 
     Raises VoterChangeError, NoBrokerAnswersError or RequestRefusedError.
     """
     deadline = clock.monotonic() + verify_timeout_ms / 1000
-    request_error = ""
+    request_error, is_refused = "", False
     try:
         quorum.change(change)
     except (BrokerCallError, RequestRefusedError) as error:
         request_error = str(error)
+        if isinstance(error, RequestRefusedError):
+            is_refused = not (error.is_transient or error.is_outcome_unknown)
+    if is_refused:
+        deadline = clock.monotonic()
     voters, missing = _look_until_done(quorum, change, deadline, clock)
     if missing:
         answer = f"; the request: {request_error}" if request_error else ""
+        waited = f"within {verify_timeout_ms} ms" if not is_refused else "after the refusal"
         raise VoterChangeError(
             f"voter {change.voter.voter_id} ({change.voter.directory_id}) was not seen {change.membership.value} "
-            f"within {verify_timeout_ms} ms: {missing}{answer}. Look with quorum_info before you repeat the request"
+            f"{waited}: {missing}{answer}. Look with quorum_info before you repeat the request"
         )
     return voters
 

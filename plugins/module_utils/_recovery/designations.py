@@ -30,7 +30,7 @@ def plan_of_designations(
     for partition, leader in sorted(designations.items()):
         state = states.get(partition)
         if state is None:
-            reason = "no such partition, or it is hidden from our principal"
+            reason = "no such partition, or our principal needs DESCRIBE on the topic"
             alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
         elif state.is_offline and state.is_internal and not include_internal:
             alone.append(internal(state))

@@ -296,7 +296,7 @@ def _as_seen(outcome: Outcome, sight: Sight) -> Outcome:
     was_online = outcome.status is Status.ALREADY_ONLINE
     if state is None:
         seen = replace(outcome, leader_after=None, leader_epoch_after=None)
-        why = "it is not in the metadata any more, or hidden from our principal: look at the topic"
+        why = "it is not in the metadata any more, or our principal needs DESCRIBE on the topic: look at it"
         return replace(seen, status=Status.UNKNOWN, reason=why) if was_online else seen
     seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
     if was_online and state.is_offline:

@@ -76,7 +76,9 @@ def judge(election: PlannedElection, world: PartitionObservation, *, by_designat
     """Compare the cluster with the plan. Everything that stands against the election is named, not only the first."""
     state = world.state
     if state is None:
-        return Judgement(Status.UNKNOWN, "the partition does not exist any more, or is hidden from our principal")
+        return Judgement(
+            Status.UNKNOWN, "the partition does not exist any more, or our principal needs DESCRIBE on the topic"
+        )
     if state.topic_id == election.topic_id and not state.is_offline:
         return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
     order = designated_order(election) if by_designation else order_to_elect_in(election, state, world.unregistered)

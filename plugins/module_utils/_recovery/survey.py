@@ -133,9 +133,9 @@ def _not_found(description: Description, missing: list[TopicPartition]) -> Itera
         if refusal is None:
             reason = f"topic {each.topic} has no partition {each.partition}"
         elif refusal.is_unauthorised:
-            reason = f"not authorized to describe topic {each.topic}: {refusal}; grant DESCRIBE on it"
+            reason = f"topic {each.topic} cannot be looked at: {refusal}"
         else:
-            reason = f"no such topic, or it is hidden from our principal: {refusal}"
+            reason = f"no such topic, or our principal needs DESCRIBE on it: {refusal}"
         yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)
 
 

@@ -116,10 +116,10 @@ def _obstacle(
         paths = " and ".join(each.log_dir.path for each in found)
         return Status.FAILED, f"its log is in {paths}: salvage them one at a time"
     if refused is not None and refused.is_unauthorised:
-        return Status.FAILED, f"not authorized to describe topic {partition.topic}: grant DESCRIBE on it"
+        return Status.FAILED, f"topic {partition.topic} cannot be looked at: {refused}"
     if state is None:
         what = f"topic {partition.topic}" if refused is not None else str(partition)
-        return Status.LEFT_ALONE, f"the cluster has no {what}, or it is hidden from our principal"
+        return Status.LEFT_ALONE, f"the cluster has no {what}, or our principal needs DESCRIBE on the topic"
     topic_id = found[0].directory.topic_id
     if topic_id is not None and topic_id != state.topic_id:
         return Status.LEFT_ALONE, f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"

@@ -90,7 +90,7 @@ def look_at_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: Terms) -
         found = _target(name, topic, states, configs, wanted)
         topics[topic] = found
         for each in wanted:
-            obstacle = _hidden(hidden, name) or (name in forbidden and f"our principal may not write to topic {name}")
+            obstacle = _hidden(hidden, name) or (name in forbidden and f"our principal needs WRITE on topic {name}")
             obstacle = (
                 obstacle or _obstacle(each, found, terms) or _timestamps(each, name, configs.get(name, {}), now_ms)
             )

@@ -119,6 +119,8 @@ def test_a_group_that_does_not_answer_is_not_one_that_committed_nothing() -> Non
     assert groups.committed_offsets(stand_in, ADDRESS, ["all", "some", "hidden", "absent"], [first, second]) == {
         "all": groups.Committed({first: 7}),
         "some": groups.Committed({first: 7}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
-        "hidden": groups.Committed({}, "GROUP_AUTHORIZATION_FAILED (error 30)"),
+        "hidden": groups.Committed(
+            {}, "GROUP_AUTHORIZATION_FAILED (error 30) (our principal needs DESCRIBE on the group)"
+        ),
         "absent": groups.Committed({}, "it is not in the answer"),
     }

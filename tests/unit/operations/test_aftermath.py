@@ -87,7 +87,7 @@ def test_a_hidden_topic_of_groups_is_reported(cluster: FakeCluster) -> None:
     cluster.answer(describe_partitions=lambda _topics: hidden)
     assert look(cluster) == unknown(
         "whether every group has a coordinator: not known: topic __consumer_offsets: "
-        "TOPIC_AUTHORIZATION_FAILED (error 29)"
+        "TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE on the topic)"
     )
 
 

@@ -158,7 +158,7 @@ def test_what_the_plan_leaves_alone_is_reported_with_the_leader_that_it_has_now(
             None,
             (
                 Status.UNKNOWN,
-                "it is not in the metadata any more, or hidden from our principal: look at the topic",
+                "it is not in the metadata any more, or our principal needs DESCRIBE on the topic: look at it",
             ),
         ),
     ],
@@ -241,7 +241,7 @@ def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wrec
         (99, Status.UNKNOWN, None),
     ]
     assert wreck.cluster.states[SECOND].leader_id == NO_LEADER
-    assert report.outcomes[2].reason == "no such partition, or it is hidden from our principal"
+    assert report.outcomes[2].reason == "no such partition, or our principal needs DESCRIBE on the topic"
 
 
 def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(wreck: Wreck) -> None:

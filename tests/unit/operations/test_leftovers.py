@@ -90,7 +90,12 @@ EVENTS = [
     (deleted, Undoing.GONE, "the partition does not exist any more"),
     (topic_deleted, Undoing.GONE, "the partition does not exist any more"),
     (recreated, Undoing.GONE, f"the topic was recreated (id {'B' * 22})"),
-    (hidden, Undoing.FAILED, "topic orders cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29)"),
+    (
+        hidden,
+        Undoing.FAILED,
+        "topic orders cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29) (our principal "
+        "needs DESCRIBE on the topic)",
+    ),
     (not_described, Undoing.FAILED, "topic orders cannot be looked at: UNKNOWN_SERVER_ERROR (error -1)"),
 ]
 

@@ -110,11 +110,12 @@ def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(cl
         ),
         "absent-0": (
             Status.UNKNOWN,
-            "no such topic, or it is hidden from our principal: UNKNOWN_TOPIC_OR_PARTITION (error 3)",
+            "no such topic, or our principal needs DESCRIBE on it: UNKNOWN_TOPIC_OR_PARTITION (error 3)",
         ),
         "hidden-0": (
             Status.UNKNOWN,
-            "not authorized to describe topic hidden: TOPIC_AUTHORIZATION_FAILED (error 29); grant DESCRIBE on it",
+            "topic hidden cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE "
+            "on the topic)",
         ),
         "orders-1": (Status.ALREADY_ONLINE, "broker 2 leads it"),
         "orders-9": (Status.UNKNOWN, "topic orders has no partition 9"),

@@ -17,6 +17,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, JournalError, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    refusal,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
@@ -62,6 +66,18 @@ def test_a_voter_that_does_not_catch_up_is_reported() -> None:
     quorum = FakeQuorumPort(observed(state(follower(102), follower(103), down(104))))
     with pytest.raises(quorum_voters.VoterChangeError, match="within 1000 ms: it is a voter, and lags by 120 records"):
         quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=FakeClock())
+
+
+def test_a_refused_request_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_change: VoterChange) -> None:
+        raise refusal("AddRaftVoter", CLUSTER_AUTHORIZATION_FAILED)
+
+    quorum, clock = FakeQuorumPort(observed(healthy())), FakeClock()
+    monkeypatch.setattr(quorum, "change", refuse)
+    began = clock.now
+    with pytest.raises(quorum_voters.VoterChangeError, match=r"after the refusal: .* needs ALTER on the cluster"):
+        quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=clock)
+    assert clock.now == began
 
 
 def _under_lock(quorum: FakeQuorumPort, directory: Path) -> list[str]:

@@ -93,7 +93,7 @@ def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None
 def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
     verdict = judge(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
     assert verdict.status is Status.UNKNOWN
-    assert "does not exist any more, or is hidden" in verdict.reason
+    assert "does not exist any more, or our principal needs DESCRIBE on the topic" in verdict.reason
 
 
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {

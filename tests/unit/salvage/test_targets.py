@@ -105,7 +105,9 @@ def test_what_cannot_take_its_records_is_refused_by_name(
 
 
 def test_a_topic_that_our_principal_may_not_write_to_is_refused() -> None:
-    assert "may not write to topic orders" in look(STATE, forbidden={"orders"}).refused[STATE.topic_partition]
+    assert (
+        "our principal needs WRITE on topic orders" in look(STATE, forbidden={"orders"}).refused[STATE.topic_partition]
+    )
 
 
 def test_a_side_topic_is_made_like_the_original_whatever_became_of_that() -> None:
