@@ -76,5 +76,6 @@ def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool
         return False
     try:
         return writer.kafka.cancel(writer.address(0), change.topic_partition) is None
-    except (BrokerCallError, RequestRefusedError):
+    except (BrokerCallError, RequestRefusedError) as error:
+        writer.lost_answer(error, [change.topic_partition])
         return False

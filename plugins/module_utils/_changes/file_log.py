@@ -67,10 +67,8 @@ def read_entries(path: Path) -> tuple[list[Entry], int]:
 
 
 @contextmanager
-def file_lock(directory: str, cluster_id: str) -> Iterator[bool]:
+def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
     """Hold the lock of a cluster's files. Not for check mode.
-
-    Yields whether the run that held it before died: a run that releases it leaves the file empty.
 
     Raises JournalError when another run holds it, or when it cannot be written.
     """
@@ -89,13 +87,12 @@ def file_lock(directory: str, cluster_id: str) -> Iterator[bool]:
                 f"another run on this cluster is in progress on this host (process {holder}): wait for it to end"
             ) from None
         try:
-            follows_dead_run = os.fstat(lock).st_size > 0
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         except OSError as error:
             raise _unwritable(path, error) from None
         try:
-            yield follows_dead_run
+            yield
         finally:
             with suppress(OSError):
                 os.ftruncate(lock, 0)

@@ -61,10 +61,9 @@ class JournalHome(JournalLook):
         else:
             self._refuse_two_journals()
         refuse_to_lose_a_file(self.options, note or "the journal is to be kept in a file")
-        with file_lock(self.options.path, self.cluster.cluster_id) as follows_dead_run:
+        with file_lock(self.options.path, self.cluster.cluster_id):
             file = FileLog(self._path)
             journal = Journal(file, pending_of(file.entries, file.name))
-            journal.follows_dead_run = follows_dead_run
             journal.notes += [note] if note else []
             yield journal
 
@@ -96,7 +95,6 @@ class JournalHome(JournalLook):
     def _in_topic(self, log: TopicLog) -> Iterator[Journal]:
         journal = Journal(log, log.state.pending.values())
         journal.notes += log.notes
-        journal.follows_dead_run = log.follows_dead_run
         try:
             self._adopt_file(journal)
             yield journal

@@ -10,7 +10,7 @@ It is kept in a topic or in a local file (``Log``). Every module of this collect
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,10 +23,12 @@ from .record import (
     OrderChange,
     ReplicaChange,
     SettingChange,
+    Undoing,
     apply_entry,
     begin_entry,
     end_entry,
     in_order,
+    subject_of,
 )
 
 
@@ -60,8 +62,8 @@ class Journal:
         self._lock = threading.Lock()
         self.notes: list[str] = []
         """What the person on call should know of the journal itself, such as why it is not in the topic."""
-        self.follows_dead_run = False
-        """The run before this one did not end in order: what it requested may still be executed."""
+        self._unanswered: dict[str, float] = {}
+        self._unsettled: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -108,20 +110,52 @@ class Journal:
             recorded = tuple(self._recorded(each) for each in changes)
             self._log.append([begin_entry(each) for each in recorded])
             self._pending |= {each.key: each for each in recorded}
+            self._unsettled -= {each.key for each in recorded}
         return recorded
+
+    def unanswered(self, subjects: Iterable[str], until: float) -> None:
+        """Note that a request about these (``subject_of``) may still be executed until then, by this run's clock."""
+        with self._lock:
+            for each in subjects:
+                self._unanswered[each] = max(until, self._unanswered.get(each, until))
+
+    def unanswered_until(self, subjects: Iterable[str]) -> float:
+        """Return until when, by this run's clock, a request about one of these may be executed; 0.0 for never."""
+        with self._lock:
+            return max((self._unanswered.get(each, 0.0) for each in subjects), default=0.0)
+
+    def forget_unanswered(self, changes: Iterable[Change]) -> None:
+        """Note that no request about these can be executed any more."""
+        with self._lock:
+            for each in changes:
+                self._unanswered.pop(subject_of(each), None)
+                self._unsettled.discard(each.key)
+
+    @property
+    def unsettled(self) -> Mapping[str, tuple[Change, float]]:
+        """The changes, by key, that were ended while a request about them may still be executed, and until when."""
+        with self._lock:
+            return {
+                each: (self._pending[each], self._unanswered.get(subject_of(self._pending[each]), 0.0))
+                for each in sorted(self._unsettled)
+            }
 
     def end(self, changes: Iterable[Change], why: str) -> None:
         """Record that changes are settled: undone, or no longer this collection's to undo.
 
-        Raises JournalError.
+        Those that a request may still make are kept as ``unsettled``, and stay pending. Raises JournalError.
         """
         with self._lock:
             known = [each for each in changes if each.key in self._pending]
+            if why != Undoing.GONE:
+                self._unsettled.update(each.key for each in known if subject_of(each) in self._unanswered)
+                known = [each for each in known if each.key not in self._unsettled]
             if not known:
                 return
             self._log.append([end_entry(each, why) for each in known])
             for each in known:
                 del self._pending[each.key]
+                self._unsettled.discard(each.key)
             if not self._pending:
                 self._log.clear()
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -17,7 +17,8 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import unregistered_in
 from .._model.partition import PartitionState, TopicPartition
 from .journal import Journal
-from .record import JournalError
+from .record import JournalError, partition_subject
+from .unanswered import NoteUnanswered, note_unanswered
 
 _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
@@ -41,10 +42,16 @@ class Writer:
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
     """Called before each write request; raises JournalError when this run must not write (any more)."""
+    note_unanswered: NoteUnanswered | None = None
+    """Called with what requests were about whose responses were lost."""
 
     def under(self, journal: Journal) -> Writer:
         """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
-        return replace(self, require_lock=journal.require_lock)
+        return replace(self, require_lock=journal.require_lock, note_unanswered=journal.unanswered)
+
+    def lost_answer(self, error: BrokerCallError | RequestRefusedError, partitions: Iterable[TopicPartition]) -> None:
+        """Note that a request for the order or the replicas of these may still be executed, if it was sent."""
+        note_unanswered(self.note_unanswered, self.kafka, error, map(partition_subject, partitions))
 
     def why_not(self) -> str:
         """Return why no write request may be sent now; empty where one may."""
@@ -101,7 +108,8 @@ def set_orders(
     ``dropped`` are unregistered brokers at the end of an order, which the request leaves out. An order is set as soon
     as it is seen, with them or without.
 
-    A request whose outcome is unknown is followed by a look before any further attempt. What somebody else reassigns
+    A request whose outcome is unknown is followed by a look before any further attempt. It may be executed later all
+    the same, so the journal keeps its change until it cannot (``late_requests``). What somebody else reassigns
     meanwhile is not asked for again.
     """
     faults: dict[TopicPartition, str] = {}
@@ -145,6 +153,7 @@ def _set_batch(
             request = writer.kafka.reorder_without if dropped else writer.kafka.reorder
             answers = request(writer.address(attempt), {each: requested[each] for each in waiting})
         except (RequestRefusedError, BrokerCallError) as fault:
+            writer.lost_answer(fault, waiting)
             if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
                 faults = dict.fromkeys(waiting, str(fault))
                 if fault.is_transient:

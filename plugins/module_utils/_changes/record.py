@@ -165,15 +165,31 @@ class VoterChange:
         return f"voter {self.voter_id} ({self.action})"
 
 
-Change: TypeAlias = "OrderChange | ReplicaChange | SettingChange | VoterChange"
+@dataclass(frozen=True, slots=True)
+class LastingOrders:
+    """Orders that a run is about to set for good. Never undone: the memory of leadership has the original ones.
+
+    It is settled when none of the run's requests can be executed any more. What the memory forgets, nobody restores.
+    """
+
+    @property
+    def key(self) -> str:
+        return "lasting/orders"
+
+    def __str__(self) -> str:
+        return "replica orders of a drain or of its restore"
+
+
+Change: TypeAlias = "OrderChange | ReplicaChange | SettingChange | VoterChange | LastingOrders"
 
 _KINDS: dict[str, Callable[..., Change]] = {
     "order": OrderChange,
     "replica": ReplicaChange,
     "setting": SettingChange,
     "voter": VoterChange,
+    "lasting": LastingOrders,
 }
-_FIRST_BACK = ("replica", "order", "setting", "voter")
+_FIRST_BACK = ("replica", "order", "setting", "voter", "lasting")
 """A throttle has to last as long as the copy that it slows down, so settings go back after replicas."""
 
 
@@ -225,6 +241,16 @@ def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
         raise TypeError("end")
 
 
+def subject_of(change: Change) -> str:
+    """Return what requests about a change are about: a partition, as ``partition_subject`` has it, or a setting."""
+    return change.key.partition("/")[2]
+
+
+def partition_subject(partition: TopicPartition) -> str:
+    """Return what requests for the order or the replicas of a partition are about."""
+    return f"{partition.topic}/{partition.partition}"
+
+
 def in_order(pending: Iterable[Change]) -> tuple[Change, ...]:
     """Return changes in the order in which they are undone."""
     return tuple(sorted(pending, key=_rank))
@@ -249,6 +275,8 @@ def _makes_sense(change: Change) -> bool:
     """Return whether undoing it touches only what such a change touches: an order of the same set, and so on."""
     if isinstance(change, SettingChange):
         return change.kind in {"broker", "topic"} and _are(str, change.resource, change.name, change.changed)
+    if isinstance(change, LastingOrders):
+        return True
     if isinstance(change, VoterChange):
         return change.action in {"add", "remove"} and _are(int, change.voter_id)
     if not (_are(str, change.topic) and _are(int, change.partition, *change.original)):

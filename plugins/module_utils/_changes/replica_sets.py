@@ -138,8 +138,9 @@ class ReplicaSets:
                 raise StepError(forbidden)
             try:
                 error = self.writer.kafka.assign(self.writer.address(attempt), change.topic_partition, replicas)
-            except _UNSEEN as lost:
+            except (BrokerCallError, RequestRefusedError) as lost:
                 # It may have been carried out. To ask for the same set again does no harm.
+                self.writer.lost_answer(lost, [change.topic_partition])
                 error = str(lost)
             if error is None:
                 return
@@ -151,7 +152,10 @@ class ReplicaSets:
         try:
             running = self.writer.kafka.running_reassignments([change.topic_partition])
             error = self.writer.kafka.cancel(self.writer.address(0), change.topic_partition) if running else None
-        except _UNSEEN as lost:
+        except (BrokerCallError, RequestRefusedError) as lost:
+            self.writer.lost_answer(lost, [change.topic_partition])
+            error = str(lost)
+        except NoBrokerAnswersError as lost:
             error = str(lost)
         if error:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {error}")

@@ -85,16 +85,12 @@ class RunTopics:
         Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
         deadline = time.monotonic() + self.pace.timeout_s
-        follows_dead_run = False
         while True:
             created = self.create(holder)
             log = created or self._existing(holder)
             try:
-                is_taken = log is not None and log.take(progress)
-                if log is not None:
-                    follows_dead_run = log.follows_dead_run = log.follows_dead_run or follows_dead_run
-                    if is_taken:
-                        return log
+                if log is not None and log.take(progress):
+                    return log
             except TopicUnavailableError:
                 if created is not None:
                     created.delete()
@@ -133,8 +129,6 @@ class TopicLog:
         self._beating: threading.Thread | None = None
         self.notes: list[str] = []
         """What the person on call should know; complete once the log is closed."""
-        self.follows_dead_run = False
-        """The run that held the lock before did not release it."""
 
     @property
     def name(self) -> str:
@@ -240,7 +234,6 @@ class TopicLog:
         self._is_inherited = found is not None
         if found is None or state.has_left:
             return
-        self.follows_dead_run = True
         if found.has_ended_here:
             return
         seen, deadline = state.holder_offset, time.monotonic() + self._topics.pace.silence_s
@@ -249,7 +242,6 @@ class TopicLog:
             time.sleep(_LOOK_EVERY_S)
             state = self.refresh()
             if state.has_left:
-                self.follows_dead_run = False
                 return
             if state.holder_offset != seen and state.holder is not None:
                 raise LockHeldError(self._topics.topic, state.holder)

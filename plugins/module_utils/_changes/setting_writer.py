@@ -20,7 +20,8 @@ from .._kafka.port import Kafka
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing
+from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing, subject_of
+from .unanswered import NoteUnanswered, note_unanswered
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
@@ -49,10 +50,12 @@ class SettingWriter:
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
     """Called before each write request; raises JournalError when this run must not write (any more)."""
+    note_unanswered: NoteUnanswered | None = None
+    """Called with what requests were about whose responses were lost."""
 
     def under(self, journal: Journal) -> SettingWriter:
         """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
-        return replace(self, require_lock=journal.require_lock)
+        return replace(self, require_lock=journal.require_lock, note_unanswered=journal.unanswered)
 
     def current(self, change: SettingChange) -> str | None:
         """Return the value that the resource itself has now; None when none is set.
@@ -84,12 +87,14 @@ class SettingWriter:
                 self._may_write()
                 self.kafka.write_own(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
+                note_unanswered(self.note_unanswered, self.kafka, refusal, [subject_of(change)])
                 fault = str(refusal)
                 may_be_changed |= refusal.is_outcome_unknown
                 if not refusal.is_transient and not refusal.is_outcome_unknown:
                     break
             except BrokerCallError as unknown:
                 # It may have been carried out: a look shows it.
+                note_unanswered(self.note_unanswered, self.kafka, unknown, [subject_of(change)])
                 fault, may_be_changed = f"the outcome is unknown: {unknown}", True
             else:
                 fault, may_be_changed = "the broker accepted it, and the new value is not visible yet", True

@@ -14,8 +14,9 @@ from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
+from .._changes.late_requests import AnyLeftover
 from .._changes.orders import Writer
-from .._changes.rollback import AnyLeftover, Rollback, look_at_leftovers
+from .._changes.rollback import Rollback, look_at_leftovers
 from .._changes.setting_writer import SettingWriter
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
@@ -113,6 +114,7 @@ class _Run:
             self.settings.attempts,
             self.settings.verify_timeout_s,
             self.settings.require_lock,
+            self.settings.note_unanswered,
         )
 
     def maker(self, journal: Journal, timeout_s: float, stop: threading.Event) -> ReplicaMaker:
@@ -199,6 +201,8 @@ def _change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                 thresholds=limits,
             )
             outcomes = log_cleaner_restart.restart(cleaners, run.settings, journal, source, options, run.progress, stop)
+            if journal is not None:
+                _rollback(run, params, journal, stop).late.settle()
     return Done(run.cluster.cluster_id, cleaners, outcomes, leftovers, _notes(journal))
 
 
@@ -286,7 +290,8 @@ class _RepairWork:
             safeguard = Safeguard(self.kafka, planner.terms.overrides)
             repairer = log_cleaner_repair.Repairer(dict(planner.cleaners), self.source, pace, safeguard)
             maker = run.maker(journal, params["repair_timeout_ms"] / 1000, self.stop)
-            outcomes += [*refused, *repairer.carry_out(repairs, maker, run.settings, journal)]
+            late = _rollback(run, params, journal, self.stop).late
+            outcomes += [*refused, *repairer.carry_out(repairs, maker, run.settings, late)]
         return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, _notes(journal))
 
     def _planner(
@@ -351,10 +356,12 @@ def _leftovers(
 ) -> tuple[AnyLeftover, ...]:
     if journal is None:
         return look_at_leftovers(run.writer.kafka, run.settings, run.home(params).read().changes)
+    return _rollback(run, params, journal, stop).undo()
+
+
+def _rollback(run: _Run, params: Mapping[str, Any], journal: Journal, stop: threading.Event) -> Rollback:
     timeout_s = params.get("repair_timeout_ms", params["verify_timeout_ms"]) / 1000
-    return Rollback.of(run.writer, run.living, journal, progress=run.progress, stop=stop, timeout_s=timeout_s).undo(
-        journal
-    )
+    return Rollback.of(run.writer, run.living, journal, progress=run.progress, stop=stop, timeout_s=timeout_s)
 
 
 def _notes(journal: Journal | None) -> Sequence[str]:

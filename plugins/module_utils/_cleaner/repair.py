@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from .._changes.journal import Journal
+from .._changes.late_requests import LateRequests
 from .._changes.record import SettingChange
 from .._changes.replica_sets import StepError
 from .._changes.setting_writer import SettingWriter, throttled_places
@@ -54,7 +54,7 @@ class Repairer:
     safeguard: Safeguard
 
     def carry_out(
-        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, journal: Journal
+        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, late: LateRequests
     ) -> list[RepairOutcome]:
         """Repairs on some brokers at a time, under a throttle that is taken off once no replica is copied any more.
 
@@ -63,7 +63,7 @@ class Repairer:
         if maker.stop.is_set():
             return [each.outcome(RepairStatus.STOPPED, "the run was asked to stop") for each in repairs]
         outcomes: list[RepairOutcome] = []
-        throttle = Throttle(settings, journal)
+        throttle = Throttle(settings, late.journal)
         try:
             rate = self.pace.throttle_bytes_per_second
             faults = throttle.put_on(rate, [each.change for each in repairs]) if rate is not None else {}
@@ -74,7 +74,10 @@ class Repairer:
             ]
             outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
         finally:
+            # A replica that may still be dropped late is copied once more, and that under the throttle, too.
+            late.settle()
             stuck = throttle.take_off()
+            late.settle()
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
     def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:

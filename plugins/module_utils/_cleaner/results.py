@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._changes.late_requests import AnyLeftover
 from .._changes.record import PUT_BACK, Undoing
-from .._changes.rollback import AnyLeftover, has_put_back
+from .._changes.rollback import has_put_back
 from .._model.run import counted
 from .._model.setting import RepairStatus, RestartStatus
 from .module import Done, Repaired

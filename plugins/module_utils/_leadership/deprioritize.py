@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer
-from .._changes.record import Change, OrderChange
-from .._changes.rollback import Rollback, forwarded_for_s, has_put_back
+from .._changes.record import Change, LastingOrders, OrderChange
+from .._changes.rollback import Rollback, has_put_back
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -99,14 +99,15 @@ def run_leadership(
     if options.check_mode or not (view.is_work or pending):
         return _report(cluster, view, homes.home, ())
     with run.journal_home.open(progress) as journal:
-        late_until = kafka.clock.monotonic() + forwarded_for_s(kafka) if journal.follows_dead_run else None
-        undone = run.rollback(view, journal).undo(journal)
+        undone = run.rollback(view, journal).undo()
         with homes.open(journal) as held:
             view = run.look(held.memory, journal.pending)
             if view.is_work:
+                # Whichever run takes over from this one, if it dies, waits until nothing of it can be executed.
+                journal.begin([LastingOrders()])
                 run.write_list(held.store, view, journal)
-            writer = run.writer(view, journal)
-            outcomes = OrderRun(writer, held.store, progress, stop, late_until).carry_out(view)
+            orders = OrderRun(run.writer(view, journal), journal, held.store, progress, stop)
+            outcomes = orders.carry_out(view)
     fallback = (
         (f"the list and the original orders are remembered in {held.home} on this host only, because {held.fallback}",)
         if held.fallback

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from .._changes.home import JournalHome
+from .._changes.late_requests import AnyLeftover
 from .._changes.orders import Writer, read_states, watch
-from .._changes.rollback import AnyLeftover, Rollback, has_put_back
+from .._changes.rollback import Rollback, has_put_back
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import in_batches
@@ -114,10 +115,12 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
         with JournalHome(kafka, cluster, options.journal, brokers).open(progress) as journal:
             writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
             writer = writer.under(journal)
-            leftovers = Rollback.of(writer, living, journal, progress=progress, stop=stop).undo(journal)
+            rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
+            leftovers = rollback.undo()
             detours = Detours(writer, journal)
             moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
             moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
+            rollback.late.settle()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
         cluster.cluster_id, dict(sorted(moves.items())), notes, has_put_back(leftovers), frozenset(requested)

@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .._changes.orders import States, Writer, read_states, set_orders
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
+from .._changes.journal import Journal
+from .._changes.orders import Writer, read_states, set_orders
+from .._changes.record import LastingOrders, partition_subject
 from .._kafka.messages import in_batches
 from .._model.partition import TopicPartition
 from .._model.run import Progress
@@ -23,6 +23,10 @@ from .view import View, decide_again
 
 _MOST_REMEMBERED_IN_VAIN = 10_000
 _LOOK_EVERY_S = 0.5
+_HELD = (
+    "the response to a request for an order was lost, and it may still be executed: a broker keeps it for 60 s; the "
+    "journal and the memory have what it was, and the next run waits for it"
+)
 STOPPED = "the run was asked to stop before this change; run it again"
 
 
@@ -31,11 +35,10 @@ class OrderRun:
     """Carries decisions out, at most PARTITIONS_PER_REQUEST at a time."""
 
     writer: Writer
+    journal: Journal
     store: MemoryStore
     progress: Progress
     stop: threading.Event
-    late_until: float | None = None
-    """By the clock, until when an order of a run that died may still be set; None where no run died."""
 
     def carry_out(self, view: View) -> dict[TopicPartition, OrderOutcome]:
         """How every partition ended. Between two batches, ``stop`` ends the run.
@@ -45,17 +48,21 @@ class OrderRun:
         """
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}
         work = [partition for partition, each in view.decisions.items() if each.is_work]
+        asked: dict[TopicPartition, Decision] = {}
         settled: list[Decision] = []
         for batch in in_batches(work):
             self.progress.step("putting replicas in order", work.index(batch[0]), len(work))
             if self.stop.is_set():
                 outcomes |= {each: view.decisions[each].left_alone(STOPPED).outcome for each in batch}
             else:
-                outcomes |= self._batch(view, batch, settled)
-            if len(settled) >= _MOST_REMEMBERED_IN_VAIN and self.late_until is None:
+                outcomes |= self._batch(view, batch, asked, settled)
+            if len(settled) >= _MOST_REMEMBERED_IN_VAIN and not self._unanswered_until(asked):
                 self._forget(settled)
-        if self.late_until is None or self._put_back_late(settled, self.late_until):
+        if self._outlasts(asked):
             self._forget(settled)
+            self.journal.end([LastingOrders()], "set")
+        else:
+            self.journal.notes.append(_HELD)
         return outcomes
 
     def _forget(self, settled: list[Decision]) -> None:
@@ -63,37 +70,43 @@ class OrderRun:
         self.store.write(order_changes(forgotten=[each.topic_partition for each in settled]))
         settled.clear()
 
-    def _put_back_late(self, settled: Sequence[Decision], until: float) -> bool:
-        """Put back what a run that died requested, and what is set only now. Return whether all can be forgotten.
+    def _unanswered_until(self, asked: Collection[TopicPartition]) -> float:
+        return self.journal.unanswered_until(partition_subject(each) for each in asked)
 
-        A broker keeps a request that it forwards to the controller for 60 s. What is forgotten then, nobody restores.
+    def _outlasts(self, asked: Mapping[TopicPartition, Decision]) -> bool:
+        """Wait until no request whose response was lost can be executed any more, then ask for those orders again.
+
+        Return whether that is so: an order that is set after the original one is forgotten, nobody puts back.
         """
+        until = self._unanswered_until(asked)
+        if not until:
+            return True
+        doubtful = {each: how for each, how in asked.items() if self._unanswered_until([each])}
         clock = self.writer.kafka.clock
-        back = {each.topic_partition: each for each in settled if each.asks_for_order and each.remembered is not None}
-        while back and clock.monotonic() < until:
+        while clock.monotonic() < until:
             if self.stop.is_set():
                 return False
-            self.progress.step("waiting for orders of an earlier run that may still be set", 0, len(back))
+            self.progress.step("waiting for orders whose responses were lost", 0, len(doubtful))
             clock.sleep(_LOOK_EVERY_S)
-            with suppress(NoBrokerAnswersError, BrokerCallError):
-                self._restore(back, read_states(self.writer.kafka, back), is_last=False)
-        return not back or not self._restore(back, read_states(self.writer.kafka, back), is_last=True)
+        return not self._set_again(doubtful) and self._unanswered_until(doubtful) <= until
 
-    def _restore(
-        self, back: Mapping[TopicPartition, Decision], states: States, *, is_last: bool
-    ) -> dict[TopicPartition, str]:
-        """Restore orders of ours, at last also those that seem to be back; return why for each that is not restored."""
+    def _set_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
+        """Ask for orders that may be ours, also where they seem to be set; return why for each that is not seen so."""
         orders = {}
-        for partition, each in back.items():
-            state, order, remembered = states.get(partition), each.outcome.replicas_after, each.remembered
-            if state is None or order is None or remembered is None or state.topic_id != remembered.topic_id:
-                continue
-            if is_last if state.replicas == order else state.replicas in remembered.ours:
+        for partition, state in read_states(self.writer.kafka, asked).items():
+            decision = asked[partition]
+            order, known = decision.outcome.replicas_after, decision.remember or decision.remembered
+            is_same = known is not None and known.topic_id == state.topic_id and not state.is_offline
+            if order and known and is_same and state.replicas in (order, known.original, *known.ours):
                 orders[partition] = order
         return set_orders(self.writer, orders) if orders else {}
 
     def _batch(
-        self, view: View, batch: Sequence[TopicPartition], settled: list[Decision]
+        self,
+        view: View,
+        batch: Sequence[TopicPartition],
+        asked: dict[TopicPartition, Decision],
+        settled: list[Decision],
     ) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
@@ -104,6 +117,7 @@ class OrderRun:
             partition: each.outcome.replicas_after for partition, each in decisions.items() if each.asks_for_order
         }
         faults = set_orders(self.writer, {partition: order for partition, order in wanted.items() if order is not None})
+        asked |= {partition: decisions[partition] for partition in wanted}
         settled += [each for partition, each in decisions.items() if each.is_forgetting and partition not in faults]
         return {partition: _ended(each, faults.get(partition)) for partition, each in decisions.items()} | gone
 

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
+from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import in_doubt
 from .._changes.record import PUT_BACK, Leftover, OrderChange, OrderLeftover, Undoing
-from .._changes.rollback import AnyLeftover, Rollback
+from .._changes.rollback import Rollback
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
@@ -50,11 +51,11 @@ class KeptOrders:
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.watch_for(change, was_back=partition in begun)
+                rollback.late.watch_for(change, was_back=partition in begun)
         try:
-            late = rollback.settle(journal)
+            late = rollback.late.settle()
         except KafkaOpsError as error:
-            unsettled = [each.change for each in rollback.watched.values()]
+            unsettled = [each.change for each in rollback.late.watched.values()]
             late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
         pending = {each.topic_partition for each in journal.orders}
         elected = sorted((self.changes.keys() & begun) - self.restored - pending)

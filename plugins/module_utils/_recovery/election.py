@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_look import JournalOptions
+from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import look_at_orders
 from .._changes.orders import Writer
 from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
-from .._changes.rollback import AnyLeftover, Rollback, has_put_back
+from .._changes.rollback import Rollback, has_put_back
 from .._kafka.messages import in_batches
 from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
@@ -150,7 +151,7 @@ def run_elections(  # noqa: PLR0917
             writer = writer.under(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             kept = kept_orders(kafka, journal, elections)
-            ended = rollback.undo_at_once(journal, kept.changes)
+            ended = rollback.undo_at_once(kept.changes)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000

@@ -21,7 +21,7 @@ from .._changes.journal import Journal
 from .._changes.order_rollback import put_back_surely, strike_out
 from .._changes.orders import Writer, set_orders, watch
 from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
-from .._changes.rollback import forwarded_for_s
+from .._changes.unanswered import forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.reassignments import unregistered_in

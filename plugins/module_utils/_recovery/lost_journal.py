@@ -68,7 +68,7 @@ class LostJournal:
         with self.home.open(self.progress) as journal:
             journal.begin(changes)
             rollback = Rollback.of(self.writer, self.living, journal, progress=self.progress, stop=self.stop)
-            return [each for each in rollback.undo(journal) if isinstance(each.change, OrderChange)]
+            return [each for each in rollback.undo() if isinstance(each.change, OrderChange)]
 
     @staticmethod
     def _outcome(

@@ -32,7 +32,9 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
         if not broker.running:
             broker.start()
     admin = AdminClient({"bootstrap.servers": shared_cluster.bootstrap(settings.INTERNAL), "log_level": 0})
-    for topic in [each for each in admin.list_topics(timeout=30).topics if each in {RUN_TOPIC, MEMORY_TOPIC, "killed"}]:
+    for topic in [
+        each for each in admin.list_topics(timeout=30).topics if each in {RUN_TOPIC, MEMORY_TOPIC, "killed", "drained"}
+    ]:
         try:
             admin.delete_topics([topic])[topic].result()
         except KafkaException as error:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A request that is held on its way to the controller, its run killed, and executed after the next run began.
+"""A request that is held on its way to the controller, and executed after its run was killed, or gave it up.
 
-The next run watches for such a request for more than a minute.
+The run itself, or the next one, watches for such a request for more than a minute.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,10 +23,11 @@ from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
 from lab import Cluster, scenarios, settings, wire
 from lab.changes import elect, elect_in_process, pending_changes
-from lab.faults import Before
+from lab.held import held, kill_when_held
 from lab.leadership import Operator, leaders, orders
 from lab.waiting import wait_until
 
@@ -39,24 +41,11 @@ _SLOW_S = 120.0
 def killed_while_its_order_is_held(
     cluster: Cluster, process: subprocess.Popen[bytes], home: Path, *, passing: int = 0
 ) -> Iterator[threading.Event]:
-    """Hold a run's order on its way to the controller, ``passing`` orders after the first, kill the run and its home.
-
-    It is held in front of the broker: behind it, the broker would hold back whatever the next run asks of it, too.
-    Yields what lets the order go on.
-    """
-    let_go = threading.Event()
-    try:
-        hold = Before(lambda: len(rule.hits) > passing and let_go.wait(_SLOW_S))
-        rule = cluster.proxy.inject(hold, api_key=ApiKey.AlterPartitionReassignments, times=passing + 1)
-        with rule:
-            wait_until(lambda: len(rule.hits) > passing, 60, what="the order is on its way to the controller")
-        process.kill()
-        process.communicate(timeout=60)
+    """Hold a run's order, ``passing`` orders after the first, and kill the run and its home (see ``held``)."""
+    with held(cluster.proxy, ApiKey.AlterPartitionReassignments, passing=passing) as (rule, let_go):
+        kill_when_held(rule, process, passing=passing)
         shutil.rmtree(home)
         yield let_go
-    finally:
-        let_go.set()
-        process.kill()
 
 
 def test_a_late_order_of_a_partition_that_is_elected_again(cluster: Cluster, tmp_path: Path) -> None:
@@ -122,14 +111,93 @@ def test_a_late_order_of_a_drain(cluster: Cluster, tmp_path: Path) -> None:
     next_one = Operator(cluster, tmp_path)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
         assert orders(cluster, TOPIC) == {0: (1, 2, 3)}, "nobody saw it"
-        before = _reorders(cluster)
+        before = _sent(cluster, ApiKey.Produce)
         run = threads.submit(next_one.restore)
-        wait_until(lambda: run.done() or _reorders(cluster) > before, _SLOW_S, what="the original order is asked for")
+        wait_until(lambda: run.done() or _sent(cluster, ApiKey.Produce) > before, 60, what="the next run has the lock")
         assert not run.done(), run.exception()
         let_go.set()
         run.result(timeout=180)
     assert orders(cluster, TOPIC) == {0: (1, 2, 3)}
     assert not next_one.restore().is_changed, "nothing is remembered"
+
+
+def test_a_runs_own_late_order_after_it_was_given_up_and_restored(cluster: Cluster, tmp_path: Path) -> None:
+    """The response to the first order never comes; the second attempt sets it, and it is restored after the election.
+
+    The first one is executed then.
+    """
+    offline = scenarios.diverged(cluster, TOPIC)
+    unchanged = dict.fromkeys(offline.partitions, offline.replicas)
+    with (
+        held(cluster.proxy, ApiKey.AlterPartitionReassignments) as (_rule, let_go),
+        ThreadPoolExecutor(1) as threads,
+    ):
+        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best, tmp_path)
+        _wait_for_leader(cluster, run, offline.best)
+        wait_until(lambda: orders(cluster, TOPIC) == unchanged, 60, what="the order is restored")
+        wait_until(lambda: _reorders(cluster) >= 3, what="the lost one, the second attempt, and the restore")
+        let_go.set()
+        wait_until(
+            lambda: _reorders(cluster) > 3 or orders(cluster, TOPIC) != unchanged, 60, what="the first one is executed"
+        )
+        report = run.result(timeout=180)
+    assert orders(cluster, TOPIC) == unchanged
+    assert leaders(cluster, TOPIC) == dict.fromkeys(offline.partitions, offline.best)
+    assert [each for each in report.notes if "executed late: back to" in each], report.notes
+    assert report.leftovers == ()
+    assert pending_changes(cluster) == ()
+    wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")
+
+
+def test_a_drains_own_late_order_after_everything_is_restored(cluster: Cluster, tmp_path: Path) -> None:
+    """The drain ends only when its first order cannot be set any more, so that nobody forgets the original one."""
+    cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
+    bastion = Operator(cluster, tmp_path)
+    with (
+        held(cluster.proxy, ApiKey.AlterPartitionReassignments) as (_rule, let_go),
+        ThreadPoolExecutor(1) as threads,
+    ):
+        run = threads.submit(bastion.list, 1)
+        wait_until(lambda: orders(cluster, TOPIC) == {0: (2, 3, 1)}, 60, what="the second attempt has set the order")
+        _restore_if_possible(bastion)
+        let_go.set()
+        run.result(timeout=180)
+    bastion.restore()
+    assert orders(cluster, TOPIC) == {0: (1, 2, 3)}
+    assert pending_changes(cluster) == ()
+
+
+def test_a_late_order_of_a_drain_whose_lock_another_kind_of_run_took_first(cluster: Cluster, tmp_path: Path) -> None:
+    """An election takes the lock, and keeps it until the dead drain's order cannot be set any more."""
+    offline = scenarios.diverged(cluster, TOPIC)
+    cluster.client.create_topic("drained", {0: (2, 3)})
+    home = tmp_path / "home"
+    home.mkdir()
+    process = Operator(cluster, home).in_process("list(2)")
+    bastion = Operator(cluster, tmp_path)
+    with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
+        assert orders(cluster, "drained") == {0: (2, 3)}, "nobody saw it"
+        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best)
+        wait_until(lambda: leaders(cluster, TOPIC) == {0: offline.best}, _SLOW_S, what="the election is done")
+        _restore_if_possible(bastion)
+        let_go.set()
+        wait_until(lambda: orders(cluster, "drained") == {0: (3, 2)}, 30, what="the drain's order was executed late")
+        run.result(timeout=180)
+    assert orders(cluster, TOPIC) == dict.fromkeys(offline.partitions, offline.replicas)
+    bastion.restore()
+    assert orders(cluster, "drained") == {0: (2, 3)}
+    assert pending_changes(cluster) == ()
+
+
+def _restore_if_possible(bastion: Operator) -> None:
+    """Restore at once, if the lock is free within some seconds."""
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        try:
+            bastion.restore()
+        except LockHeldError:
+            continue
+        return
 
 
 def _wait_for_leader(cluster: Cluster, run: Future[ElectionReport], leader: int) -> None:
@@ -138,4 +206,8 @@ def _wait_for_leader(cluster: Cluster, run: Future[ElectionReport], leader: int)
 
 
 def _reorders(cluster: Cluster) -> int:
-    return sum(each.api_key == ApiKey.AlterPartitionReassignments for each in cluster.proxy.requests())
+    return _sent(cluster, ApiKey.AlterPartitionReassignments)
+
+
+def _sent(cluster: Cluster, api_key: int) -> int:
+    return sum(each.api_key == api_key for each in cluster.proxy.requests())

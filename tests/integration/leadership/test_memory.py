@@ -144,10 +144,10 @@ class Step:
 _STEPS = [
     Step("before-the-lock", Before, _CREATE_TOPICS),
     Step("holding-the-lock", After, _CREATE_TOPICS),
-    Step("before-the-list-is-remembered", Before, _PRODUCE, 3),
+    Step("before-the-list-is-remembered", Before, _PRODUCE, 4),
     Step("before-the-config", Before, _INCREMENTAL_ALTER_CONFIGS),
     Step("after-the-config", After, _INCREMENTAL_ALTER_CONFIGS),
-    Step("before-the-orders-are-remembered", Before, _PRODUCE, 5),
+    Step("before-the-orders-are-remembered", Before, _PRODUCE, 6),
     Step("before-the-reorder", Before, _ALTER_PARTITION_REASSIGNMENTS),
     Step("after-the-reorder", After, _ALTER_PARTITION_REASSIGNMENTS),
     Step("before-the-end", Before, _DELETE_TOPICS),

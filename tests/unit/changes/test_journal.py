@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    Change,
     JournalError,
+    LastingOrders,
     OrderChange,
     ReplicaChange,
     SettingChange,
     VoterChange,
     apply_entry,
     begin_entry,
+    subject_of,
 )
 from unit.journals import CLUSTER_ID, open_journal, read_pending
 
@@ -27,6 +30,7 @@ SET = SettingChange("topic", "t", "follower.replication.throttled.replicas", "0:
 REPLICA = ReplicaChange("t", 0, "id", 3, (3, 1, 2), 1, 3)
 ORDER = OrderChange("t", 10, "id", (1, 2), (2, 1))
 VOTER = VoterChange("add", 4, "AAAAAAAAAAAAAAAAAAAAAA")
+DRAIN = LastingOrders()
 
 
 def test_what_one_module_began_every_other_sees_replicas_first(tmp_path: Path) -> None:
@@ -35,10 +39,11 @@ def test_what_one_module_began_every_other_sees_replicas_first(tmp_path: Path) -
     earlier = replace(ORDER, partition=2)
     with open_journal(directory) as journal:
         journal.begin([UNSET, SET])
+        journal.begin([DRAIN])
         journal.begin([VOTER])
         journal.begin([ORDER, earlier])
         journal.begin([REPLICA])
-    assert read_pending(directory) == (REPLICA, earlier, ORDER, UNSET, SET, VOTER)
+    assert read_pending(directory) == (REPLICA, earlier, ORDER, UNSET, SET, VOTER, DRAIN)
     with open_journal(directory) as journal:
         journal.end([UNSET], "restored")
         assert journal.orders == (earlier, ORDER)
@@ -57,6 +62,28 @@ def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
         assert path.stat().st_size == 0
         journal.begin([ORDER])
     assert read_pending(str(tmp_path)) == (ORDER,)
+
+
+@pytest.mark.parametrize("change", [ORDER, REPLICA, SET, DRAIN])
+def test_what_a_request_may_still_change_is_not_settled(tmp_path: Path, change: Change) -> None:
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([change, UNSET])
+        journal.unanswered([subject_of(change)], 61.0)
+        journal.end([change, UNSET], "restored")
+        assert read_pending(str(tmp_path)) == (change,), "a run that dies now leaves it to the next one"
+        assert journal.unsettled == {change.key: (change, 61.0)}
+        journal.forget_unanswered([change])
+        assert journal.unsettled == {}
+        journal.end([change], "restored")
+    assert read_pending(str(tmp_path)) == ()
+
+
+def test_a_change_of_a_topic_that_is_gone_is_settled_at_once(tmp_path: Path) -> None:
+    with open_journal(str(tmp_path)) as journal:
+        journal.begin([ORDER])
+        journal.unanswered([subject_of(ORDER)], 61.0)
+        journal.end([ORDER], "gone")
+        assert journal.pending == ()
 
 
 def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:

@@ -102,19 +102,6 @@ def test_a_dead_holder_is_replaced_and_its_changes_are_pending(kafka: FakeTopics
     assert kafka.topics == {}
 
 
-@pytest.mark.parametrize("has_changes", [True, False])
-def test_who_follows_a_dead_run_knows_it(kafka: FakeTopics, has_changes: bool) -> None:
-    """What it requested may still be executed. A run that left in order requested nothing that is not settled."""
-    dead = acquire(kafka, "dead")
-    assert not dead.follows_dead_run
-    if has_changes:
-        journal_of(dead).begin([CHANGE])
-    log = acquire(kafka, "next")
-    assert log.follows_dead_run
-    log.close(settled=False)
-    assert not acquire(kafka, "third").follows_dead_run
-
-
 def test_what_a_replaced_holder_still_appends_has_no_effect(kafka: FakeTopics) -> None:
     """It was frozen between its look and its request."""
     frozen = acquire(kafka, "frozen")

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_log import (
     default_directory,
-    file_lock,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
 from unit.journals import open_journal, read_pending
@@ -142,17 +141,6 @@ def test_a_second_run_is_refused_and_learns_who_holds_it(tmp_path: Path) -> None
         pass
     with open_journal(str(tmp_path), CLUSTER) as journal:
         assert journal.pending == ()
-
-
-def test_the_lock_file_shows_whether_the_run_before_died(tmp_path: Path) -> None:
-    with file_lock(str(tmp_path), CLUSTER) as follows_dead_run:
-        assert not follows_dead_run
-        left = (tmp_path / f"{CLUSTER}.lock").read_bytes()
-    with file_lock(str(tmp_path), CLUSTER) as follows_dead_run:
-        assert not follows_dead_run
-    (tmp_path / f"{CLUSTER}.lock").write_bytes(left)
-    with file_lock(str(tmp_path), CLUSTER) as follows_dead_run:
-        assert follows_dead_run
 
 
 def test_looking_needs_no_lock(tmp_path: Path) -> None:

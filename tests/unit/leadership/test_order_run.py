@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import LastingOrders, partition_subject
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
     OrderOutcome,
@@ -40,13 +41,16 @@ def drained(bastion: Bastion) -> Bastion:
     return bastion
 
 
-def _restore(bastion: Bastion, late_until: float | None = None) -> OrderOutcome:
-    """Carries out the empty list, by what the broker that is asked first shows."""
-    with bastion.memory() as held:
+def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
+    """Carries out the empty list, by what the broker that is asked first shows, perhaps after a lost response."""
+    with bastion.opened() as (journal, held):
+        journal.begin([LastingOrders()])
+        if unanswered:
+            journal.unanswered([partition_subject(FIRST)], 61)
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
-        run = OrderRun(bastion.writer(), held.store, NullProgress(), bastion.stop, late_until)
+        run = OrderRun(bastion.writer().under(journal), journal, held.store, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
 
 
@@ -76,12 +80,12 @@ def test_what_seems_to_be_back_and_is_refused_stays_remembered(drained: Bastion)
 
 
 @pytest.mark.parametrize("after_s", [0.1, 30.0, 60.5])
-def test_an_order_that_a_killed_run_requested_is_put_back_when_it_is_set_late(
+def test_an_order_whose_response_was_lost_is_put_back_when_it_is_set_late(
     drained: Bastion, clock: FakeClock, after_s: float
 ) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.will_reorder([FIRST], OURS, after_s)
-    assert _restore(drained, late_until=61).status is OrderStatus.IN_ORDER
+    assert _restore(drained, unanswered=True).status is OrderStatus.IN_ORDER
     assert drained.cluster.states[FIRST].replicas == ORIGINAL
     assert drained.cluster.memory().orders == {}
     assert clock.now >= 61
@@ -99,7 +103,7 @@ def test_one_that_is_asked_to_stop_meanwhile_forgets_nothing(drained: Bastion) -
         drained.stop.set()
 
     clock.sleep = stopped_soon  # type: ignore[method-assign]
-    _restore(drained, late_until=61)
+    _restore(drained, unanswered=True)
     assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
 
 
@@ -107,5 +111,5 @@ def test_one_that_cannot_be_put_back_stays_remembered(drained: Bastion) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.will_reorder([FIRST], OURS, 30)
     drained.cluster.fates["reorder"] = [Fate(), *[Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 1000]
-    _restore(drained, late_until=61)
+    _restore(drained, unanswered=True)
     assert drained.cluster.memory().orders == {FIRST: REMEMBERED}

@@ -62,8 +62,8 @@ class WellCluster(FakeCluster):
     ) -> dict[TopicPartition, str | None]:
         known = {each: {order.original, *order.ours} for each, order in self.memory().orders.items()}
         for change in self.pending():
-            assert isinstance(change, OrderChange)
-            known[change.topic_partition] = {change.original, change.changed}
+            if isinstance(change, OrderChange):
+                known[change.topic_partition] = {change.original, change.changed}
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
             assert tuple(order) in known[partition], "the memory or the journal is first"
@@ -102,11 +102,18 @@ class Bastion:
     @contextmanager
     def memory(self) -> Iterator[OpenMemory]:
         """Return the memory in the local file, under the lock of the cluster."""
+        with self.opened() as (_journal, memory):
+            yield memory
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Journal, OpenMemory]]:
+        """Return the journal and the memory in local files, under the lock of the cluster."""
         options = in_file(self.cluster.journal_dir)
         topic = MemoryTopic(self.cluster, self.cluster.describe_cluster().living(), "")
         homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE, options)
         with ExitStack() as stack:
-            yield stack.enter_context(homes.open(stack.enter_context(self.journal())))
+            journal = stack.enter_context(self.journal())
+            yield journal, stack.enter_context(homes.open(journal))
 
     def journal(self) -> AbstractContextManager[Journal]:
         """Return the journal in the local file, under the lock of the cluster."""

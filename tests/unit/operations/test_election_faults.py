@@ -72,6 +72,8 @@ def test_another_attempt_goes_to_another_broker(wreck: Wreck) -> None:
         ("elect", "broker-2.invalid"),
         ("elect", "broker-2.invalid"),
         ("reorder", "broker-2.invalid"),
+        # Once more when the lost reorder can be executed no longer.
+        ("reorder", "broker-2.invalid"),
     ]
 
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a killed run requested, and nobody saw: a broker keeps it for 60 s, and it is executed after the next run began.
+"""What a run requested, and nobody saw: a broker keeps it for 60 s, and it is executed long after.
 
-The journal has it as requested, and the cluster shows the state from before.
+A killed run requested it, or the run itself did, and its response was lost. The journal has it as requested.
 """
 
 from __future__ import annotations
@@ -16,20 +16,28 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.late_requests import AnyLeftover
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    LastingOrders,
     OrderChange,
     SettingChange,
     Undoing,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import AnyLeftover, Rollback
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import THROTTLE_RATE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
+    THROTTLE_RATE,
+    changed_for_a_moment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.fake_clock import FakeClock
-from unit.journals import CLUSTER_ID, open_journal
+from unit.journals import CLUSTER_ID, open_journal, read_pending
 from unit.operations.fake_replicas import CHANGE, FakeReplicas
 from unit.operations.fake_settings import ADDRESSES, FakeSettings
+from unit.operations.fates import LOST_ANSWER, WELL, Fate
 from unit.operations.wreck import BEHIND, BEST, CHANGED, ORIGINAL, TOPIC_ID, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -40,7 +48,7 @@ FORWARDED_FOR_S = 61
 def undo(wreck: Wreck) -> dict[str, AnyLeftover]:
     with open_journal(wreck.cluster.journal_dir) as journal:
         rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
-        return {each.change.key: each for each in rollback.undo(journal)}
+        return {each.change.key: each for each in rollback.undo()}
 
 
 def all_online(wreck: Wreck) -> None:
@@ -182,7 +190,7 @@ def test_a_run_without_elections_of_its_own_settles_them(wreck: Wreck) -> None:
 def roll_back(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
     writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
     stop = threading.Event()
-    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo(journal)
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo()
 
 
 RATE = SettingChange("broker", "3", THROTTLE_RATE, None, "5000")
@@ -253,3 +261,123 @@ def test_a_throttle_lasts_as_long_as_its_replica_may_be_dropped(settings: FakeSe
     assert settings.values == {}
     assert cluster.state.replicas == CHANGE.original
     assert journal.pending == ()
+
+
+OURS = "the response to a request of this run was lost, and it "
+
+
+@pytest.mark.parametrize("after_s", [5.0, 60.0])
+def test_a_runs_own_order_whose_response_was_lost_is_put_back_when_it_is_executed_late(
+    wreck: Wreck, clock: FakeClock, after_s: float
+) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True, executed_after_s=after_s)]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert report.leftovers == (), "no earlier run left anything"
+    assert [each for each in report.notes if f"{OURS}was executed late: back to [1, 2, 3]" in each] == [*report.notes]
+    assert len(report.notes) == 3
+    assert wreck.unfinished() == ()
+    assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 10
+
+
+@pytest.mark.parametrize("lost", [1, 2], ids=["the reorder's", "the restore's"])
+def test_a_run_whose_lost_request_never_comes_ends_after_that_time_and_says_nothing(
+    wreck: Wreck, clock: FakeClock, lost: int
+) -> None:
+    wreck.cluster.fates["reorder"] = [WELL] * (lost - 1) + [LOST_ANSWER]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert report.notes == ()
+    assert wreck.unfinished() == ()
+    assert clock.now >= FORWARDED_FOR_S
+
+
+def test_one_that_is_asked_to_stop_leaves_its_own_order_to_the_next_run(wreck: Wreck) -> None:
+    late = Fate(lost_request=True, executed_after_s=50)
+    wreck.cluster.fates["reorder"] = [late, WELL, Fate(after=wreck.stop.set)]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert [each for each in report.notes if f"{OURS}may still be executed" in each] == [*report.notes]
+    assert len(wreck.unfinished()) == len(report.notes) == 3
+    wreck.stop.clear()
+    assert {each.undoing for each in undo(wreck).values()} == {Undoing.RESTORED}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def test_a_request_that_was_not_sent_is_not_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+    reorder = wreck.cluster.reorder
+    failures = [BrokerCallError("fake.invalid:9092", Cause.UNREACHABLE, "refused")]
+
+    def once_unreachable(*args: object) -> object:
+        if failures:
+            raise failures.pop()
+        return reorder(*args)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(reorder=once_unreachable)
+    assert {each.status for each in wreck.run().outcomes} == {Status.RECOVERED}
+    assert clock.now < 10
+
+
+def test_a_runs_own_setting_that_comes_late_is_put_back(settings: FakeSettings, journal: Journal) -> None:
+    """A throttle that is taken off again before the first request for it is executed."""
+    write, lost = settings.write_own, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
+
+    def once_lost(*args: object) -> None:
+        if lost:
+            settings.late.append((40, ("3", THROTTLE_RATE), "5000"))
+            raise lost.pop()
+        write(*args)  # type: ignore[arg-type]
+
+    settings.write_own = once_lost  # type: ignore[method-assign, assignment]
+    assert changed_for_a_moment(settings.writer().under(journal), journal, RATE) == ""
+    assert settings.values == {}
+    assert [*journal.pending] == [RATE], "it is not settled"
+    assert roll_back_ours(settings, journal) == ()
+    assert settings.values == {}
+    assert [each for each in journal.notes if OURS in each] == journal.notes != []
+    assert journal.pending == ()
+
+
+def test_a_runs_own_drop_that_comes_late_is_taken_back(journal: Journal) -> None:
+    cluster = FakeReplicas()
+    assign, lost = cluster.assign, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
+
+    def once_lost(*args: object) -> None:
+        if lost:
+            cluster.late.append((40, CHANGE.without_it))
+            raise lost.pop()
+        assign(*args)  # type: ignore[arg-type]
+
+    cluster.assign = once_lost  # type: ignore[method-assign, assignment]
+    maker = cluster.maker(journal)
+    maker = replace(maker, writer=maker.writer.under(journal))
+    maker.make_anew(CHANGE, cluster.safeguard(), lambda _seconds: True)
+    assert cluster.state.replicas == CHANGE.original
+    assert [*journal.pending] == [CHANGE], "it is not settled"
+    assert roll_back_ours(cluster, journal) == ()
+    assert cluster.state.replicas == CHANGE.original
+    assert [each for each in journal.notes if OURS in each] == journal.notes != []
+    assert journal.pending == ()
+
+
+def roll_back_ours(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
+    """Settle what this run requested itself."""
+    writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
+    stop = threading.Event()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).late.settle()
+
+
+def test_whoever_follows_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:
+    """They are not undone: the memory has them. Elections come first."""
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([LastingOrders()])
+    elected: list[float] = []
+    wreck.cluster.fates["elect"] = [Fate(after=lambda: elected.append(clock.now))]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert max(elected) < 10
+    assert [(each.change, each.undoing) for each in report.others] == [(LastingOrders(), Undoing.GONE)]
+    assert clock.now >= FORWARDED_FOR_S
+    assert read_pending(wreck.cluster.journal_dir) == ()

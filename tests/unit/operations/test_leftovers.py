@@ -103,7 +103,7 @@ EVENTS = [
 def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
     with open_journal(wreck.cluster.journal_dir) as journal:
         rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
-        return rollback.undo(journal)
+        return rollback.undo()
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
@@ -49,7 +50,9 @@ def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True
     cleaner = Cleaner(CleanerFacts(3, "kafka3", _metrics(1), "", BACKOFF), Diagnosis(Case.UNCLEANABLE_PARTITIONS, ""))
     pace = RepairPace(max_concurrent=1, throttle_bytes_per_second=None, verify_timeout_s=30)
     repairer = Repairer({3: cleaner}, read_metrics, pace, replicas.safeguard())
-    (outcome,) = repairer.carry_out([REPAIR], replicas.maker(journal), FakeSettings().writer(), journal)
+    maker = replicas.maker(journal)
+    rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
+    (outcome,) = repairer.carry_out([REPAIR], maker, FakeSettings().writer(), rollback.late)
     return outcome, replicas.clock.now
 
 

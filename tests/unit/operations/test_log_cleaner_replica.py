@@ -125,7 +125,7 @@ def test_only_what_is_known_not_to_exist_is_forgotten(
     replicas.refused_with = code
     maker = replicas.maker(journal)
     rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
-    (found,) = rollback.undo(journal)
+    (found,) = rollback.undo()
     assert found.undoing is undoing
     assert (error_name(code) in found.reason) is (undoing is Undoing.FAILED)
     assert (CHANGE in journal.pending) is (undoing is Undoing.FAILED)
