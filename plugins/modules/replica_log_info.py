@@ -163,6 +163,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     wanted_partitions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     MAX_ROWS,
     refuse_existing_output,
@@ -171,7 +172,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
     GATHERING,
     gathering,
-    session_ahead,
 )
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
@@ -199,23 +199,23 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "truncated": False,
         "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
     }
-    with session_ahead(how.spark) as ahead:
+    with Engines(how.spark) as engines:
         with Wire(settings) as wire:
             kafka = Kafka(wire)
             found = survey(
                 kafka,
                 wanted,
                 include_internal=params["include_internal_topics"],
-                when_offline=ahead.begin,
+                when_offline=engines.expect,
             )
             found = with_tiered(kafka, found)
         if found.offline:
-            from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.spark_runs import (
+            from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import (
                 evidence_of,
                 results_of,
             )
 
-            evidence = evidence_of(ahead, settings, found, params, how, progress_to(params["progress_file"]))
+            evidence = evidence_of(engines, settings, found, params, how, progress_to(params["progress_file"]))
             summary = results_of(evidence.replica_logs, params["max_rows"])
     outcomes = [left_alone(each) for each in found.left_alone]
     shown = most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)

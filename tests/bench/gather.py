@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
@@ -19,7 +18,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
     temporary_settings_reference,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import make_class_archive
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
@@ -30,32 +31,37 @@ from bench.kit.worlds import offline_cluster
 from lab import Cluster
 
 _DURATION_MS = 60_000
+_GOAL = 6.0
 Replicas = dict[tuple[int, int], raw_gather.Held]
 """By (broker, partition)."""
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Measure the first gather and later ones in a running Spark session with the class archive."""
+    """Measure gathers in this process, and the first one and later ones of a Spark session with the class archive."""
     make_class_archive()
     with offline_cluster(options.partitions) as (cluster, _offline), ExitStack() as stack:
         settings = settings_from({"bootstrap_servers": cluster.bootstrap()})
         reference = stack.enter_context(temporary_settings_reference(settings))
         with Wire(settings) as wire:
             found = survey(Kafka(wire))
+        raw, here = partial(_by_requests, cluster, found), partial(_by_pipeline, InProcess(), reference, found)
+        _check_same(here(), raw())
         with spark_session() as spark:
-            ours = partial(_by_pipeline, spark, reference, found)
-            raw = partial(_by_requests, cluster, found)
+            ours = partial(_by_pipeline, OnSpark(spark), reference, found)
             first = timed(ours)
             _check_same(ours(), raw())
-            requests, later = in_turns(options.repeats, lambda: timed(raw), lambda: timed(ours))
+            requests, in_process, later = in_turns(
+                options.repeats, lambda: timed(raw), lambda: timed(here), lambda: timed(ours)
+            )
     replicas = f"{options.partitions} partitions on {len(cluster.brokers) - 1} brokers"
     baseline = Timing(f"raw requests, {replicas}", requests)
-    yield Row(baseline, Timing("first gather of a session", [first]))
-    yield Row(baseline, Timing("later gather of a session", later))
+    yield Row(baseline, Timing("in process", in_process), _GOAL)
+    yield Row(baseline, Timing("on Spark, first gather of a session", [first]))
+    yield Row(baseline, Timing("on Spark, later gather of a session", later))
 
 
-def _by_pipeline(spark: SparkSession, reference: str, found: Survey) -> pa.Table:
-    return gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+def _by_pipeline(engine: Engine, reference: str, found: Survey) -> pa.Table:
+    return gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
 
 
 def _by_requests(cluster: Cluster, found: Survey) -> Replicas:

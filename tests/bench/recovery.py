@@ -6,35 +6,25 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from bench.baselines import leader_election_command, raw_recovery
-from bench.kit.own_cache import OwnCache, own_cache
 from bench.kit.playbooks import timed_playbook
-from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
+from bench.kit.row import Options, Row, Run, Timing
 from bench.kit.timing import timed
 from bench.kit.worlds import check_led_by, offline_cluster
+from integration.on_call import OnCall
 from lab import Cluster
 from lab.playbook import RECOVER
 from lab.scenarios import Offline
 
 Recover = Callable[[Cluster, Offline], Run]
 
-_GOAL = 2.0
-"""Of the raw requests, Spark's start aside."""
-_START_SPARK = f"""
-import time
-from {session.__name__} import spark_session
-began = time.perf_counter()
-with spark_session():
-    print(time.perf_counter() - began)
-"""
+_GOAL_OF_COMMAND = 8.0
+_GOAL_WITHOUT_ANSIBLE = 4.0
 
 
 def run(options: Options) -> Iterator[Row]:
@@ -46,25 +36,11 @@ def run(options: Options) -> Iterator[Row]:
     number = options.partitions
     raw = Timing(f"raw reorder, elect and restore of {number} partitions", [_on_a_new_cluster(number, _by_requests)])
     command = Timing(f"LeaderElectionCommand UNCLEAN of {number} partitions", [_on_a_new_cluster(number, _by_command)])
-    with own_cache() as cache:
-        for which in ("first on a host", "with the class archive"):
-            playbook = _on_a_new_cluster(number, lambda cluster, offline: _by_playbook(cluster, offline, cache))
-            cache.wait_for_archive()
-            measured = Timing(f"recovery playbook, {which}", [playbook])
-            yield Row(raw, measured)
-            yield Row(command, measured)
-        # The archive is there by now, as it was for the run before.
-        aside = playbook.seconds - _spark_start(cache)
-        yield Row(raw, Timing(f"{measured.what}, less Spark's start", [Run(aside)]), _GOAL)
-
-
-def _spark_start(cache: OwnCache) -> float:
-    """Seconds to a session, in a process that has imported PySpark, as a module has. Raises CannotMeasureError."""
-    command = [sys.executable, "-c", _START_SPARK]
-    ran = subprocess.run(command, env={**os.environ, **cache.environment}, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise CannotMeasureError(f"Spark did not start:\n{ran.stderr}")
-    return float(ran.stdout)
+    playbook = Timing("recovery playbook", [_on_a_new_cluster(number, _by_playbook)])
+    yield Row(raw, playbook)
+    yield Row(command, playbook, _GOAL_OF_COMMAND)
+    here = Timing("survey, gather, plan and elections without Ansible", [_on_a_new_cluster(number, _in_this_process)])
+    yield Row(raw, here, _GOAL_WITHOUT_ANSIBLE)
 
 
 def _on_a_new_cluster(partitions: int, recover: Recover) -> Run:
@@ -87,7 +63,7 @@ def _by_command(cluster: Cluster, offline: Offline) -> Run:
     return run
 
 
-def _by_playbook(cluster: Cluster, offline: Offline, cache: OwnCache) -> Run:
+def _by_playbook(cluster: Cluster, offline: Offline) -> Run:
     with TemporaryDirectory() as scratch:
         variables = {
             "kafka_bootstrap_servers": cluster.bootstrap(),
@@ -97,6 +73,14 @@ def _by_playbook(cluster: Cluster, offline: Offline, cache: OwnCache) -> Run:
             "unclean_recovery_lost_brokers": [offline.replicas[0]],
             "unclean_recovery_report_file": str(Path(scratch, "report.json")),
         }
-        run = timed_playbook(RECOVER, variables, cache.environment)
+        run = timed_playbook(RECOVER, variables)
+    check_led_by(cluster, offline, offline.best)
+    return run
+
+
+def _in_this_process(cluster: Cluster, offline: Offline) -> Run:
+    with TemporaryDirectory() as scratch:
+        on_call = OnCall(cluster, Path(scratch))
+        run = timed(lambda: on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, offline.topic)))
     check_led_by(cluster, offline, offline.best)
     return run

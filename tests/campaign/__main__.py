@@ -17,7 +17,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, Verdict, run_trial
@@ -50,14 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> Iterable[Verdict]:
     """Run every kind with every seed, on one cluster that is healed in between."""
-    with ClusterPool() as pool, spark_session() as spark, tempfile.TemporaryDirectory(prefix="kafkaops-") as directory:
+    with ClusterPool() as pool, tempfile.TemporaryDirectory(prefix="kafkaops-") as directory:
         for seed in seeds:
             for number, kind in enumerate(kinds):
                 own = Path(directory) / f"{seed}-{number}"
                 own.mkdir()
-                yield _on_a_lease(
-                    pool, kafka_version, partial(run_trial, spark=spark, kind=kind, seed=seed, directory=own)
-                )
+                yield _on_a_lease(pool, kafka_version, partial(run_trial, kind=kind, seed=seed, directory=own))
 
 
 def _on_a_lease(pool: ClusterPool, kafka_version: str, trial: Callable[[Cluster], Verdict]) -> Verdict:

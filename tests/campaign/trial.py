@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
@@ -111,7 +110,7 @@ COUNTED = (
 )
 
 
-def run_trial(cluster: Cluster, spark: SparkSession, kind: Kind, seed: int, directory: Path) -> Verdict:
+def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path) -> Verdict:
     """Run one trial on a healthy cluster. Trials with an odd seed have a second run that competes for the lock."""
     rng = random.Random(f"{kind.name}, seed {seed}")
     verdict = Verdict(kind.name, seed)
@@ -120,7 +119,7 @@ def run_trial(cluster: Cluster, spark: SparkSession, kind: Kind, seed: int, dire
         with produce_load(cluster):
             scene = Scene(cause(cluster, rng))
             cluster.proxy.clear()
-            Trial(scene, OnCall(cluster, spark, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1).go(kind)
+            Trial(scene, OnCall(cluster, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1).go(kind)
     except (NodeError, TimeoutError, OSError, KafkaException) as error:
         verdict.not_judged = 1
         verdict.notes.append(f"{type(error).__name__}: {error}")

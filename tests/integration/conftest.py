@@ -14,7 +14,6 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from integration.shared_spark import SharedSpark
 from lab import versions
 from lab.pool import ClusterPool
 
@@ -110,10 +109,3 @@ def clusters() -> Iterator[ClusterPool]:
     """Return the clusters of this process, shared by all files."""
     with ClusterPool() as pool:
         yield pool
-
-
-@pytest.fixture(scope="session")
-def shared_spark() -> Iterator[SharedSpark]:
-    """Return the Spark session of this process. Who needs a session of another kind closes it first."""
-    with SharedSpark() as shared:
-        yield shared

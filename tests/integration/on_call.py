@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the modules do, without Ansible around it: many plans on one Spark session."""
+"""What the modules do, without Ansible around it: many plans in one process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
@@ -21,7 +19,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
@@ -29,7 +29,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.polici
     read_policies,
     with_tiered,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import (
     Survey,
@@ -51,7 +50,6 @@ class OnCall:
     """A person with this collection, and one broken cluster."""
 
     cluster: Cluster
-    spark: SparkSession
     directory: Path
     request_timeout_ms: int = 5000
     duration_ms: int = 30_000
@@ -84,9 +82,9 @@ class OnCall:
 
     def plan_of(self, found: Survey, strategy: Strategy) -> Plan:
         """Plan for what a survey found, without looking again."""
-        evidence = gather_evidence(self.spark, self.settings, found, self.duration_ms)
+        evidence = gather_evidence(InProcess(), self.settings, found, self.duration_ms)
         policies = {each.topic: Policy(strategy) for each in found.offline}
-        return plan_recovery(self.spark, evidence, policies)
+        return plan_recovery(InProcess(), evidence, policies)
 
     def plan(
         self, strategy: Strategy, *topics: str, max_lost_records: int | None = None, may_drop: bool = False
@@ -101,8 +99,8 @@ class OnCall:
         found = self.look(*topics)
         with Wire(self.settings) as wire:
             found = with_tiered(Kafka(wire), found)
-        evidence = gather_evidence(self.spark, self.settings, found, self.duration_ms)
-        return {name: plan_recovery(self.spark, evidence, each) for name, each in policies.items()}
+        evidence = gather_evidence(InProcess(), self.settings, found, self.duration_ms)
+        return {name: plan_recovery(InProcess(), evidence, each) for name, each in policies.items()}
 
     def policies(self, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:
         with Wire(self.settings) as wire:

@@ -25,7 +25,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .rows import REPLICA_LOG_ARROW_SCHEMA
+    from .rows import REPLICA_LOG_SCHEMA
 
     _PARTITION_SCHEMA = pa.schema(
         {
@@ -64,7 +64,7 @@ class Evidence:
     """UTC, ISO 8601, seconds. For a person: never compared."""
     collection_version: str
     replica_logs: pa.Table
-    """Rows of ``schemas.REPLICA_LOG_SCHEMA``."""
+    """Rows of ``rows.REPLICA_LOG_SCHEMA``."""
     partitions: tuple[PartitionState, ...]
     """The partitions as they were when the gather began."""
 
@@ -89,7 +89,7 @@ def write_evidence(evidence: Evidence, path: str | Path) -> None:
 def read_evidence(path: str | Path, cluster_id: str | None = None) -> Evidence:
     """Read evidence back. Raises EvidenceError where it is missing, damaged, or of another format or cluster."""
     directory = Path(path)
-    replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_ARROW_SCHEMA)
+    replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_SCHEMA)
     partitions = _read(directory / PARTITIONS_FILE, _PARTITION_SCHEMA)
     stamp = _stamp_of(replica_logs, directory / REPLICA_LOGS_FILE)
     if stamp != _stamp_of(partitions, directory / PARTITIONS_FILE):

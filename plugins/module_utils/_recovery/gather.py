@@ -2,23 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gathers what every replica of the given partitions holds, by Spark tasks that ask the brokers.
-
-Asks every surviving replica of the offline partitions what it holds.
-"""
+"""Gathers what every replica of the offline partitions holds, or why it did not answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from .._kafka.native import NativeSource
 from .._kafka.replica_logs import silent_rows
 from .._kafka.settings import ConnectionSettings, temporary_settings_reference
 from .._model.partition import Broker, PartitionState
 from .._model.run import VERSION, utc_now
-from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline
+from .engine import Engine
 from .evidence import Evidence
 from .gather_work import AskBroker, AskReplicas, BrokerWork, work_by_broker
 from .probe_task import AskBrokers
@@ -26,9 +23,8 @@ from .survey import Survey
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
-    from .rows import REPLICA_LOG_ARROW_SCHEMA, REPLICA_LOG_SCHEMA, to_record_batch
+    from .rows import REPLICA_LOG_SCHEMA, to_record_batch
 
 
 _PUBLIC_RPCS = AskReplicas()
@@ -38,7 +34,7 @@ _LEAST_SHARE = 1 / 3
 
 
 def gather(
-    spark: SparkSession,
+    engine: Engine,
     settings_reference: str,
     brokers: Sequence[Broker],
     partitions: Sequence[PartitionState],
@@ -48,27 +44,18 @@ def gather(
 ) -> pa.Table:
     """One row of ``REPLICA_LOG_SCHEMA`` for every replica in the partitions' replica lists: a silent one is named too.
 
-    ``settings_reference`` is the path of the file with the connection settings; each task reads it where it runs.
+    ``settings_reference`` is the path of the file with the connection settings; it is read where a broker is asked.
     ``duration_ms`` counts from this call; Spark's planning is paid from it, but for the last third. Brokers that cannot
     be asked (no address, unreachable, not authorized) are not; their rows name their state and cause.
-
-    The rows are an Arrow table and not a DataFrame, because each action on a DataFrame, and each retry of a lost task
-    behind it, would ask the brokers again and hear something else. ``spark.createDataFrame`` takes it from there.
     """
     deadline = Deadline.after_ms(duration_ms)
     work = work_by_broker(brokers, partitions)
     to_ask = tuple(item for item in work if item.can_be_asked)
-    tables = [_not_asked(item) for item in work if not item.can_be_asked]
+    tables = [REPLICA_LOG_SCHEMA.empty_table(), *(_not_asked(item) for item in work if not item.can_be_asked)]
     if to_ask:
         least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
-        ask_brokers = AskBrokers(settings_reference, deadline, least_seconds, ask)
-        hands = deal(to_ask, len, slots(spark))
-        tables.append(task_for_each(spark, hands, ask_brokers, REPLICA_LOG_SCHEMA).toArrow())
-    return (
-        pa.concat_tables(table.cast(REPLICA_LOG_ARROW_SCHEMA) for table in tables)
-        if tables
-        else REPLICA_LOG_ARROW_SCHEMA.empty_table()
-    )
+        tables.append(engine.ask(to_ask, AskBrokers(settings_reference, deadline, least_seconds, ask)))
+    return pa.concat_tables(tables)
 
 
 def _not_asked(item: BrokerWork) -> pa.Table:
@@ -80,7 +67,7 @@ def _not_asked(item: BrokerWork) -> pa.Table:
 
 
 def gather_evidence(
-    spark: SparkSession,
+    engine: Engine,
     settings: ConnectionSettings,
     found: Survey,
     duration_ms: int,
@@ -96,9 +83,7 @@ def gather_evidence(
     topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
     ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
     gathered_at = utc_now()
-    if settings_reference is not None:
-        replica_logs = gather(spark, settings_reference, found.brokers, found.offline, duration_ms, ask=ask)
-        return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
-    with temporary_settings_reference(settings) as reference:
-        replica_logs = gather(spark, reference, found.brokers, found.offline, duration_ms, ask=ask)
+    given = None if settings_reference is None else nullcontext(settings_reference)
+    with given or temporary_settings_reference(settings) as reference:
+        replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
     return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)

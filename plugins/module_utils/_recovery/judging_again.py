@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import inf
 
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import PartitionState
@@ -21,9 +20,8 @@ from .candidate import Candidate, Flag, Standing, explain
 from .decide import decide
 from .plan import LeftAlone, PlannedElection
 from .preconditions import PartitionObservation
+from .ranking import Log, rank
 from .strategy import Policy, named
-
-_NO_EPOCH = -1
 
 
 def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
@@ -70,48 +68,54 @@ def _answers(log: ReplicaLog | None) -> bool:
 def _candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
     """Return a replica that answered, not ranked yet."""
     is_fenced = log.broker_id not in acceptable_replicas(state)
-    end = log.log_end_offset or 0
-    conditions = ((Flag.EMPTY_LOG, not end), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
+    conditions = ((Flag.FUTURE_REPLICA, log.is_future), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
     flags = [flag for flag, holds in conditions if holds]
     return Candidate(
         broker_id=log.broker_id,
         rank=1,
         last_written_epoch=log.last_written_epoch,
         log_start_offset=log.log_start_offset or 0,
-        log_end_offset=end,
+        log_end_offset=log.log_end_offset or 0,
         lineage=log.lineage,
         size_bytes=log.size_bytes,
         flags=tuple(flags),
         explanation="",
+        local_log_start_offset=log.local_log_start_offset,
+        last_tiered_offset=log.last_tiered_offset,
     )
 
 
 def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
-    """Rank as ranking.py does: newest epoch, longest log, start of a tiered topic's own disk, place in the list."""
-    ordered = sorted(candidates, key=lambda each: _key(each, state))
+    by_broker = {each.broker_id: each for each in candidates}
+    ranked = rank(_log(each, state) for each in by_broker.values())
     standings = [
         Standing(
-            each.broker_id,
-            each.last_written_epoch,
-            each.log_start_offset,
-            each.log_end_offset,
-            each.flags,
-            each.local_log_start_offset,
+            log.broker_id,
+            log.last_written_epoch,
+            log.log_start_offset,
+            log.log_end_offset,
+            flags,
+            log.local_log_start_offset,
         )
-        for each in ordered
+        for log, flags in ranked
     ]
     return tuple(
-        replace(each, rank=rank, explanation=explanation)
-        for rank, (each, explanation) in enumerate(zip(ordered, explain(standings), strict=True), start=1)
+        replace(by_broker[one.broker_id], rank=number, flags=one.flags, explanation=explanation)
+        for number, (one, explanation) in enumerate(zip(standings, explain(standings), strict=True), start=1)
     )
 
 
-def _key(candidate: Candidate, state: PartitionState) -> tuple[int, int, float, int]:
-    epoch, local_start = candidate.last_written_epoch, candidate.local_log_start_offset
-    place = state.replicas.index(candidate.broker_id) if candidate.broker_id in state.replicas else len(state.replicas)
-    return (
-        -(_NO_EPOCH if epoch is None else epoch),
-        -candidate.log_end_offset,
-        inf if local_start is None else local_start,
-        place,
+def _log(candidate: Candidate, state: PartitionState) -> Log:
+    replicas = state.replicas
+    return Log(
+        candidate.broker_id,
+        replicas.index(candidate.broker_id) if candidate.broker_id in replicas else len(replicas),
+        candidate.last_written_epoch,
+        candidate.log_start_offset,
+        candidate.log_end_offset,
+        candidate.lineage,
+        candidate.local_log_start_offset,
+        is_fenced=Flag.FENCED in candidate.flags,
+        is_future=Flag.FUTURE_REPLICA in candidate.flags,
+        is_tiered=Flag.LOCAL_ONLY in candidate.flags,
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to a plan, by way of Spark only when something is offline."""
+"""From a module's parameters to a plan."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
+from .engine_choice import Engines
 from .flags import flagged
 from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
-from .planning_options import Gathering, gathering, policy_options, session_ahead, wait_limits
+from .planning_options import Gathering, gathering, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies, with_tiered
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
@@ -86,11 +87,12 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
 def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
     from .evidence import read_evidence
-    from .spark_runs import plan_of_evidence
+    from .pipeline import plan_of_evidence
 
     evidence = read_evidence(path)
     policies = options.same_for_all({each.topic for each in evidence.partitions})
-    return Planned(plan_of_evidence(evidence, policies, how.spark, progress), ())
+    with Engines(how.spark) as engines:
+        return Planned(plan_of_evidence(engines, evidence, policies, progress), ())
 
 
 def _from_cluster(  # noqa: PLR0917
@@ -102,7 +104,7 @@ def _from_cluster(  # noqa: PLR0917
     limits: WaitLimits,
     progress: Progress,
 ) -> Planned:
-    with session_ahead(how.spark) as ahead:
+    with Engines(how.spark) as engines:
         with Wire(settings) as wire:
             kafka = Kafka(wire)
             found = survey(
@@ -110,7 +112,7 @@ def _from_cluster(  # noqa: PLR0917
                 asked.partitions,
                 include_internal=params["include_internal_topics"],
                 lost=limits.lost,
-                when_offline=ahead.begin,
+                when_offline=engines.expect,
             )
             topics = {each.topic for each in found.offline}
             policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
@@ -119,9 +121,9 @@ def _from_cluster(  # noqa: PLR0917
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes)
-        from .spark_runs import plan_of_survey
+        from .pipeline import plan_of_survey
 
-        plan = plan_of_survey(ahead, settings, found, policies, params, how, progress, asked.leaders)
+        plan = plan_of_survey(engines, settings, found, policies, params, how, progress, asked.leaders)
     progress.step("looking for open transactions")
     with Wire(settings) as wire:
         kafka = Kafka(wire)

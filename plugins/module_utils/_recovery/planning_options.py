@@ -10,22 +10,17 @@ The doc fragments ``policy``, ``waiting`` and ``gathering`` describe the options
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._kafka.native import NativeSource, NativeSourceError
 from .._model.fields import INT32_MAX
 from .._module.arguments import Arguments
 from .._module.messages import all_of
-from .._spark.ahead import SessionAhead
 from .._spark.options import SparkOptions, SparkOptionsError
 from .policies import PolicyError, PolicyOptions
 from .strategy import Strategy
 from .waiting import WaitLimits
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _FROM_CONFIG = "from_config"
 
@@ -121,10 +116,11 @@ GATHERING = Arguments(
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How replicas are asked: by which RPC, and where the Spark that does it runs."""
+    """How replicas are asked: by which RPC, and from where."""
 
     native: NativeSource | None
-    spark: SparkOptions
+    spark: SparkOptions | None
+    """Where Spark runs, if the operator chose it."""
     settings_reference: str | None
     """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
 
@@ -133,18 +129,6 @@ def gathering(params: Mapping[str, Any]) -> Gathering:
     """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
     native, spark = all_of(lambda: _native_source(params), lambda: _spark_options(params))
     return Gathering(native, spark, (params["spark"] or {}).get("settings_reference"))
-
-
-def session_ahead(options: SparkOptions) -> SessionAhead:
-    """Return a session that is not started yet. Until it is, nothing of Spark is imported."""
-
-    def open_session() -> AbstractContextManager[SparkSession]:
-        from .._spark.session import spark_session  # noqa: PLC0415
-        from .rehearsal import rehearse  # noqa: PLC0415
-
-        return spark_session(options, rehearse=rehearse)
-
-    return SessionAhead(open_session)
 
 
 def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
@@ -159,9 +143,11 @@ def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
     return NativeSource(key) if is_native else None
 
 
-def _spark_options(params: Mapping[str, Any]) -> SparkOptions:
-    given = params["spark"] or {}
-    values = {name: value for name, value in given.items() if value is not None and name != "settings_reference"}
+def _spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
+    given = {name: value for name, value in (params["spark"] or {}).items() if value is not None}
+    if not given:
+        return None
+    values = {name: value for name, value in given.items() if name != "settings_reference"}
     if "conf" in values:
         # Ansible's booleans are Python's, and Spark's are lower case.
         values["conf"] = {name: _spark_text(value) for name, value in values["conf"].items()}

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One task of a gather: reads replicas' log info from brokers.
+"""Asks several brokers about their replicas at the same time: one task of a gather on Spark, or all of it without.
 
-A task takes one broker while Spark has task slots enough, and several when it has not. It asks all of its brokers at
-the same time, a thread each: a hung broker costs the whole deadline, so brokers must never queue behind one another,
-neither for a slot nor in a task; and threads that wait for a network are cheaper than the Python workers of more slots.
+A task takes one broker while Spark has task slots enough, and several when it has not. Each broker has a thread: a hung
+broker costs the whole deadline, so brokers must never queue behind one another, neither for a slot nor in a task; and
+threads that wait for a network are cheaper than the Python workers of more slots.
 
 Exactly one row per (topic, partition, broker): a broker belongs to one task, and a task returns each of its replicas
 once. Python workers import this module from a zip file and compile it each time, so it imports little.
@@ -14,9 +14,10 @@ once. Python workers import this module from a zip file and compile it each time
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,16 +50,23 @@ class AskBrokers:
 
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
         deadline = max(self.deadline.at, time.monotonic() + self.least_seconds)
-        threads = ThreadPoolExecutor(max_workers=len(work), thread_name_prefix="broker")
         with collector_paused():
-            asked = [(item, threads.submit(self._ask, item, deadline)) for item in work]
+            asked = [(item, self._begin(item, deadline)) for item in work]
             for item, answer in asked:
                 yield _rows(item, _logs(item, answer, deadline))
-        threads.shutdown(wait=False)
 
-    def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
+    def _begin(self, item: BrokerWork, deadline: float) -> Future[list[ReplicaLog]]:
+        answer: Future[list[ReplicaLog]] = Future()
+        # A daemon, and so no pool: a process that is done does not wait for a broker that was given up.
+        threading.Thread(target=self._ask, args=(item, deadline, answer), name="broker", daemon=True).start()
+        return answer
+
+    def _ask(self, item: BrokerWork, deadline: float, answer: Future[list[ReplicaLog]]) -> None:
         partitions = [partition for partition, _place in item.replicas()]
-        return self.ask(self.settings_reference, item.broker, partitions, deadline)
+        try:
+            answer.set_result(self.ask(self.settings_reference, item.broker, partitions, deadline))
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the answer is wanted
+            answer.set_exception(error)
 
 
 def _logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:

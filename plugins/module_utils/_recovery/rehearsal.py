@@ -13,13 +13,12 @@ from .._model.partition import Broker, BrokerState, PartitionState, TopicPartiti
 from .._model.replica_log import EpochEnd, ReplicaLog
 from .._spark.session import spark_session
 from .gather import gather
-from .ranking import ranked
-from .rows import ranked_partitions
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     from pyspark.sql import SparkSession
 
-    from .rows import REPLICA_LOG_SCHEMA
+    from .on_spark import OnSpark
+    from .rows import ranked_partitions
 
 
 _DURATION_MS = 10_000
@@ -38,8 +37,9 @@ def rehearse(spark: SparkSession) -> None:
     """Gather, rank and collect, without a broker."""
     broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
-    logs = gather(spark, "", [broker], [partition], _DURATION_MS, ask=_answer)
-    list(ranked_partitions(ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA))))
+    engine = OnSpark(spark)
+    logs = gather(engine, "", [broker], [partition], _DURATION_MS, ask=_answer)
+    list(ranked_partitions(engine.rank(logs)))
 
 
 def _answer(

@@ -2,11 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The shape of a replica's log info in Spark: one schema, and the one way between it and ``ReplicaLog``.
+"""The columns of a replica's log info in Arrow: one schema, and the one way between it and the dataclasses.
 
 Every field's ``comment`` names its unit and where the value comes from. Offsets are record offsets.
-
-Brings ranked replicas back from Spark, as the dataclasses that the recovery room decides on.
 """
 
 from __future__ import annotations
@@ -14,80 +12,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .._model.partition import TopicPartition
 from .._model.replica_log import Cause, EpochEnd, ReplicaLog
 from .candidate import Candidate, Flag, SilentReplica, Standing, explain
+from .ranking import Log, rank
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
+    def _field(name: str, data_type: pa.DataType, comment: str) -> pa.Field:
+        return pa.field(name, data_type, metadata={"comment": comment})
 
-def _field(name: str, data_type: DataType, comment: str) -> StructField:
-    return StructField(name, data_type, nullable=True, metadata={"comment": comment})
-
-
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import (
-        ArrayType,
-        BooleanType,
-        DataType,
-        IntegerType,
-        LongType,
-        StringType,
-        StructField,
-        StructType,
-    )
-
-    LINEAGE = ArrayType(
-        StructType(
+    _LINEAGE = pa.list_(
+        pa.struct(
             [
-                _field("epoch", IntegerType(), "a leader epoch that the log holds records of"),
-                _field("end_offset", LongType(), "the offset after the last record of that epoch"),
+                _field("epoch", pa.int32(), "a leader epoch that the log holds records of"),
+                _field("end_offset", pa.int64(), "the offset after the last record of that epoch"),
             ]
         )
     )
 
-    REPLICA_LOG_SCHEMA = StructType(
+    REPLICA_LOG_SCHEMA = pa.schema(
         [
-            _field("topic", StringType(), "topic name"),
-            _field("partition", IntegerType(), "partition number"),
-            _field("broker_id", IntegerType(), "the broker that was asked about its own replica"),
-            _field("place", IntegerType(), "place in the partition's replica list, from 0; DescribeTopicPartitions"),
-            _field("is_fenced", BooleanType(), "the controller fences this broker; DescribeCluster"),
-            _field("log_start_offset", LongType(), "first offset of the log; ListOffsets, replica -2, timestamp -2"),
-            _field("log_end_offset", LongType(), "offset after the last record; ListOffsets, replica -2, timestamp -1"),
-            _field("current_leader_epoch", IntegerType(), "the partition's epoch as this broker knows it; ListOffsets"),
-            _field(
-                "last_written_epoch", IntegerType(), "newest epoch in the log, null for none; Fetch v12 epoch probes"
-            ),
-            _field("lineage", LINEAGE, "every epoch of the log, oldest first; Fetch v12 epoch probes"),
-            _field("size_bytes", LongType(), "bytes on disk; DescribeLogDirs"),
-            _field("log_dir", StringType(), "the log directory that holds it; DescribeLogDirs"),
-            _field("is_future", BooleanType(), "a future replica exists too, null if unknown; DescribeLogDirs"),
-            _field("cause", StringType(), "the cause of no answer, one of model.replica_log.Cause; null for an answer"),
-            _field("error", StringType(), "what was found, for a person; empty when nothing went wrong"),
-            _field("is_tiered", BooleanType(), "the topic's remote.storage.enable, null if unknown; DescribeConfigs"),
-            _field("local_log_start_offset", LongType(), "of a tiered topic: ListOffsets, replica -2, timestamp -4"),
-            _field("last_tiered_offset", LongType(), "of a tiered topic: ListOffsets, replica -2, timestamp -5"),
+            _field("topic", pa.string(), "topic name"),
+            _field("partition", pa.int32(), "partition number"),
+            _field("broker_id", pa.int32(), "the broker that was asked about its own replica"),
+            _field("place", pa.int32(), "place in the partition's replica list, from 0; DescribeTopicPartitions"),
+            _field("is_fenced", pa.bool_(), "the controller fences this broker; DescribeCluster"),
+            _field("log_start_offset", pa.int64(), "first offset of the log; ListOffsets, replica -2, timestamp -2"),
+            _field("log_end_offset", pa.int64(), "offset after the last record; ListOffsets, replica -2, timestamp -1"),
+            _field("current_leader_epoch", pa.int32(), "the partition's epoch as this broker knows it; ListOffsets"),
+            _field("last_written_epoch", pa.int32(), "newest epoch in the log, null for none; Fetch v12 epoch probes"),
+            _field("lineage", _LINEAGE, "every epoch of the log, oldest first; Fetch v12 epoch probes"),
+            _field("size_bytes", pa.int64(), "bytes on disk; DescribeLogDirs"),
+            _field("log_dir", pa.string(), "the log directory that holds it; DescribeLogDirs"),
+            _field("is_future", pa.bool_(), "a future replica exists too, null if unknown; DescribeLogDirs"),
+            _field("cause", pa.string(), "the cause of no answer, one of model.replica_log.Cause; null for an answer"),
+            _field("error", pa.string(), "what was found, for a person; empty when nothing went wrong"),
+            _field("is_tiered", pa.bool_(), "the topic's remote.storage.enable, null if unknown; DescribeConfigs"),
+            _field("local_log_start_offset", pa.int64(), "of a tiered topic: ListOffsets, replica -2, timestamp -4"),
+            _field("last_tiered_offset", pa.int64(), "of a tiered topic: ListOffsets, replica -2, timestamp -5"),
         ]
     )
 
-    RANKED_SCHEMA = StructType(
+    RANKED_SCHEMA = pa.schema(
         [
-            *REPLICA_LOG_SCHEMA.fields,
-            _field("rank", IntegerType(), "1 is the best; null for a replica that did not answer"),
-            _field("flags", ArrayType(StringType()), "recovery.candidate.Flag values, in the order of that enum"),
+            *REPLICA_LOG_SCHEMA,
+            _field("rank", pa.int32(), "1 is the best; null for a replica that did not answer"),
+            _field("flags", pa.list_(pa.string()), "recovery.candidate.Flag values, in the order of that enum"),
         ]
     )
-
-    REPLICA_LOG_ARROW_SCHEMA: pa.Schema = to_arrow_schema(REPLICA_LOG_SCHEMA)
-
-    """What Spark itself makes of the schema."""
 
 
 def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced: bool) -> pa.RecordBatch:
@@ -116,12 +92,12 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "local_log_start_offset": [log.local_log_start_offset for log in logs],
         "last_tiered_offset": [log.last_tiered_offset for log in logs],
     }
-    return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_ARROW_SCHEMA)
+    return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_SCHEMA)
 
 
 def _lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
     """By column: a dict for each entry would take longer than all other columns together."""
-    kind = REPLICA_LOG_ARROW_SCHEMA.field("lineage").type
+    kind = REPLICA_LOG_SCHEMA.field("lineage").type
     entry = kind.value_type
     ends = [end for log in logs for end in log.lineage]
     columns = [
@@ -162,21 +138,75 @@ class _Row(NamedTuple):
     last_tiered_offset: int | None
 
 
-def ranked_partitions(ranked: DataFrame) -> Iterator[RankedPartition]:
-    """Rows of ``RANKED_SCHEMA``, by partition, in order of topic and number. Runs the query once, when first asked."""
-    table = ranked.select(*_Row._fields, "place").toArrow()
-    table = table.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
-    for (topic, partition), rows in groupby(_rows(table), key=lambda row: (row.topic, row.partition)):
+Row = TypeVar("Row", "_Row", "_ToRank")
+
+
+def ranked_table(replica_logs: pa.Table) -> pa.Table:
+    """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, each with its rank and flags.
+
+    They must be of whole partitions, and may come in any order. A replica that did not answer has no rank and no flags.
+    """
+    table = replica_logs.sort_by([("topic", "ascending"), ("partition", "ascending")])
+    ranks: list[int | None] = []
+    flags: list[tuple[Flag, ...]] = []
+    for _partition, rows in groupby(_rows(table, _ToRank), key=lambda row: (row.topic, row.partition)):
+        replicas = list(rows)
+        answered = rank(log for row in replicas if (log := row.log()) is not None)
+        found = {each.log.broker_id: (number, each.flags) for number, each in enumerate(answered, start=1)}
+        for row in replicas:
+            own_rank, own_flags = found.get(row.broker_id, (None, ()))
+            ranks.append(own_rank)
+            flags.append(own_flags)
+    columns = [*table.columns, pa.array(ranks, pa.int32()), pa.array(flags, pa.list_(pa.string()))]
+    return pa.Table.from_arrays(columns, schema=RANKED_SCHEMA)
+
+
+class _ToRank(NamedTuple):
+    topic: str
+    partition: int
+    broker_id: int
+    place: int
+    last_written_epoch: int | None
+    log_start_offset: int | None
+    log_end_offset: int | None
+    lineage: tuple[EpochEnd, ...]
+    local_log_start_offset: int | None
+    is_fenced: bool
+    is_future: bool | None
+    is_tiered: bool | None
+    cause: str | None
+
+    def log(self) -> Log | None:
+        if self.cause is not None or self.log_start_offset is None or self.log_end_offset is None:
+            return None
+        return Log(
+            self.broker_id,
+            self.place,
+            self.last_written_epoch,
+            self.log_start_offset,
+            self.log_end_offset,
+            self.lineage,
+            self.local_log_start_offset,
+            self.is_fenced,
+            bool(self.is_future),
+            bool(self.is_tiered),
+        )
+
+
+def ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
+    """Rows of ``RANKED_SCHEMA``, by partition, in order of topic and number."""
+    table = ranked.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
+    for (topic, partition), rows in groupby(_rows(table, _Row), key=lambda row: (row.topic, row.partition)):
         yield _ranked_partition(TopicPartition(topic, partition), list(rows))
 
 
-def _rows(table: pa.Table) -> Iterator[_Row]:
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+def _rows(table: pa.Table, kind: type[Row]) -> Iterator[Row]:
+    for batch in table.select(kind._fields).to_batches(max_chunksize=_ROWS_AT_ONCE):
         columns: list[Iterable[Any]] = [
             _lineages_of(batch.column(name)) if name == "lineage" else batch.column(name).to_pylist()
-            for name in _Row._fields
+            for name in kind._fields
         ]
-        yield from map(_Row, *columns)
+        yield from map(kind, *columns)
 
 
 def _lineages_of(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
@@ -193,8 +223,8 @@ def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> Rank
         Standing(
             row.broker_id,
             row.last_written_epoch,
-            _told(row.log_start_offset),
-            _told(row.log_end_offset),
+            _known(row.log_start_offset),
+            _known(row.log_end_offset),
             tuple(map(Flag, row.flags)),
             row.local_log_start_offset,
         )
@@ -211,7 +241,7 @@ def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> Rank
     )
 
 
-def _told(number: int | None) -> int:
+def _known(number: int | None) -> int:
     if number is None:
         raise ValueError("only a replica that answered is ranked")
     return number
@@ -220,7 +250,7 @@ def _told(number: int | None) -> int:
 def _candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
     return Candidate(
         broker_id=row.broker_id,
-        rank=_told(row.rank),
+        rank=_known(row.rank),
         last_written_epoch=row.last_written_epoch,
         log_start_offset=standing.log_start_offset,
         log_end_offset=standing.log_end_offset,

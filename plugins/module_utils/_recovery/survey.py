@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._kafka.base_port import BaseKafka
@@ -35,6 +35,11 @@ class Survey:
     tiered: Mapping[str, bool] = field(default_factory=dict)
     """Whether topics of ``offline`` are tiered (remote.storage.enable). One whose config is hidden is not in it."""
 
+    @property
+    def replicas(self) -> int:
+        """Return how many replicas the offline partitions have."""
+        return _replicas(self.offline)
+
 
 def survey(
     kafka: BaseKafka,
@@ -42,13 +47,13 @@ def survey(
     *,
     include_internal: bool = False,
     lost: Collection[int] = (),
-    when_offline: Callable[[], None] = lambda: None,
+    when_offline: Callable[[int], object] = lambda replicas: None,
 ) -> Survey:
     """Look at the wanted partitions, or at all that our principal may see.
 
     Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state. ``lost``
-    are broker ids that the operator named as gone for good. ``when_offline`` is called as soon as it is known that
-    something is offline, before the brokers are looked at.
+    are broker ids that the operator named as gone for good. ``when_offline`` is called with the number of
+    offline partitions' replicas as soon as it is known, before the brokers are looked at; not called for none.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -59,7 +64,7 @@ def survey(
     chosen, left_alone = _choose(description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     if offline:
-        when_offline()
+        when_offline(_replicas(offline))
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
     if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
@@ -76,6 +81,10 @@ def survey(
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
     )
+
+
+def _replicas(partitions: Iterable[PartitionState]) -> int:
+    return sum(len(each.replicas) for each in partitions)
 
 
 def given_up(broker: Broker, lost: Collection[int]) -> Broker:

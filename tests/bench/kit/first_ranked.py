@@ -19,11 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
-    REPLICA_LOG_SCHEMA,
-    ranked_partitions,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.made_up import made_up_answer
 
@@ -46,8 +43,9 @@ def main(kind: str, partitions: int) -> None:
         states = [
             PartitionState(_TOPIC, number, "", -1, 0, _BROKERS, (), None, None, ()) for number in range(partitions)
         ]
-        logs = gather(spark, "", brokers, states, _DURATION_MS, ask=made_up_answer)
-        best = next(ranked_partitions(ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)))).candidates[0]
+        engine = OnSpark(spark)
+        logs = gather(engine, "", brokers, states, _DURATION_MS, ask=made_up_answer)
+        best = next(ranked_partitions(engine.rank(logs))).candidates[0]
         assert best.broker_id == max(_BROKERS), best
         print(RANKED, flush=True)
 

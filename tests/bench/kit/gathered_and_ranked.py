@@ -17,8 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
@@ -30,16 +29,17 @@ def main(bootstrap: str) -> None:
     """Print each step when it is done."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
     with temporary_settings_reference(settings) as reference, spark_session() as spark:
+        engine = OnSpark(spark)
         print("Spark started", flush=True)
         with Wire(settings) as wire:
             found = survey(Kafka(wire))
         print("surveyed", flush=True)
-        logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+        logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
         if silent:
             sys.exit(f"{silent} of {logs.num_rows} replicas did not answer: {logs['error'].unique().to_pylist()[:3]}")
         print("gathered", flush=True)
-        table = ranked(spark.createDataFrame(logs, REPLICA_LOG_SCHEMA)).toArrow()
+        table = engine.rank(logs)
         first = pc.sum(pc.equal(table["rank"], 1)).as_py()
         if (table.num_rows, first) != (logs.num_rows, len(found.offline)):
             sys.exit(f"{table.num_rows} rows were ranked, {first} of them first, for {len(found.offline)} partitions")

@@ -13,7 +13,6 @@ import pytest
 
 from campaign.kinds import KINDS, Kind
 from campaign.trial import CAMPAIGN, run_trial
-from integration.shared_spark import SharedSpark
 from lab.pool import ClusterPool
 
 pytestmark = pytest.mark.on_any_version
@@ -27,11 +26,9 @@ _SEED = 1
     "kind",
     [pytest.param(each, id=each.name, marks=_NAMES[each.name]) for each in KINDS if each.name in _NAMES],
 )
-def test_a_trial_is_clean(
-    kind: Kind, clusters: ClusterPool, shared_spark: SharedSpark, kafka_version: str, tmp_path: Path
-) -> None:
+def test_a_trial_is_clean(kind: Kind, clusters: ClusterPool, kafka_version: str, tmp_path: Path) -> None:
     with clusters.lease(CAMPAIGN, kafka_version) as cluster:
-        verdict = run_trial(cluster, shared_spark.session(), kind, _SEED, tmp_path)
+        verdict = run_trial(cluster, kind, _SEED, tmp_path)
     assert verdict.faults > 0
     assert verdict.elections > 0
     assert verdict.is_clean, asdict(verdict)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Spark's tasks ask real brokers: what they return is what the brokers hold, in time, without a secret on the way."""
+"""This process and Spark's tasks ask real brokers and return what these hold, in time, with no secret on the way."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
     temporary_settings_reference,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
-from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios
 
 pytestmark = pytest.mark.on_any_version
@@ -41,8 +41,7 @@ def event_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def spark(event_logs: Path, shared_spark: SharedSpark) -> Iterator[SparkSession]:
-    shared_spark.close()
+def spark(event_logs: Path) -> Iterator[SparkSession]:
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
@@ -50,6 +49,11 @@ def spark(event_logs: Path, shared_spark: SharedSpark) -> Iterator[SparkSession]
     }
     with spark_session(SparkOptions(conf=conf)) as session:
         yield session
+
+
+@pytest.fixture(params=["in process", "on Spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return InProcess() if request.param == "in process" else OnSpark(request.getfixturevalue("spark"))
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +93,10 @@ def found(settings: ConnectionSettings, offline: scenarios.Offline) -> Survey:
 
 
 def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_answered(
-    spark: SparkSession, reference: str, found: Survey, offline: scenarios.Offline
+    engine: Engine, reference: str, found: Survey, offline: scenarios.Offline
 ) -> None:
-    logs = gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
-    partitions = [*ranked_partitions(ranked(spark.createDataFrame(logs)))]
+    logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
+    partitions = [*ranked_partitions(engine.rank(logs))]
     assert [each.topic_partition.partition for each in partitions] == [*offline.partitions]
     for partition in partitions:
         best, other = partition.candidates
@@ -110,13 +114,13 @@ def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_answered(
 
 
 def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
-    spark: SparkSession, cluster: Cluster, reference: str, found: Survey, offline: scenarios.Offline
+    engine: Engine, cluster: Cluster, reference: str, found: Survey, offline: scenarios.Offline
 ) -> None:
     frozen = offline.best
     cluster.brokers[frozen].freeze()
     try:
         began = time.monotonic()
-        rows = gather(spark, reference, found.brokers, found.offline, 25_000).to_pylist()
+        rows = gather(engine, reference, found.brokers, found.offline, 25_000).to_pylist()
         took = time.monotonic() - began
     finally:
         cluster.brokers[frozen].thaw()
@@ -130,7 +134,7 @@ def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
 def test_no_secret_is_in_spark_s_conf_or_event_log(
     spark: SparkSession, reference: str, found: Survey, event_logs: Path
 ) -> None:
-    gather(spark, reference, found.brokers, found.offline, _DURATION_MS)
+    gather(OnSpark(spark), reference, found.brokers, found.offline, _DURATION_MS)
     conf = str(spark.sparkContext.getConf().getAll())
     events = b"".join(file.read_bytes() for file in event_logs.rglob("*") if file.is_file())
     assert b"MapInArrow" in events

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from integration.on_call import OnCall
-from integration.shared_spark import SharedSpark
 from lab import Cluster
 from lab.pool import STANDARD, ClusterPool
 from lab.recovery import Recovery
@@ -32,6 +31,6 @@ def recovery(cluster: Cluster, tmp_path: Path) -> Recovery:
 
 
 @pytest.fixture
-def on_call(cluster: Cluster, shared_spark: SharedSpark, tmp_path: Path) -> OnCall:
+def on_call(cluster: Cluster, tmp_path: Path) -> OnCall:
     """Return the operations, in this process: for what the playbook adds nothing to."""
-    return OnCall(cluster, shared_spark.session(), tmp_path)
+    return OnCall(cluster, tmp_path)

@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
-from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios, settings
 from lab.playbook import run_playbook
 from lab.recovery import Recovery
@@ -23,12 +22,12 @@ pytestmark = pytest.mark.on_any_version
 
 
 @pytest.mark.wide
-def test_roles_refuse_without_a_quorum(kafka_version: str, shared_spark: SharedSpark, tmp_path: Path) -> None:
+def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, controllers=3, proxied=True) as cluster:
         scenarios.diverged(cluster, "headless")
         recovery = Recovery(cluster, tmp_path)
         plan = tmp_path / "plan.json"
-        on_call = OnCall(cluster, shared_spark.session(), tmp_path)
+        on_call = OnCall(cluster, tmp_path)
         write_plan(on_call.plan(Strategy.AGGRESSIVE, "headless"), str(plan))
         # The leader among them: one that is alone takes itself for the leader until a fetch timeout has passed.
         leader = _quorum_leader(cluster)

@@ -12,7 +12,6 @@ import pytest
 
 from integration.salvage.oracle import Oracle
 from integration.salvage.wreck import PATIENT, PROPERTIES, wreck
-from integration.shared_spark import SharedSpark
 from lab import Cluster
 
 
@@ -21,9 +20,3 @@ def oracle(kafka_version: str) -> Iterator[Oracle]:
     """Of a cluster whose broker 1 is dead, and alone holds what was lost."""
     with Cluster(kafka_version, log_dirs=2, properties=PROPERTIES, controller_properties=PATIENT) as started:
         yield wreck(started)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_shared_session(shared_spark: SharedSpark) -> None:
-    """Close the shared session: the operations start one of their own, and a process has one at a time."""
-    shared_spark.close()

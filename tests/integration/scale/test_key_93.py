@@ -18,7 +18,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
-from integration.shared_spark import SharedSpark
 from lab import Cluster, scenarios
 from lab.leadership import leaders
 from lab.module_process import run_module
@@ -48,7 +47,7 @@ def _lists_the_key(cluster: Cluster) -> bool:
 
 
 @pytest.mark.wide
-def test_no_request_with_key_93_leaves_us(cluster: Cluster, shared_spark: SharedSpark, tmp_path: Path) -> None:
+def test_no_request_with_key_93_leaves_us(cluster: Cluster, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, _TOPIC, 2)
     assert _lists_the_key(cluster), "then this test shows nothing"
     cluster.proxy.clear()
@@ -64,7 +63,7 @@ def test_no_request_with_key_93_leaves_us(cluster: Cluster, shared_spark: Shared
     assert _KEY not in _keys(cluster)
     assert cluster.proxy.write_requests() == []
 
-    on_call = OnCall(cluster, shared_spark.session(), tmp_path)
+    on_call = OnCall(cluster, tmp_path)
     outcomes = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, _TOPIC))
     assert [each.status for each in outcomes] == [Status.RECOVERED, Status.RECOVERED]
     assert {ApiKey.ListOffsets, ApiKey.Fetch, ApiKey.ElectLeaders} <= _keys(cluster)

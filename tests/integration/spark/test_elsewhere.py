@@ -30,16 +30,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
     settings_json,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
-from integration.shared_spark import SharedSpark
 from lab.faults import After, Delay
 from lab.spark import DRIVER_HERE, ConnectServer, StandaloneCluster
 from lab.waiting import wait_until
@@ -89,32 +90,29 @@ def found(settings: ConnectionSettings) -> Survey:
         return survey(Kafka(wire))
 
 
-Gather = Callable[[SparkSession], Evidence]
+Gather = Callable[[Engine], Evidence]
 
 
 @pytest.fixture(scope="module")
 def gather(settings: ConnectionSettings, reference: str, found: Survey) -> Gather:
-    return lambda spark: gather_evidence(spark, settings, found, _DURATION_MS, settings_reference=reference)
+    return lambda engine: gather_evidence(engine, settings, found, _DURATION_MS, settings_reference=reference)
 
 
 @dataclass(frozen=True)
 class Plans:
-    """By Spark in this process's own JVM."""
+    """Made in this process, without Spark."""
 
     public: bytes
     native: bytes
 
 
 @pytest.fixture(scope="module")
-def plans(
-    gather: Gather, settings: ConnectionSettings, reference: str, found: Survey, shared_spark: SharedSpark
-) -> Plans:
-    shared_spark.close()
-    with spark_session() as spark:
-        native = gather_evidence(
-            spark, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
-        )
-        return Plans(plan_bytes(spark, gather(spark)), plan_bytes(spark, native))
+def plans(gather: Gather, settings: ConnectionSettings, reference: str, found: Survey) -> Plans:
+    here = InProcess()
+    native = gather_evidence(
+        here, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
+    )
+    return Plans(plan_bytes(here, gather(here)), plan_bytes(here, native))
 
 
 @pytest.fixture(scope="module")
@@ -133,10 +131,10 @@ def cluster(directory: Path) -> Iterator[StandaloneCluster]:
         yield started
 
 
-def plan_bytes(spark: SparkSession, evidence: Evidence) -> bytes:
+def plan_bytes(engine: Engine, evidence: Evidence) -> bytes:
     """Return the plan file, but for the moment it was made at."""
     policies = {each.topic: Policy(Strategy.AGGRESSIVE) for each in evidence.partitions}
-    plan = replace(plan_recovery(spark, evidence, policies), created_at="2026-01-31T00:00:00Z")
+    plan = replace(plan_recovery(engine, evidence, policies), created_at="2026-01-31T00:00:00Z")
     assert len(plan.elections) == len(evidence.partitions)
     return json.dumps(plan_document(plan)).encode()
 
@@ -180,7 +178,7 @@ def test_a_standalone_cluster_makes_the_same_plan_and_sees_no_secret(
     conf = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false", "spark.eventLog.dir": events.as_uri()}
     with spark_session(on(cluster, conf)) as spark:
         wait_for_executors(spark, 2)
-        assert plan_bytes(spark, gather(spark)) == embedded
+        assert plan_bytes(OnSpark(spark), gather(OnSpark(spark))) == embedded
         assert _PASSWORD not in str(spark.sparkContext.getConf().getAll())
         # The executors are idle now; once the session ends, each removes what it wrote, in its own time.
         written = contents(directory)
@@ -199,7 +197,7 @@ def test_a_master_that_gives_no_executor_is_named_before_any_broker_is_asked(
         pytest.raises(SparkUnavailableError, match=f"{empty.master} gave this session no executor within 60 s"),
         spark_session(on(empty)) as spark,
     ):
-        gather(spark)
+        gather(OnSpark(spark))
     assert kafka.proxy.requests() == []
 
 
@@ -288,10 +286,10 @@ def test_speculative_copies_of_a_task_report_nothing_twice(
             has_copy.set()
 
         with kafka.proxy.inject(After(wait_for_another), broker=_SLOW, api_key=ApiKey.ListOffsets, times=1):
-            evidence = gather(spark)
+            evidence = gather(OnSpark(spark))
         assert has_copy.wait(10), "no copy of the slow task was run"
         assert set(rows_by_replica(evidence.replica_logs).values()) == {1}
-        assert plan_bytes(spark, evidence) == embedded
+        assert plan_bytes(OnSpark(spark), evidence) == embedded
 
 
 @pytest.mark.wide
@@ -312,17 +310,17 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
             kafka.proxy.inject(Delay(4), api_key=ApiKey.DescribeLogDirs),
             kafka.proxy.inject(After(kill), api_key=ApiKey.ListOffsets, times=1),
         ):
-            evidence = gather(spark)
+            evidence = gather(OnSpark(spark))
         assert killed.is_set()
         assert set(rows_by_replica(evidence.replica_logs).values()) == {1}
-        assert plan_bytes(spark, evidence) == embedded
+        assert plan_bytes(OnSpark(spark), evidence) == embedded
 
 
 @pytest.mark.wide
 def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gather, tmp_path: Path) -> None:
     with ConnectServer(tmp_path) as server, spark_session(SparkOptions(remote=server.remote)) as spark:
         assert type(spark).__module__.startswith("pyspark.sql.connect")
-        assert plan_bytes(spark, gather(spark)) == embedded
+        assert plan_bytes(OnSpark(spark), gather(OnSpark(spark))) == embedded
     assert [each for each, content in contents(tmp_path).items() if _PASSWORD.encode() in content] == []
 
 
@@ -341,7 +339,7 @@ def test_a_spark_connect_server_that_dies_in_the_middle_is_named(
             with spark_session(SparkOptions(remote=server.remote)) as spark:
                 kafka.proxy.clear()
                 with kafka.proxy.inject(After(die), api_key=ApiKey.ListOffsets, times=1):
-                    gather(spark)
+                    gather(OnSpark(spark))
 
         began = time.monotonic()
         with pytest.raises(SparkUnavailableError, match=f"the Spark Connect server at {server.remote} was lost: "):

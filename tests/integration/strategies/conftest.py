@@ -10,17 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from integration.on_call import OnCall
-from integration.shared_spark import SharedSpark
 from lab import Cluster
 from lab.pool import STANDARD, ClusterPool
-
-
-@pytest.fixture
-def spark(shared_spark: SharedSpark) -> SparkSession:
-    return shared_spark.session()
 
 
 @pytest.fixture
@@ -31,5 +24,5 @@ def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def on_call(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> OnCall:
-    return OnCall(cluster, spark, tmp_path)
+def on_call(cluster: Cluster, tmp_path: Path) -> OnCall:
+    return OnCall(cluster, tmp_path)

@@ -17,7 +17,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
@@ -46,7 +45,7 @@ ENDRULE
 
 
 @pytest.mark.wide
-def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, tmp_path: Path) -> None:
     has_elr = not kafka_version.startswith("3.")
     features = {"eligible.leader.replicas.version": 1} if has_elr else {}
     # A broker that a busy machine holds up must not be fenced: its return makes the controller look for leaders.
@@ -57,7 +56,7 @@ def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, spark: Spar
         _move_the_log(cluster)
         state = cluster.client.describe(_TOPIC, broker=_WITNESS)[0]
         assert (state.leader, state.leader_epoch, state.offline_replicas) == (None, 1, (_DEAD,))
-        on_call = OnCall(cluster, spark, tmp_path)
+        on_call = OnCall(cluster, tmp_path)
         if kafka_version.startswith("4.0."):
             _is_the_last_known_leader(on_call, state)
             return

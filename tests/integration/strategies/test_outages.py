@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
@@ -68,7 +67,6 @@ class _Total:
 @pytest.mark.timeout(900)
 def test_losses_are_as_forecast(
     kafka_version: str,
-    spark: SparkSession,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
@@ -78,7 +76,7 @@ def test_losses_are_as_forecast(
     rng, total = random.Random(_SEED), _Total()
     noticed = {"broker.session.timeout.ms": _NOTICED_MS}
     with Cluster(kafka_version, brokers=BROKERS, properties=noticed, controller_properties=noticed) as cluster:
-        on_call = OnCall(cluster, spark, tmp_path)
+        on_call = OnCall(cluster, tmp_path)
         for number, diverging in enumerate(timelines):
             past = timeline(cluster, [f"{name}-{number}" for name in ("ours", "kafkas")], rng)
             past.take_place(diverging=diverging)

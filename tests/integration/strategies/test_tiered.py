@@ -14,7 +14,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
-from integration.shared_spark import SharedSpark
 from lab.leadership import leaders, orders
 from lab.tiered import create_topic, delete_what_is_in_the_tier, local_start, tiered_cluster, wait_for_tier
 from lab.waiting import wait_until
@@ -25,9 +24,7 @@ TOPIC = "tiered"
 _SEGMENTS = 6
 
 
-def test_a_replica_that_was_rebuilt_from_the_tier(
-    kafka_version: str, shared_spark: SharedSpark, tmp_path: Path
-) -> None:
+def test_a_replica_that_was_rebuilt_from_the_tier(kafka_version: str, tmp_path: Path) -> None:
     """Broker 2 is rebuilt, broker 3 has everything, and the replica list has broker 2 first. Broker 1 dies."""
     tier = tmp_path / "tier"
     tier.mkdir()
@@ -64,7 +61,7 @@ def test_a_replica_that_was_rebuilt_from_the_tier(
         starts = {each: local_start(cluster, TOPIC, each) for each in (2, 3)}
         assert starts[2] > starts[3] == 0
 
-        on_call = OnCall(cluster, shared_spark.session(), tmp_path)
+        on_call = OnCall(cluster, tmp_path)
         (election,) = on_call.plan(Strategy.AGGRESSIVE, TOPIC).elections
         assert election.replicas == (1, 2, 3)
         assert election.designated_leader == 3

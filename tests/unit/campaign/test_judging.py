@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
 
 from campaign.incident import Incident
 from campaign.scene import Scene
@@ -30,7 +29,7 @@ def trial(tmp_path: Path) -> Trial:
     logs = {_DEAD: _COMMON | _LONGER | _LOST, _OTHER: _COMMON, _BEST: _COMMON | _LONGER}
     cluster = cast(Cluster, None)
     incident = Incident(cluster, _DEAD, _BEST, _OTHER, (_DEAD, _OTHER, _BEST), {0: logs})
-    on_call = OnCall(cluster, cast(SparkSession, None), tmp_path)
+    on_call = OnCall(cluster, tmp_path)
     return Trial(Scene(incident), on_call, Verdict("unit test", 0), has_competitor=False)
 
 

@@ -62,13 +62,13 @@ def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics
 
 
 @pytest.mark.parametrize(
-    ("wanted", "include_internal", "calls"),
+    ("wanted", "include_internal", "replicas"),
     [
-        (None, False, 1),
-        ([TopicPartition("orders", 2)], False, 1),
-        ([TopicPartition("orders", 1)], False, 0),
-        ([TopicPartition("__consumer_offsets", 0)], False, 0),
-        ([TopicPartition("__consumer_offsets", 0)], True, 1),
+        (None, False, [6]),
+        ([TopicPartition("orders", 2)], False, [3]),
+        ([TopicPartition("orders", 1)], False, []),
+        ([TopicPartition("__consumer_offsets", 0)], False, []),
+        ([TopicPartition("__consumer_offsets", 0)], True, [3]),
     ],
 )
 def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_looked_at(
@@ -76,9 +76,9 @@ def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_look
     monkeypatch: pytest.MonkeyPatch,
     wanted: list[TopicPartition] | None,
     include_internal: bool,
-    calls: int,
+    replicas: list[int],
 ) -> None:
-    events = []
+    events: list[int | str] = []
     look_at_brokers = cluster.look_at_brokers
 
     def look_and_note(*arguments: Any) -> Any:
@@ -86,8 +86,8 @@ def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_look
         return look_at_brokers(*arguments)
 
     monkeypatch.setattr(cluster, "look_at_brokers", look_and_note)
-    survey(cluster, wanted, include_internal=include_internal, when_offline=lambda: events.append("offline"))
-    assert events == ["offline"] * calls + ["brokers"]
+    survey(cluster, wanted, include_internal=include_internal, when_offline=events.append)
+    assert events == [*replicas, "brokers"]
 
 
 def test_internal_topics_are_looked_at_where_that_is_wished(cluster: FakeCluster) -> None:

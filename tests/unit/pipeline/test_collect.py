@@ -2,13 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What comes back from Spark: partitions in order, candidates best first, the silent named."""
+"""What ranked rows become: partitions in order, candidates best first, the silent named."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
@@ -17,23 +15,21 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Flag,
     SilentReplica,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
-    REPLICA_LOG_SCHEMA,
     RankedPartition,
     ranked_partitions,
+    ranked_table,
 )
 from unit.pipeline.fake_brokers import a_log
 from unit.pipeline.test_ranking import to_table
 
 
-def collected(spark: SparkSession, *logs: ReplicaLog) -> list[RankedPartition]:
-    return [*ranked_partitions(ranked(spark.createDataFrame(to_table(logs), REPLICA_LOG_SCHEMA)))]
+def collected(*logs: ReplicaLog) -> list[RankedPartition]:
+    return [*ranked_partitions(ranked_table(to_table(logs)))]
 
 
-def test_a_partition_comes_back_whole(spark: SparkSession) -> None:
+def test_a_partition_comes_back_whole() -> None:
     [partition] = collected(
-        spark,
         ReplicaLog("t", 0, 9, cause=Cause.HUNG, error="no answer in 5 s"),
         replace(a_log("t", 0, 1), size_bytes=None),
         a_log("t", 0, 2, (5, 10), (7, 20)),
@@ -70,19 +66,19 @@ def test_a_partition_comes_back_whole(spark: SparkSession) -> None:
     )
 
 
-def test_a_partition_where_nobody_answered(spark: SparkSession) -> None:
-    [partition] = collected(spark, ReplicaLog("t", 0, 1, cause=Cause.HUNG), ReplicaLog("t", 0, 2, log_end_offset=1))
+def test_a_partition_where_nobody_answered() -> None:
+    [partition] = collected(ReplicaLog("t", 0, 1, cause=Cause.HUNG), ReplicaLog("t", 0, 2, log_end_offset=1))
     assert partition.candidates == ()
     assert [(each.broker_id, each.cause) for each in partition.silent] == [(1, Cause.HUNG), (2, Cause.BAD_ANSWER)]
 
 
-def test_partitions_come_in_order_of_topic_and_number(spark: SparkSession) -> None:
+def test_partitions_come_in_order_of_topic_and_number() -> None:
     logs = [a_log(topic, number, 1, (0, 1)) for topic in ("b", "a.b", "a") for number in (10, 9, 2)]
-    assert [each.topic_partition for each in collected(spark, *logs)] == [
+    assert [each.topic_partition for each in collected(*logs)] == [
         TopicPartition(topic, number) for topic in ("a", "a.b", "b") for number in (2, 9, 10)
     ]
 
 
-def test_no_rows_are_no_partitions(spark: SparkSession) -> None:
+def test_no_rows_are_no_partitions() -> None:
     empty = to_table([a_log("t", 0, 1)]).slice(1)
-    assert [*ranked_partitions(ranked(spark.createDataFrame(empty, REPLICA_LOG_SCHEMA)))] == []
+    assert [*ranked_partitions(ranked_table(empty))] == []

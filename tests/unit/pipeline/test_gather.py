@@ -17,19 +17,23 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import gather_work as asking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
-    REPLICA_LOG_ARROW_SCHEMA,
-    REPLICA_LOG_SCHEMA,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
 from unit.pipeline.fake_brokers import FakeBrokers, a_broker, a_partition
 
 REFERENCE = "/nonexistent/settings.json"
 PARTITIONS = [a_partition("orders", number, (3, 1, 2)) for number in range(5)]
 EVERY_REPLICA = {("orders", number, broker_id) for number in range(5) for broker_id in (1, 2, 3)}
+
+
+@pytest.fixture(params=["in process", "on Spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return InProcess() if request.param == "in process" else OnSpark(request.getfixturevalue("spark"))
 
 
 def reported(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
@@ -47,11 +51,11 @@ def causes(table: pa.Table) -> dict[int, set[str | None]]:
     return found
 
 
-def test_every_replica_is_reported_once_with_its_place_and_fencing(spark: SparkSession) -> None:
+def test_every_replica_is_reported_once_with_its_place_and_fencing(engine: Engine) -> None:
     brokers = [a_broker(1), a_broker(2, BrokerState.FENCED, fenced=True), a_broker(3)]
-    table = gather(spark, REFERENCE, brokers, [*PARTITIONS, PARTITIONS[0]], 10_000, ask=FakeBrokers())
+    table = gather(engine, REFERENCE, brokers, [*PARTITIONS, PARTITIONS[0]], 10_000, ask=FakeBrokers())
     rows = reported(table)
-    assert table.schema.equals(REPLICA_LOG_ARROW_SCHEMA)
+    assert table.schema.equals(REPLICA_LOG_SCHEMA)
     assert rows.keys() == EVERY_REPLICA
     assert {key[2]: row["place"] for key, row in rows.items()} == {3: 0, 1: 1, 2: 2}
     assert {key[2] for key, row in rows.items() if row["is_fenced"]} == {2}
@@ -78,10 +82,10 @@ def test_every_replica_is_reported_once_with_its_place_and_fencing(spark: SparkS
     }
 
 
-def test_brokers_that_cannot_be_asked_are_named_with_their_state(spark: SparkSession) -> None:
+def test_brokers_that_cannot_be_asked_are_named_with_their_state(engine: Engine) -> None:
     no_address = Broker(1, None, None, None, True, BrokerState.FENCED, "the controller fences it")
     brokers = [no_address, a_broker(2, BrokerState.UNREACHABLE)]  # 3 is in the replica lists only
-    rows = reported(gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
+    rows = reported(gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
     assert rows.keys() == EVERY_REPLICA
     found = {key[2]: (row["cause"], row["error"], row["log_end_offset"]) for key, row in rows.items()}
     assert found == {
@@ -91,15 +95,15 @@ def test_brokers_that_cannot_be_asked_are_named_with_their_state(spark: SparkSes
     }
 
 
-def test_nothing_asked_for_is_no_rows(spark: SparkSession) -> None:
-    table = gather(spark, REFERENCE, [a_broker(1)], [], 10_000, ask=FakeBrokers())
+def test_nothing_asked_for_is_no_rows(engine: Engine) -> None:
+    table = gather(engine, REFERENCE, [a_broker(1)], [], 10_000, ask=FakeBrokers())
     assert table.num_rows == 0
-    assert spark.createDataFrame(table, REPLICA_LOG_SCHEMA).count() == 0
+    assert engine.rank(table).num_rows == 0
 
 
-def test_one_broken_answer_costs_the_others_nothing(spark: SparkSession) -> None:
+def test_one_broken_answer_costs_the_others_nothing(engine: Engine) -> None:
     ask = FakeBrokers(broken={1: "no such thing"}, forgetful=frozenset({2}))
-    rows = reported(gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
+    rows = reported(gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
     assert rows.keys() == EVERY_REPLICA
     assert rows["orders", 0, 1]["cause"] == "error"
     assert rows["orders", 0, 1]["error"] == "asking broker 1 failed: RuntimeError('no such thing')"
@@ -123,30 +127,31 @@ def test_an_executor_without_kafka_python_says_so_in_words(
     assert "lacks kafka-python: install it there" in row["error"]
 
 
-def test_hung_brokers_are_named_by_the_deadline_and_a_tenth_however_many(spark: SparkSession) -> None:
+def test_hung_brokers_are_named_by_the_deadline_and_a_tenth_however_many(engine: Engine) -> None:
     """Every broker but one is hung, and there are few task slots: queueing would take one deadline after another."""
     ids = range(1, 101)
     partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
     ask = FakeBrokers(hung=frozenset(ids) - {1})
     started = time.monotonic()
-    table = gather(spark, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, 20_000, ask=ask)
+    table = gather(engine, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, 20_000, ask=ask)
     took = time.monotonic() - started
     assert causes(table) == {1: {None}} | {broker_id: {"hung"} for broker_id in ids if broker_id != 1}
     assert 20.0 <= took <= 22.0
 
 
-def test_an_asker_that_overruns_the_deadline_is_given_up(spark: SparkSession) -> None:
+def test_an_asker_that_overruns_the_deadline_is_given_up(engine: Engine) -> None:
     ask = FakeBrokers(deaf_to_deadline=frozenset({2}))
     started = time.monotonic()
-    table = gather(spark, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask)
+    table = gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask)
     assert causes(table) == {1: {None}, 2: {"hung"}, 3: {None}}
     assert time.monotonic() - started <= 11.0
 
 
 def test_a_lost_task_is_run_again_and_reports_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
+    engine = OnSpark(spark)
     brokers = [a_broker(1), a_broker(2), a_broker(3)]
-    undisturbed = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())
+    undisturbed = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())
     killer = tmp_path / "killed"
-    table = gather(spark, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
+    table = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
     assert killer.exists()
     assert reported(table) == reported(undisturbed)

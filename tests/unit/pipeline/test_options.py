@@ -43,9 +43,9 @@ def test_a_remote_that_is_none_or_holds_a_token_is_refused(remote: str) -> None:
         SparkOptions(remote=remote)
 
 
-def test_nothing_said_is_this_host_and_the_public_rpcs() -> None:
+def test_nothing_said_is_no_choice_of_spark_and_the_public_rpcs() -> None:
     how = gathering(PUBLIC)
-    assert (how.native, how.spark, how.settings_reference) == (None, SparkOptions(), None)
+    assert (how.native, how.spark, how.settings_reference) == (None, None, None)
 
 
 def test_a_cluster_needs_a_reference_of_its_own() -> None:
@@ -54,9 +54,12 @@ def test_a_cluster_needs_a_reference_of_its_own() -> None:
         gathering({**PUBLIC, "spark": given})
     how = gathering({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
     assert how.settings_reference == "/etc/kafkaops/connection.json"
+    assert how.spark is not None
     assert how.spark.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
     assert not how.spark.is_local
-    assert not gathering({**PUBLIC, "spark": given, "evidence": "/e"}).spark.is_local
+    ranks_evidence = gathering({**PUBLIC, "spark": given, "evidence": "/e"}).spark
+    assert ranks_evidence is not None
+    assert not ranks_evidence.is_local
 
 
 def test_all_that_is_wrong_is_reported_at_once() -> None:

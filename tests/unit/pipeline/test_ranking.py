@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.ranking import ranked
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import ranked
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RANKED_SCHEMA,
-    REPLICA_LOG_SCHEMA,
+    ranked_table,
     to_record_batch,
 )
 from unit.pipeline.fake_brokers import a_log
@@ -38,65 +38,58 @@ def to_table(logs: Sequence[ReplicaLog], fenced: frozenset[int] = frozenset()) -
     return pa.Table.from_batches(batches)
 
 
-def rank(spark: SparkSession, *logs: ReplicaLog, fenced: frozenset[int] = frozenset()) -> Ranked:
+def rank(*logs: ReplicaLog, fenced: frozenset[int] = frozenset()) -> Ranked:
     """Return the ranking of one partition's replicas."""
-    rows = ranked(spark.createDataFrame(to_table(logs, fenced), REPLICA_LOG_SCHEMA)).collect()
-    return {row.broker_id: (row["rank"], row.flags) for row in rows}
+    rows = ranked_table(to_table(logs, fenced)).to_pylist()
+    return {row["broker_id"]: (row["rank"], row["flags"]) for row in rows}
 
 
-def test_the_ranked_rows_have_the_ranked_schema(spark: SparkSession) -> None:
-    frame = ranked(spark.createDataFrame(to_table([a_log("t", 0, 1, (5, 10))]), REPLICA_LOG_SCHEMA))
-    assert [(each.name, each.dataType) for each in frame.schema] == [
-        (each.name, each.dataType) for each in RANKED_SCHEMA
-    ]
-
-
-def test_a_longer_log_of_an_older_epoch_loses(spark: SparkSession) -> None:
-    found = rank(spark, a_log("t", 0, 1, (6, 2000)), a_log("t", 0, 2, (6, 1000), (7, 1500)))
+def test_a_longer_log_of_an_older_epoch_loses() -> None:
+    found = rank(a_log("t", 0, 1, (6, 2000)), a_log("t", 0, 2, (6, 1000), (7, 1500)))
     assert found == {1: (2, ["diverged"]), 2: (1, [])}
 
 
-def test_of_one_epoch_the_longer_log_wins(spark: SparkSession) -> None:
-    found = rank(spark, a_log("t", 0, 1, (7, 1400)), a_log("t", 0, 2, (7, 1500)))
+def test_of_one_epoch_the_longer_log_wins() -> None:
+    found = rank(a_log("t", 0, 1, (7, 1400)), a_log("t", 0, 2, (7, 1500)))
     assert found == {1: (2, []), 2: (1, [])}
 
 
-def test_equal_logs_rank_by_the_replica_list(spark: SparkSession) -> None:
-    found = rank(spark, a_log("t", 0, 3, (7, 10)), a_log("t", 0, 1, (7, 10)), a_log("t", 0, 2, (7, 10)))
+def test_equal_logs_rank_by_the_replica_list() -> None:
+    found = rank(a_log("t", 0, 3, (7, 10)), a_log("t", 0, 1, (7, 10)), a_log("t", 0, 2, (7, 10)))
     assert found == {3: (1, []), 1: (2, []), 2: (3, [])}
 
 
-def test_of_a_tiered_topic_a_whole_disk_comes_before_one_that_was_rebuilt_from_the_tier(spark: SparkSession) -> None:
+def test_of_a_tiered_topic_a_whole_disk_comes_before_one_that_was_rebuilt_from_the_tier() -> None:
     def tiered(broker_id: int, local: int | None) -> ReplicaLog:
         return replace(a_log("t", 0, broker_id, (7, 10)), is_tiered=True, local_log_start_offset=local)
 
-    found = rank(spark, tiered(3, None), tiered(1, 8), tiered(2, 0))
+    found = rank(tiered(3, None), tiered(1, 8), tiered(2, 0))
     assert found == {3: (3, ["local_only"]), 1: (2, ["local_only"]), 2: (1, ["local_only"])}
     longer = replace(tiered(4, 9), log_end_offset=11, lineage=a_log("t", 0, 4, (7, 11)).lineage)
-    assert rank(spark, tiered(2, 0), longer)[4][0] == 1, "what was written last counts more"
+    assert rank(tiered(2, 0), longer)[4][0] == 1, "what was written last counts more"
 
 
-def test_an_empty_log_comes_last_and_is_flagged(spark: SparkSession) -> None:
-    found = rank(spark, a_log("t", 0, 1), a_log("t", 0, 2, (0, 1)))
+def test_an_empty_log_comes_last_and_is_flagged() -> None:
+    found = rank(a_log("t", 0, 1), a_log("t", 0, 2, (0, 1)))
     assert found == {1: (2, ["empty_log"]), 2: (1, [])}
 
 
-def test_replicas_that_answered_nothing_have_no_rank(spark: SparkSession) -> None:
+def test_replicas_that_answered_nothing_have_no_rank() -> None:
     half_reported = replace(a_log("t", 0, 3, (9, 9)), log_start_offset=None)
     hung = ReplicaLog("t", 0, 1, cause=Cause.HUNG)
     void = replace(a_log("t", 0, 4, (9, 9)), cause=Cause.RESTARTED)
-    found = rank(spark, hung, a_log("t", 0, 2, (7, 10)), half_reported, void)
+    found = rank(hung, a_log("t", 0, 2, (7, 10)), half_reported, void)
     assert found == {1: (None, []), 2: (1, []), 3: (None, []), 4: (None, [])}
 
 
-def test_a_log_that_ends_before_anothers_start_has_a_gap(spark: SparkSession) -> None:
-    found = rank(spark, a_log("t", 0, 1, (5, 100)), a_log("t", 0, 2, (5, 400), (7, 900), start=300))
+def test_a_log_that_ends_before_anothers_start_has_a_gap() -> None:
+    found = rank(a_log("t", 0, 1, (5, 100)), a_log("t", 0, 2, (5, 400), (7, 900), start=300))
     assert found == {1: (2, ["gap"]), 2: (1, [])}
 
 
-def test_a_fenced_broker_and_a_moving_log_keep_their_rank_and_are_flagged(spark: SparkSession) -> None:
+def test_a_fenced_broker_and_a_moving_log_keep_their_rank_and_are_flagged() -> None:
     moving = replace(a_log("t", 0, 2, (7, 10)), is_future=True)
-    found = rank(spark, a_log("t", 0, 1, (7, 11)), moving, fenced=frozenset({1}))
+    found = rank(a_log("t", 0, 1, (7, 11)), moving, fenced=frozenset({1}))
     assert found == {1: (1, ["fenced"]), 2: (2, ["future_replica"])}
 
 
@@ -107,9 +100,9 @@ def test_a_future_replica_that_was_not_reported_is_unknown_and_not_absent() -> N
     assert to_record_batch(logs, [0] * 4, False)["is_future"].to_pylist() == [False, None, True, None]
 
 
-def test_a_leader_of_an_epoch_without_records_has_not_diverged(spark: SparkSession) -> None:
+def test_a_leader_of_an_epoch_without_records_has_not_diverged() -> None:
     """A leader notes its epoch before the first record of it: (6, 100) after (5, 100) is a stretch of no records."""
-    found = rank(spark, a_log("t", 0, 1, (5, 100), (6, 100)), a_log("t", 0, 2, (5, 100), (7, 200)))
+    found = rank(a_log("t", 0, 1, (5, 100), (6, 100)), a_log("t", 0, 2, (5, 100), (7, 200)))
     assert found == {1: (2, []), 2: (1, [])}
 
 
@@ -159,18 +152,30 @@ models = st.builds(Model, start=st.integers(0, 5), epochs=epochs, answers=st.int
 partitions = st.lists(st.lists(models, min_size=1, max_size=4), min_size=1, max_size=15)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(partitions, st.integers(1, 4))
-def test_ranking_agrees_with_a_look_at_every_record(
-    spark: SparkSession, partitions: list[list[Model]], spark_partitions: int
-) -> None:
-    logs = [
+def logs_of(partitions: Sequence[Sequence[Model]]) -> list[ReplicaLog]:
+    return [
         model.log(partition, broker_id)
         for partition, replicas in enumerate(partitions)
         for broker_id, model in enumerate(replicas)
     ]
-    frame = spark.createDataFrame(to_table(logs), REPLICA_LOG_SCHEMA).repartition(spark_partitions)
+
+
+@given(partitions)
+def test_ranking_agrees_with_a_look_at_every_record(partitions: list[list[Model]]) -> None:
+    table = ranked_table(to_table(logs_of(partitions)))
+    assert table.schema.equals(RANKED_SCHEMA)
     found: dict[int, Ranked] = {}
-    for row in ranked(frame).collect():
-        found.setdefault(row.partition, {})[row.broker_id] = (row["rank"], row.flags)
+    for row in table.to_pylist():
+        found.setdefault(row["partition"], {})[row["broker_id"]] = (row["rank"], row["flags"])
     assert found == {partition: expected(replicas) for partition, replicas in enumerate(partitions)}
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(partitions, st.integers(1, 4))
+def test_spark_ranks_alike_for_any_partitioning_of_the_rows(
+    spark: SparkSession, partitions: list[list[Model]], spark_partitions: int
+) -> None:
+    logs = to_table(logs_of(partitions))
+    spread = ranked(spark.createDataFrame(logs).repartition(spark_partitions)).toArrow().cast(RANKED_SCHEMA)
+    order = [(name, "ascending") for name in ("topic", "partition", "broker_id")]
+    assert spread.sort_by(order).equals(ranked_table(logs).sort_by(order))

@@ -66,14 +66,17 @@ def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, st
     assert_all_end(environment)
 
 
-@pytest.mark.parametrize("use", ["rehearse(ahead.session())", "pass"], ids=["used", "not needed any more"])
+@pytest.mark.parametrize(
+    "use", ["engines.engine_for(1).rank(REPLICA_LOG_SCHEMA.empty_table())", "pass"], ids=["used", "not needed any more"]
+)
 def test_a_session_that_starts_in_the_background_leaves_nothing_behind_either(
     use: str, environment: dict[str, str]
 ) -> None:
     program = f"""
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import session_ahead
-with session_ahead(SparkOptions()) as ahead:
-    ahead.begin()
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
+with Engines(SparkOptions()) as engines:
+    engines.expect(1)
     {use}
 """
     ran = run(program, environment)

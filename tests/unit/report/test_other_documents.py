@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_ARROW_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
@@ -48,7 +48,7 @@ def a_survey(*partitions: PartitionState) -> dict[str, Any]:
 
 def a_row(broker_id: int, **fields: Any) -> dict[str, Any]:
     return {
-        **dict.fromkeys(REPLICA_LOG_ARROW_SCHEMA.names),
+        **dict.fromkeys(REPLICA_LOG_SCHEMA.names),
         "topic": "orders",
         "partition": 0,
         "broker_id": broker_id,
@@ -89,7 +89,7 @@ def test_evidence(tmp_path: Path) -> None:
         ),
         a_row(3, log_start_offset=0, log_end_offset=110, last_written_epoch=2, lineage=lineage),
     ]
-    table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_ARROW_SCHEMA)
+    table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
     write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path / "evidence")
     (source,) = read_sources([str(tmp_path / "evidence")])
     page = page_of([source], "Evidence")

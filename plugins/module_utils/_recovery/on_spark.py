@@ -1,0 +1,55 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Asks and ranks replicas by Spark's tasks: for many replicas, and wherever the operator's own Spark runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+
+from .._spark.tasks import deal, slots, task_for_each
+from .gather_work import BrokerWork
+from .probe_task import AskBrokers
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, ranked_table
+
+    # PySpark imports it with the first task. Here the JVM starts meanwhile.
+    import_module("pandas")
+
+
+class OnSpark:
+    """The engine of a Spark session, on this host or elsewhere."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
+        """Ask the brokers by as many tasks as Spark runs at once.
+
+        The rows are an Arrow table and not a DataFrame, because each action on a DataFrame, and each retry of a lost
+        task behind it, would ask the brokers again and hear something else.
+        """
+        hands = deal(work, len, slots(self._spark))
+        rows = task_for_each(self._spark, hands, ask_brokers, from_arrow_schema(REPLICA_LOG_SCHEMA))
+        return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
+
+    def rank(self, replica_logs: pa.Table) -> pa.Table:
+        return ranked(self._spark.createDataFrame(replica_logs)).toArrow().cast(RANKED_SCHEMA)
+
+
+def ranked(replica_logs: DataFrame) -> DataFrame:
+    """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, the same for any partitioning of the rows."""
+
+    def rank_partitions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = pa.Table.from_batches(batches, REPLICA_LOG_SCHEMA)
+        yield from ranked_table(table).to_batches()
+
+    return replica_logs.repartition("topic", "partition").mapInArrow(rank_partitions, from_arrow_schema(RANKED_SCHEMA))

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From what was found offline to evidence, and from evidence to a plan. Imported only once something is offline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any
+
+from .._kafka.settings import ConnectionSettings
+from .._model.partition import TopicPartition
+from .._model.run import Progress, utc_now
+from .decide import decide
+from .designations_file import Designations
+from .engine import Engine
+from .engine_choice import Engines
+from .evidence import Evidence, write_evidence
+from .gather import gather_evidence
+from .plan import LeftAlone, Plan, PlannedElection
+from .planning_options import Gathering
+from .strategy import Policy
+from .survey import Survey
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+
+    from .rows import ranked_partitions
+
+
+def evidence_of(  # noqa: PLR0917
+    engines: Engines,
+    settings: ConnectionSettings,
+    found: Survey,
+    params: Mapping[str, Any],
+    how: Gathering,
+    progress: Progress,
+) -> Evidence:
+    """Ask the replicas of all that was found offline.
+
+    Raises SparkUnavailableError or EvidenceError.
+    """
+    engine = _engine(engines, found.replicas, progress)
+    return _gathered(engine, settings, found, params, how, progress)
+
+
+def plan_of_survey(  # noqa: PLR0917
+    engines: Engines,
+    settings: ConnectionSettings,
+    found: Survey,
+    policies: Mapping[str, Policy],
+    params: Mapping[str, Any],
+    how: Gathering,
+    progress: Progress,
+    leaders: Designations,
+) -> Plan:
+    """Ask the replicas of all that was found offline, rank them and plan. ``leaders`` are a person's own choice.
+
+    Raises SparkUnavailableError or EvidenceError.
+    """
+    engine = _engine(engines, found.replicas, progress)
+    evidence = _gathered(engine, settings, found, params, how, progress)
+    progress.step("ranking replicas")
+    return plan_recovery(engine, evidence, policies, found.left_alone, leaders)
+
+
+def plan_of_evidence(engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress) -> Plan:
+    """Rank replicas that were asked earlier, and plan.
+
+    Raises SparkUnavailableError.
+    """
+    engine = _engine(engines, evidence.replica_logs.num_rows, progress)
+    progress.step("ranking replicas")
+    return plan_recovery(engine, evidence, policies)
+
+
+def plan_recovery(
+    engine: Engine,
+    evidence: Evidence,
+    policies: Mapping[str, Policy],
+    left_alone: Sequence[LeftAlone] = (),
+    leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
+) -> Plan:
+    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before.
+
+    ``leaders`` are those that a person chose, for partitions where that is so.
+    """
+    replicas = {each.topic_partition: each for each in ranked_partitions(engine.rank(evidence.replica_logs))}
+    decisions: list[PlannedElection | LeftAlone] = []
+    for state in evidence.partitions:
+        # A partition without replicas has no rows.
+        judged = replicas.get(state.topic_partition)
+        candidates, silent = (judged.candidates, judged.silent) if judged else ((), ())
+        chosen = leaders.get(state.topic_partition)
+        decisions.append(decide(state, candidates, silent, policies[state.topic], chosen))
+    elections = [each for each in decisions if isinstance(each, PlannedElection)]
+    others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
+    return Plan(
+        cluster_id=evidence.cluster_id,
+        created_at=utc_now(),
+        elections=tuple(sorted(elections, key=lambda each: each.topic_partition)),
+        left_alone=tuple(sorted(others, key=lambda each: each.topic_partition)),
+    )
+
+
+def _engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
+    if engines.need_spark(replicas):
+        progress.step("starting Spark")
+    return engines.engine_for(replicas)
+
+
+def _gathered(  # noqa: PLR0917
+    engine: Engine,
+    settings: ConnectionSettings,
+    found: Survey,
+    params: Mapping[str, Any],
+    how: Gathering,
+    progress: Progress,
+) -> Evidence:
+    progress.step(f"asking the replicas of {len(found.offline)} partitions")
+    evidence = gather_evidence(
+        engine,
+        settings,
+        found,
+        params["recovery_duration_ms"],
+        native=how.native,
+        settings_reference=how.settings_reference,
+    )
+    if params["evidence_dir"] is not None:
+        write_evidence(evidence, params["evidence_dir"])
+    return evidence
+
+
+def results_of(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
+    """Rows of ``REPLICA_LOG_SCHEMA`` as ``rows``, ``truncated`` and ``summary``."""
+    order = [(name, "ascending") for name in ("topic", "partition", "place")]
+    return {
+        "rows": replica_logs.sort_by(order).slice(0, max_rows).to_pylist(),
+        "truncated": replica_logs.num_rows > max_rows,
+        "summary": _summary(replica_logs),
+    }
+
+
+def _summary(replica_logs: pa.Table) -> dict[str, Any]:
+    causes = {each["values"]: each["counts"] for each in replica_logs["cause"].value_counts().to_pylist()}
+    return {
+        "partitions": replica_logs.group_by(["topic", "partition"]).aggregate([]).num_rows,
+        "replicas": replica_logs.num_rows,
+        "answered": causes.pop(None, 0),
+        "silent": causes,
+    }
