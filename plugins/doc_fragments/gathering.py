@@ -39,7 +39,9 @@ options:
     type: int
   spark:
     description:
-      - Where Spark runs, and how. Without it, on the host that runs the module.
+      - Where Spark runs, and how. Given any suboption, Spark asks the replicas, however few they are.
+      - Without it, up to 20,000 replicas are asked and ranked by the module's own process, and more by Spark on the
+        host that runs the module.
       - Nothing in it may be secret, because Spark shows its settings in event logs and process lists.
     type: dict
     suboptions:

@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import MOST_IN_PROCESS
 from bench.kit import gathered_and_ranked
+from bench.kit.gathered_and_ranked import IN_PROCESS, ON_SPARK
 from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
@@ -22,18 +24,21 @@ from simulator import a_million_replicas
 _MANY = int(os.environ.get("KAFKAOPS_BENCH_REPLICAS", "1000000"))
 _BROKERS = 100
 _LINEAR = 10.0
+_NOT_SLOWER = 1.0
+"""At the number of replicas from which on Spark is used."""
 
 
 def run(_options: Options) -> Iterator[Row]:
     """Once each: they take long. A tenth first; ten times as long would be linear, Spark's start included."""
-    few, many = (_measured(replicas) for replicas in (_MANY // 10, _MANY))
+    few, many = (_measured(replicas, ON_SPARK) for replicas in (_MANY // 10, _MANY))
     yield Row(few, many, _LINEAR)
+    yield Row(_measured(MOST_IN_PROCESS, ON_SPARK), _measured(MOST_IN_PROCESS, IN_PROCESS), _NOT_SLOWER)
 
 
-def _measured(replicas: int) -> Timing:
+def _measured(replicas: int, where: str) -> Timing:
     with simulator(partial(a_million_replicas, replicas, _BROKERS)) as bootstrap:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-m", gathered_and_ranked.__name__, bootstrap]
+        command = [sys.executable, "-m", gathered_and_ranked.__name__, bootstrap, where]
         moments: dict[str, float] = {}
         began = before = time.perf_counter()
         with (
@@ -51,5 +56,5 @@ def _measured(replicas: int) -> Timing:
         "CPU seconds, all processes but the simulator": tree.cpu_seconds,
         **{f"GiB at the highest, {name}": size / 2**30 for name, size in tree.most_by_process},
     }
-    what = f"{replicas:,} replicas, at most {tree.most_bytes / 2**30:.1f} GiB"
+    what = f"{replicas:,} replicas {where}, at most {tree.most_bytes / 2**30:.1f} GiB"
     return Timing(what, [Run(before - began, phases)])

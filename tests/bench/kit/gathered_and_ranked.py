@@ -16,24 +16,29 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
     temporary_settings_reference,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import InProcess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
+
+IN_PROCESS = "in process"
+ON_SPARK = "on Spark"
 
 _DURATION_MS = 900_000
 _REQUEST_TIMEOUT_MS = 300_000
 
 
-def main(bootstrap: str) -> None:
-    """Print each step when it is done."""
+def main(bootstrap: str, where: str) -> None:
+    """Print each step when it is done. ``where`` is IN_PROCESS or ON_SPARK, which starts beside the survey."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
-    with temporary_settings_reference(settings) as reference, spark_session() as spark:
-        engine = OnSpark(spark)
-        print("Spark started", flush=True)
+    with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
+        on_spark = where == ON_SPARK
         with Wire(settings) as wire:
-            found = survey(Kafka(wire))
+            found = survey(Kafka(wire), when_offline=engines.expect if on_spark else lambda replicas: None)
         print("surveyed", flush=True)
+        engine = engines.engine_for(found.replicas) if on_spark else InProcess()
+        print("Spark started, after that", flush=True)
         logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
         if silent:
@@ -47,4 +52,4 @@ def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
