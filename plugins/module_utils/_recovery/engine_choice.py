@@ -21,7 +21,7 @@ from .engine import Engine, InProcess
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST_IN_PROCESS = 20_000
+MOST_IN_PROCESS = 100_000
 """Replicas. docs/benchmarks.md has the measurement."""
 
 

@@ -215,7 +215,7 @@ def bare_python(directory: Path) -> str:
 
 def refusal(options: SparkOptions, gather: Gather) -> str:
     with pytest.raises(SparkUnavailableError) as refused, spark_session(options) as spark:
-        gather(spark)
+        gather(OnSpark(spark))
     return str(refused.value).splitlines()[0]
 
 
