@@ -140,7 +140,7 @@ galaxy: install ## Build the artefact for Galaxy, and check it with Galaxy's imp
 	$(BIN)/python -m publish
 
 .PHONY: test-ansible
-test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.11 to 3.13, which must be there
+test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.11 to 3.13, which must be there, as must 3.9
 	$(BIN)/python -m pytest tests/matrix
 
 .PHONY: surveys

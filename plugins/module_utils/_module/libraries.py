@@ -52,16 +52,30 @@ def unusable(libraries: Iterable[str]) -> str:
     )
 
 
+def hide_outdated(*names: str) -> None:
+    """Let these libraries be absent for every import where they are too old: what they lack would be a traceback."""
+    for name in names:
+        if name not in sys.modules and _too_old(name):
+            sys.modules[name] = None  # type: ignore[assignment]  # what Python's own import takes for "not there"
+
+
 def _lack(name: str) -> str:
     """Return what is missing of one library, with the version that is required and the one that is there."""
     distribution, required = REQUIRED[name]
-    if find_spec(name) is None:
-        return f"{distribution} {required} or later (not installed)"
+    found = _too_old(name)
+    if found:
+        return f"{distribution} {required} or later (found {found})"
+    return f"{distribution} {required} or later (not installed)" if find_spec(name) is None else ""
+
+
+def _too_old(name: str) -> str:
+    """Return the version of a library that is too old, else nothing."""
+    distribution, required = REQUIRED[name]
     try:
         found = version(distribution)
     except PackageNotFoundError:
-        return ""  # importable, and not from PyPI: a distribution's package, or a checkout
-    return f"{distribution} {required} or later (found {found})" if _numbers(found) < _numbers(required) else ""
+        return ""  # absent, or not from PyPI: a distribution's package, or a checkout
+    return found if _numbers(found) < _numbers(required) else ""
 
 
 def _numbers(text: str) -> tuple[int, ...]:

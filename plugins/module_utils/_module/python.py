@@ -30,6 +30,9 @@ def _end_with_too_old_a_python() -> None:
 if tuple(sys.version_info) < REQUIRED_PYTHON:
     _end_with_too_old_a_python()
 
-from .._kafka.package import defer_clients  # noqa: E402  # what this imports may use what an old Python does not have
+# What these import may use what an old Python does not have.
+from .._kafka.package import defer_clients  # noqa: E402
+from .libraries import hide_outdated  # noqa: E402
 
+hide_outdated("kafka", "pyspark")
 defer_clients()
