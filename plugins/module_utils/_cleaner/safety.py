@@ -58,7 +58,8 @@ def refusals(state: PartitionState, broker_id: int, around: Surroundings, overri
     if around.min_insync_replicas is None:
         if not overrides.allow_below_min_isr:
             reasons.append(
-                "its min.insync.replicas could not be read: grant DESCRIBE_CONFIGS, or set allow_below_min_isr"
+                "its min.insync.replicas could not be read: grant DESCRIBE_CONFIGS on the topic, or set "
+                "allow_below_min_isr"
             )
     elif len(in_sync) < around.min_insync_replicas and not overrides.allow_below_min_isr:
         reasons.append(

@@ -59,7 +59,7 @@ def describe_log_dirs(
     response = connection.call(request, timeout_ms=timeout_ms)
     top_error = getattr(response, "error_code", 0)
     if top_error:
-        return LogDirs({}, {}, error_codes.described(top_error))
+        return LogDirs({}, {}, error_codes.explained("DescribeLogDirs", top_error))
     replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
     offline: dict[str, str] = {}
     for directory in response.results:
@@ -71,5 +71,7 @@ def describe_log_dirs(
                 found = ReplicaOnDisk(directory.log_dir, partition.partition_size, bool(partition.is_future_key))
                 replicas[key] = (*replicas.get(key, ()), found)
     # Before version 3 a broker answered without any directory where the authorization was missing.
-    refusal = "" if response.results else error_codes.described(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    refusal = (
+        "" if response.results else error_codes.explained("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    )
     return LogDirs(replicas, offline, refusal)

@@ -360,7 +360,7 @@ def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause,
         return error
     code = answers[0].error_code
     if code:
-        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.described(code)}"
+        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.explained('ListOffsets', code)}"
     if answers[0].offset < 0:
         return Cause.BAD_ANSWER, f"{request}: offset {answers[0].offset}"
     return None
@@ -379,4 +379,4 @@ def _epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str]
             )
             return Cause.BAD_ANSWER, f"Fetch (epoch probe): {answered}"
         return None
-    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.described(code)}"
+    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.explained('Fetch', code)}"

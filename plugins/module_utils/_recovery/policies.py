@@ -143,7 +143,7 @@ def _hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
         return []
     return [
         f"{CONFIG} of {_named(hidden)} cannot be read, so that it is not known whether the controller elects by "
-        "itself: grant DESCRIBE_CONFIGS, or name a strategy and set acknowledge_unclean_leader_election"
+        "itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set acknowledge_unclean_leader_election"
     ]
 
 
