@@ -36,6 +36,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from lab.cluster import Cluster
+from lab.module_process import Account
 
 TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
 
@@ -162,10 +163,12 @@ def elect(
 def elect_in_process(
     bootstrap: str, topic: str, partitions: int, leader: int, home: Path, *, may_drop: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start ``elect`` in a process of its own, with a home directory of its own, to be killed."""
+    """Start ``elect`` in a process of its own, of another user with a home directory of its own, to be killed."""
     code = (
         f"from lab.changes import elect; elect({bootstrap!r}, {topic!r}, {partitions}, {leader}, may_drop={may_drop})"
     )
     python_path = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": python_path, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment)
+    account = Account(2001, home)
+    return subprocess.Popen(
+        [*account.command, sys.executable, "-c", code], env={**account.environment, "PYTHONPATH": python_path}
+    )

@@ -22,7 +22,7 @@ from kafka.protocol.api_key import ApiKey
 from lab import jars, settings, versions
 from lab.cluster import Cluster
 from lab.health import heal
-from lab.module_process import results, start_module
+from lab.module_process import Account, results, start_module
 from lab.ports import HeldPorts
 from lab.proxy import Proxy
 from lab.request import Request
@@ -332,6 +332,8 @@ class CleanerOperator:
 
     lab: CleanerCluster
     journal_dir: Path
+    account: Account | None = None
+    """Whose processes these are; None for those of the tests."""
 
     def start(self, module: str, *, check_mode: bool = False, **options: object) -> subprocess.Popen[str]:
         """Start a module. Options win over ours, and None leaves one of ours out."""
@@ -345,7 +347,7 @@ class CleanerOperator:
             **({} if module == "log_cleaner_info" else {"journal_dir": str(self.journal_dir)}),
             **options,
         }
-        return start_module(module, given, check_mode=check_mode)
+        return start_module(module, given, check_mode=check_mode, account=self.account)
 
     def run(self, module: str, *, check_mode: bool = False, **options: object) -> dict[str, Any]:
         """Run a module to its end, and return its results."""

@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lab.playbook import PROJECT
@@ -19,13 +21,37 @@ _MODULES = "ansible_collections.kafkaops.recovery.plugins.modules"
 _TIMEOUT_S = 240.0
 
 
-def start_module(name: str, options: Mapping[str, object], *, check_mode: bool = False) -> subprocess.Popen[str]:
+_USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who a module runs as: an id that no name is known for, in a user namespace, and a home directory of its own."""
+
+    user_id: int
+    home: Path
+
+    @property
+    def command(self) -> list[str]:
+        """What to put before a command."""
+        return ["unshare", "--user", f"--map-user={self.user_id}", f"--map-group={self.user_id}"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of this process, as far as they do not name its user, and the home."""
+        given = {name: value for name, value in os.environ.items() if name not in _USER_VARIABLES}
+        return {**given, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
+
+
+def start_module(
+    name: str, options: Mapping[str, object], *, check_mode: bool = False, account: Account | None = None
+) -> subprocess.Popen[str]:
     """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out."""
     arguments = {option: value for option, value in options.items() if value is not None}
     arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
     process = subprocess.Popen(
-        [sys.executable, "-m", f"{_MODULES}.{name}"],
-        env={**os.environ, "PYTHONPATH": str(PROJECT / ".venv" / "collections")},
+        [*(account.command if account else ()), sys.executable, "-m", f"{_MODULES}.{name}"],
+        env={**(account.environment if account else os.environ), "PYTHONPATH": str(PROJECT / ".venv" / "collections")},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,25 @@ def signal_tree(pid: int, number: signal.Signals, *, only: str = "") -> None:
         with suppress(ProcessLookupError):
             if only in command:
                 os.kill(member, number)
+
+
+class Part(StrEnum):
+    """A process of a playbook that runs."""
+
+    PLAYBOOK = "ansible-playbook"
+    WORKER = "its worker"
+    MODULE = "the module"
+
+
+def part_of_playbook(pid: int, part: Part) -> int:
+    """Return the process id of one part of a playbook that runs a module."""
+    below = descendants(pid)
+    if part is Part.PLAYBOOK:
+        return pid
+    if part is Part.WORKER:
+        # A fork of ansible-playbook keeps its command line.
+        return next(each for each, command in below.items() if command == _command_of(pid))
+    return [each for each, command in below.items() if "AnsiballZ" in command][-1]
 
 
 def _command_of(pid: int) -> str:

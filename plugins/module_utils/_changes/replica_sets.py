@@ -70,9 +70,13 @@ class ReplicaSets:
         """Return whether the replica is seen to be dropped, or being dropped."""
         try:
             state = self.writer.kafka.see_one(change.topic_partition)
+            if state is None or state.topic_id != change.topic_id or state.replicas not in _dropped(change):
+                return False
+            # The last replica of an order is listed where it was, also while it is dropped.
+            running = self.writer.kafka.running_reassignments
+            return state.replicas != change.original or bool(running([change.topic_partition]))
         except _UNSEEN:
             return False
-        return state is not None and state.topic_id == change.topic_id and state.replicas in _dropped(change)
 
     def order_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Put back the order alone."""

@@ -21,37 +21,26 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from lab import Cluster, scenarios
 from lab.changes import pending_changes
 from lab.faults import Before
-from lab.leadership import leaders, orders
-from lab.playbook import descendants, read_report, start_playbook, statuses
+from lab.leadership import Operator, leaders, orders
+from lab.playbook import Part, part_of_playbook, read_report, start_playbook, statuses
 from lab.waiting import wait_until
 
 _PLAYBOOK = Path(__file__).with_name("elect.yml")
-_PLAYBOOK_ITSELF, _WORKER, _MODULE = "ansible-playbook", "its worker", "the module"
-
-
-def _target(pid: int, who: str) -> int:
-    """Return the process id of one part of a playbook that runs."""
-    below = descendants(pid)
-    if who == _PLAYBOOK_ITSELF:
-        return pid
-    if who == _WORKER:
-        return next(each for each, command in below.items() if str(_PLAYBOOK) in command)
-    return [each for each, command in below.items() if "AnsiballZ" in command][-1]
 
 
 @pytest.mark.on_any_version
 @pytest.mark.parametrize(
     ("who", "number"),
     [
-        (_PLAYBOOK_ITSELF, signal.SIGTERM),
-        pytest.param(_PLAYBOOK_ITSELF, signal.SIGHUP, marks=pytest.mark.wide),
-        pytest.param(_WORKER, signal.SIGTERM, marks=pytest.mark.wide),
-        pytest.param(_WORKER, signal.SIGHUP, marks=pytest.mark.wide),
-        pytest.param(_MODULE, signal.SIGTERM, marks=pytest.mark.wide),
-        (_MODULE, signal.SIGHUP),
+        (Part.PLAYBOOK, signal.SIGTERM),
+        pytest.param(Part.PLAYBOOK, signal.SIGHUP, marks=pytest.mark.wide),
+        pytest.param(Part.WORKER, signal.SIGTERM, marks=pytest.mark.wide),
+        pytest.param(Part.WORKER, signal.SIGHUP, marks=pytest.mark.wide),
+        pytest.param(Part.MODULE, signal.SIGTERM, marks=pytest.mark.wide),
+        (Part.MODULE, signal.SIGHUP),
     ],
 )
-def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: str, number: signal.Signals) -> None:
+def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, number: signal.Signals) -> None:
     offline = scenarios.diverged(cluster, "killed", partitions=2)
     report = tmp_path / "report.json"
     designations = [
@@ -63,7 +52,7 @@ def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: str, nu
         "report_file": str(report),
     }
     process = start_playbook(str(_PLAYBOOK), variables)
-    end = Before(lambda: os.kill(_target(process.pid, who), number))
+    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
     with cluster.proxy.inject(end, api_key=ApiKey.ElectLeaders, times=1) as rule:
         output, _errors = process.communicate(timeout=120)
     assert rule.hits, output
@@ -75,4 +64,32 @@ def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: str, nu
     assert len(reported) == len(offline.partitions)
     for _topic, partition, status in reported:
         assert leaders(cluster, "killed")[partition] == (offline.best if status == "recovered" else None)
-    assert ("this would be the table" in output) is (who == _MODULE and "fatal" not in output)
+    assert ("this would be the table" in output) is (who is Part.MODULE and "fatal" not in output)
+
+
+@pytest.mark.wide
+@pytest.mark.on_any_version
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("who", Part)
+def test_a_drain_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, number: signal.Signals) -> None:
+    """The orders in flight are set and remembered; the next run puts them back exactly."""
+    original = {0: (1, 2, 3), 1: (2, 1, 3)}
+    cluster.client.create_topic("killed", original)
+    report = tmp_path / "report.json"
+    variables = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "leadership_drain_brokers": [1],
+        "leadership_drain_report_file": str(report),
+    }
+    process = start_playbook("kafkaops.recovery.drain_leadership", variables)
+    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
+    with cluster.proxy.inject(end, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
+        output, _errors = process.communicate(timeout=120)
+    assert rule.hits, output
+    wait_until(report.exists, 60, what="the module has written its report")
+    wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 30, what="the module has released the lock")
+    assert orders(cluster, "killed") == {0: (2, 3, 1), 1: (2, 3, 1)}
+    assert pending_changes(cluster) == ()
+    assert ("Print the summary" in output) is (who is Part.MODULE), output
+    Operator(cluster, tmp_path).restore()
+    assert orders(cluster, "killed") == original

@@ -229,6 +229,20 @@ def test_a_replica_that_is_dropped_late_is_taken_back(journal: Journal, replicas
     assert journal.pending == ()
 
 
+def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal: Journal) -> None:
+    """While it is dropped, the controller lists it where it was before."""
+    change = replace(CHANGE, original=(1, 2, 3), leader=1)
+    cluster = FakeReplicas()
+    cluster.change(replicas=change.original, leader_id=1)
+    journal.begin([change])
+    cluster.late.append((40, change.without_it))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert "executed late" in undone.reason
+    assert cluster.state.replicas == change.original
+    assert cluster.clock.now >= FORWARDED_FOR_S
+
+
 def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal) -> None:
     cluster = FakeReplicas()
     journal.begin([CHANGE])

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A repair that is killed before or after any of its requests, its home deleted, and the next run of another user."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from lab.changes import pending_changes
+from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
+from lab.faults import After, Before, Fault
+from lab.module_process import Account
+from lab.waiting import wait_until
+
+pytestmark = [pytest.mark.wide, pytest.mark.timeout(400)]
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Where a run dies: before or after the ``number``-th request of a kind."""
+
+    name: str
+    moment: Callable[[Callable[[], object]], Fault]
+    api_key: ApiKey
+    number: int = 1
+
+
+# The run creates the topic, claims it, throttles the broker and the topic (a record before each), records the replica,
+# drops it, re-creates it, settles it, takes the throttle off (a record after each), and deletes the topic.
+_BOUNDARIES = [
+    Boundary("the-topic-is-created", After, ApiKey.CreateTopics),
+    Boundary("the-rate-is-recorded", After, ApiKey.Produce, 2),
+    Boundary("the-rate-is-set", After, ApiKey.IncrementalAlterConfigs),
+    Boundary("the-list-is-set", After, ApiKey.IncrementalAlterConfigs, 2),
+    Boundary("before-the-drop", Before, ApiKey.AlterPartitionReassignments),
+    Boundary("after-the-drop", After, ApiKey.AlterPartitionReassignments),
+    Boundary("it-is-re-created", After, ApiKey.AlterPartitionReassignments, 2),
+    Boundary("the-list-is-reset", After, ApiKey.IncrementalAlterConfigs, 3),
+    Boundary("the-rate-is-reset", After, ApiKey.IncrementalAlterConfigs, 4),
+    Boundary("before-the-topic-is-deleted", Before, ApiKey.DeleteTopics),
+]
+
+
+@pytest.mark.parametrize("boundary", _BOUNDARIES, ids=lambda each: each.name)
+def test_the_next_run_leaves_every_replica_and_setting_as_it_was(
+    lab: CleanerCluster, tmp_path: Path, boundary: Boundary
+) -> None:
+    topic = f"killed-{boundary.name}"
+    lab.damaged(topic, (1, 2, 3), 3)
+    homes = [tmp_path / "home", tmp_path / "another-home"]
+    first, second = (
+        CleanerOperator(lab, home / "journal", Account(user_id, home))
+        for home, user_id in zip(homes, (2001, 2002), strict=True)
+    )
+    for home in homes:
+        home.mkdir()
+    options: dict[str, Any] = {
+        "brokers": [3],
+        "partitions": [{"topic": topic, "partition": 0}],
+        "request_timeout_ms": 5000,
+        "throttle_bytes_per_second": 50_000_000,
+    }
+    hits = 0
+    process: subprocess.Popen[str] | None = None
+
+    def kill_at_the_last() -> None:
+        nonlocal hits
+        hits += 1
+        if hits == boundary.number and process is not None:
+            process.kill()
+            process.wait()
+
+    lab.proxy.clear()
+    with lab.proxy.inject(boundary.moment(kill_at_the_last), api_key=boundary.api_key):
+        process = first.start("log_cleaner_repair", check_mode=False, **options)
+        process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, f"the run ended after {hits} such requests"
+    shutil.rmtree(homes[0])
+
+    reported = second.run("log_cleaner_repair", check_mode=False, **options)
+    assert {each["undoing"] for each in reported["leftovers"]} <= {"restored", "already_back"}, reported
+    assert {each["status"] for each in reported["outcomes"]} <= {"repaired", "not_needed"}, reported
+    lab.assert_in_sync(topic, (1, 2, 3), leader=1)
+    second.assert_well(3)
+    assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))
+    assert pending_changes(lab.cluster) == ()
+    wait_until(lambda: not lab.cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""SIGTERM and SIGHUP to each part of a playbook that repairs, while it drops a replica.
+
+The request in flight is completed, and the replica is back with its order and without a throttle: because the module
+takes it back, or because nobody told it and it ends the repair.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from lab.changes import pending_changes
+from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
+from lab.faults import Before
+from lab.playbook import Part, part_of_playbook, start_playbook
+from lab.waiting import wait_until
+
+pytestmark = [pytest.mark.wide, pytest.mark.on_any_version]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("who", Part)
+def test_a_repair_ends_in_order(
+    lab: CleanerCluster, operator: CleanerOperator, tmp_path: Path, who: Part, number: signal.Signals
+) -> None:
+    topic = f"signalled-{who.name.lower()}-{number.name.lower()}"
+    lab.damaged(topic, (1, 2, 3), 3)
+    report = tmp_path / "report.json"
+    variables = {
+        "kafka_bootstrap_servers": lab.cluster.bootstrap(),
+        "log_cleaner_recovery_metrics_source": "prometheus",
+        "log_cleaner_recovery_metrics_url": lab.prometheus_url,
+        "log_cleaner_recovery_metrics_timeout_ms": 30_000,
+        "log_cleaner_recovery_repair_uncleanable": True,
+        "log_cleaner_recovery_report_file": str(report),
+        "log_cleaner_recovery_suspect_bytes": 500_000,
+    }
+    process = start_playbook("kafkaops.recovery.recover_log_cleaners", variables)
+    lab.cluster.proxy.clear()
+    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
+    with lab.cluster.proxy.inject(end, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
+        output, _errors = process.communicate(timeout=180)
+    assert rule.hits, output
+    wait_until(lambda: not lab.cluster.client.describe(RUN_TOPIC), 120, what="the module has released the lock")
+    assert len(lab.drops(3)) == 1, "the request in flight was completed"
+    lab.assert_in_sync(topic, (1, 2, 3), leader=1)
+    assert pending_changes(lab.cluster) == ()
+    assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))
+    # The report and the table of cleaners come from tasks of their own: no task runs once ansible-playbook has ended.
+    assert report.exists() is ("Print the summary" in output) is (who is Part.MODULE), output
+    if who is Part.MODULE:
+        (repair,) = json.loads(report.read_text(encoding="utf-8"))["repairs"]
+        assert repair["status"] == "failed"
+        assert "the run was asked to stop; restored" in repair["reason"]
+        assert "repair" in output
+    # A mark that outlived its copy is on a copy that can be cleaned: nobody finds it by reading.
+    again = operator.run("log_cleaner_repair", brokers=[3], partitions=[{"topic": topic, "partition": 0}], force=True)
+    assert [each["status"] for each in again["outcomes"]] == ["repaired"], again
+    assert again["leftovers"] == [], again
+    lab.assert_in_sync(topic, (1, 2, 3), leader=1)
+    operator.assert_well(3)
