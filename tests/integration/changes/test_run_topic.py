@@ -16,7 +16,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, Home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import (
+    RUN_TOPIC,
+    Home,
+    Pending,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
 from lab import Cluster, settings
@@ -257,3 +261,29 @@ def test_a_file_of_an_earlier_run_is_brought_into_the_topic(cluster: Cluster, tm
         home.open(),
     ):
         pass
+
+
+@pytest.mark.wide
+def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka_version: str) -> None:
+    disabled = {"delete.topic.enable": "false"}
+    with Cluster(kafka_version, 1, properties=disabled, controller_properties=disabled, proxied=True) as cluster:
+        for _run in range(2):
+            with journal_home(cluster.bootstrap()) as home:
+                before = time.monotonic()
+                with home.open() as journal:
+                    assert time.monotonic() - before < 5, "nobody is waited for"
+                    journal.begin([a_change()])
+                    journal.end(journal.pending, "test")
+                assert "is settled and could not be deleted" in journal.notes[0]
+                assert home.read().changes == ()
+        dead = Run.start(cluster)
+        assert dead.do("begin") == "done"
+        dead.signal(signal.SIGKILL)
+        dead.end()
+        with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+            assert journal.pending == (a_change(),)
+            journal.end(journal.pending, "test")
+            journal.require_lock()
+        assert exists(cluster)
+        with journal_home(cluster.bootstrap()) as home:
+            assert home.read() == Pending(())
