@@ -68,7 +68,7 @@ def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
     for broker_id in outcome.dropped:
         text = (
             f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
-            "that ends in -stray, which Kafka does not read: save what it alone holds before that"
+            "that ends in -stray, which Kafka does not read: salvage_logs saves what it alone holds"
         )
         yield _finding(AftermathKind.DROPPED, text, outcome.topic_partition)
     for loss in outcome.losses:

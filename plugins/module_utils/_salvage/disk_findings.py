@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._kafka.partitions import Description, TopicError
-from .._model.log_contents import Lacking
+from .._model.log_contents import Stretches, union
 from .._model.partition import PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
 from .finding import DiskFinding, FileDamage, Status
-from .log_dir import LogDir, PartitionDir, Segment
+from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .scan import SegmentContents
 from .stretch import IncomparableError, lacking, merged, minus, within
+
+_KINDS = (*DirKind,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,17 @@ class DiskReplica:
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """A replica on disk whose partition the cluster has, with a leader."""
+    """A partition that the cluster has, with a leader, and the directories of its replica on the disks."""
 
-    replica: DiskReplica
+    replicas: tuple[DiskReplica, ...]
+    """The one in use first, if it is there."""
     state: PartitionState
 
 
 def compare_with_metadata(
     replicas: Sequence[DiskReplica], description: Description
 ) -> tuple[list[Comparable], list[DiskFinding]]:
-    """Return the replicas that can be compared with a leader from those that cannot, each with the reason."""
+    """Return the partitions that can be compared with a leader from those that cannot, each with the reason."""
     states = {each.topic_partition: each for each in description.partitions}
     refused = {each.topic: each for each in description.refused}
     by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
@@ -52,69 +55,83 @@ def compare_with_metadata(
     comparable, findings = [], []
     for partition, found in sorted(by_partition.items()):
         state = states.get(partition)
-        obstacle = _obstacle(found, state, refused.get(partition.topic))
+        ordered = tuple(sorted(found, key=lambda each: _KINDS.index(each.directory.kind)))
+        of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
+        obstacle = _obstacle(of_topic or ordered, state, refused.get(partition.topic))
         if obstacle is not None:
-            findings.append(_finding(found[0], *obstacle))
+            findings.append(_finding(ordered[0], *obstacle))
         elif state is not None:
-            comparable.append(Comparable(found[0], state))
+            comparable.append(Comparable(of_topic, state))
     return comparable, findings
 
 
 def compare_with_leader(
     one: Comparable, leader: ReplicaLog | None, contents: Mapping[str, SegmentContents]
 ) -> DiskFinding:
-    """Return what the leader of a partition lacks of what was read from the disk.
+    """Return what the leader of a partition lacks of what was read from the disks.
 
-    The status is ``WOULD_BE_SAVED`` where there is something to save.
+    Each directory is compared for itself: two of them may have diverged. The status is ``WOULD_BE_SAVED`` where there
+    is something to save. A file that could not be read to its end is named, and keeps nothing else from being saved.
     """
-    replica, state = one.replica, one.state
-    read = [contents[each.path] for each in replica.directory.segments]
-    damages = tuple(FileDamage(each.path, damage) for each in read for damage in each.damages)
-    held = merged(run for each in read for run in each.runs)
+    state, read = one.state, [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
     found = DiskFinding(
         state.topic,
         state.partition,
-        replica.directory.topic_id,
-        replica.log_dir.directory_id,
+        one.replicas[0].directory.topic_id,
+        one.replicas[0].log_dir.directory_id,
         Status.FAILED,
         leader_id=state.leader_id,
-        held=held,
-        damages=damages,
+        held=merged(run for each in read for run in each.runs),
+        damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
     )
-    errors = [f"{each.path} could not be read: {each.error}" for each in read if each.error]
-    if errors:
-        return _with(found, Status.FAILED, "; ".join(errors))
     if leader is None or not leader.answered:
         why = "the leader's address is unknown" if leader is None else f"{leader.cause}: {leader.error}"
-        return _with(found, Status.FAILED, f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
+        return replace(found, reason=f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
     try:
-        lacked = lacking(leader, held)
+        lacked = [lacking(leader, held_in(each, contents)) for each in one.replicas]
     except IncomparableError as error:
-        return _with(found, Status.FAILED, f"what the cluster lacks is unknown, since {error}")
-    if not lacked.lost:
-        reason = f"broker {state.leader_id}, the leader, has all of it"
-        return _with(found, Status.NOTHING_LACKING, reason, lacked)
-    return _with(found, Status.WOULD_BE_SAVED, "", lacked)
+        return replace(found, reason=f"what the cluster lacks is unknown, since {error}")
+    lost = union(each.lost for each in lacked)
+    found = replace(
+        found,
+        lost=lost,
+        unreadable=minus(lost, found.held),
+        before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
+    )
+    errors = "; ".join(f"{each.path} could not be read to its end: {each.error}" for each in read if each.error)
+    if lost:
+        return replace(found, status=Status.WOULD_BE_SAVED, reason="; ".join(filter(None, [_aside(one), errors])))
+    if errors:
+        return replace(found, reason=errors)
+    return replace(found, status=Status.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it")
+
+
+def held_in(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
+    """Return what was read from one directory."""
+    return merged(run for each in replica.directory.segments for run in contents[each.path].runs)
 
 
 def segments_to_save(
-    finding: DiskFinding, replica: DiskReplica, contents: Mapping[str, SegmentContents]
+    replica: DiskReplica, wanted: Stretches, contents: Mapping[str, SegmentContents]
 ) -> Iterator[Segment]:
     """Yield the segments from the first one with records to save to the end of the log."""
     has_begun = False
     for each in replica.directory.segments:
-        has_begun = has_begun or bool(within(contents[each.path].runs, finding.lost))
+        has_begun = has_begun or bool(within(contents[each.path].runs, wanted))
         if has_begun:
             yield each
+
+
+def _aside(one: Comparable) -> str:
+    """Name the directories that Kafka has put aside, and that were read, too."""
+    paths = [each.directory.path for each in one.replicas if each.directory.kind is not DirKind.CURRENT]
+    return f"compared with {', '.join(paths)}, too" if paths else ""
 
 
 def _obstacle(
     found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
 ) -> tuple[Status, str] | None:
     partition = found[0].topic_partition
-    if len(found) > 1:
-        paths = " and ".join(each.log_dir.path for each in found)
-        return Status.FAILED, f"its log is in {paths}: salvage them one at a time"
     if refused is not None and refused.is_unauthorised:
         return Status.FAILED, f"topic {partition.topic} cannot be looked at: {refused}"
     if state is None:
@@ -136,22 +153,4 @@ def _finding(replica: DiskReplica, status: Status, reason: str) -> DiskFinding:
     directory = replica.directory
     return DiskFinding(
         directory.topic, directory.partition, directory.topic_id, replica.log_dir.directory_id, status, reason
-    )
-
-
-def _with(found: DiskFinding, status: Status, reason: str, lacked: Lacking | None = None) -> DiskFinding:
-    lost = lacked.lost if lacked is not None else ()
-    return DiskFinding(
-        found.topic,
-        found.partition,
-        found.topic_id,
-        found.directory_id,
-        status,
-        reason,
-        found.leader_id,
-        found.held,
-        lost,
-        minus(lost, found.held),
-        lacked.earlier if lacked is not None and lacked.divergence_offset is None else (),
-        found.damages,
     )

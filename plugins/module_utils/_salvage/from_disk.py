@@ -10,7 +10,7 @@ import os
 import pwd
 import socket
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,14 @@ from .._model.run import VERSION, KafkaOpsError, Progress, utc_now
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .directory import Unfinished, check_destination, unfinished
-from .disk_findings import Comparable, DiskReplica, compare_with_leader, compare_with_metadata, segments_to_save
+from .disk_findings import (
+    Comparable,
+    DiskReplica,
+    compare_with_leader,
+    compare_with_metadata,
+    held_in,
+    segments_to_save,
+)
 from .finding import DiskFinding, Status
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
@@ -111,7 +118,12 @@ def salvage_disk(
                 if is_remote(request.destination):
                     # Before hours of reading: what is there is a finished salvage, or nothing.
                     RemoteDirectory(spark, request.destination).manifest()
-                segments = [segment for each in comparable for segment in each.replica.directory.segments]
+                segments = [
+                    segment
+                    for each in comparable
+                    for replica in each.replicas
+                    for segment in replica.directory.segments
+                ]
                 read_bytes = sum(each.size for each in segments)
                 progress.step(f"reading {len(segments)} segments, {read_bytes} bytes")
                 contents = scan_segments(spark, segments)
@@ -153,7 +165,9 @@ class _Saving:
         there = self._manifest_there()
         if there is not None:
             return self._saved_before(there, findings), there.salvage_id
-        wanted = [self._wanted(each, to_save[each.state.topic_partition]) for each in self._to_save(to_save)]
+        wanted = [
+            one for each in self._to_save(to_save) for one in self._wanted(each, to_save[each.state.topic_partition])
+        ]
         self.progress.step(f"saving what {len(wanted)} partitions lack")
         directory = self._directory()
         try:
@@ -201,16 +215,23 @@ class _Saving:
                 )
         return [_now(each, saved, Status.ALREADY_SAVED) for each in findings]
 
-    def _wanted(self, one: Comparable, finding: DiskFinding) -> Wanted:
-        origin = Origin(
-            self.disks.cluster_id,
-            one.state.topic_id,
-            finding.topic,
-            finding.partition,
-            self.disks.node_id,
-            finding.directory_id,
-        )
-        return Wanted(origin, finding.lost, tuple(segments_to_save(finding, one.replica, self.contents)))
+    def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[Wanted]:
+        """Yield what to save from each directory: of a record that several hold, the first one's."""
+        left = finding.lost
+        for replica in one.replicas:
+            held = within(held_in(replica, self.contents), left)
+            if not held:
+                continue
+            left = minus(left, held)
+            origin = Origin(
+                self.disks.cluster_id,
+                one.state.topic_id,
+                finding.topic,
+                finding.partition,
+                self.disks.node_id,
+                replica.log_dir.directory_id,
+            )
+            yield Wanted(origin, held, tuple(segments_to_save(replica, held, self.contents)))
 
     def _manifest(self, findings: Sequence[DiskFinding], back: ReadBack, files: tuple[SavedFile, ...]) -> Manifest:
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from .._model.partition import TopicPartition
@@ -23,7 +24,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
 _META = "meta.properties"
 _LOCK = ".lock"
 _PARTITION_METADATA = "partition.metadata"
-_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<number>\d{1,10})")
+_PARTITION = re.compile(
+    r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
+)
+"""A replica's directory, or what Kafka renamed it to (``UnifiedLog.logDirNameWithSuffix``)."""
 _SEGMENT = re.compile(r"(\d{20})\.log")
 METADATA_TOPIC = "__cluster_metadata"
 
@@ -41,6 +45,18 @@ class Segment:
     size: int
 
 
+class DirKind(StrEnum):
+    """Which log of a replica a directory holds: the one in use, or one that Kafka has put aside."""
+
+    CURRENT = "current"
+    FUTURE = "future"
+    """A copy of the current one that was being made, when the replica was moved to this log directory."""
+    STRAY = "stray"
+    """The broker was not in the replica list any more when it started."""
+    DELETE = "delete"
+    """The replica was moved away or deleted, and its files were still to be removed."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionDir:
     """One replica's directory, its segments in order of base offset."""
@@ -50,6 +66,8 @@ class PartitionDir:
     topic_id: str | None
     """None where ``partition.metadata`` is missing or cannot be read."""
     segments: tuple[Segment, ...]
+    path: str
+    kind: DirKind = DirKind.CURRENT
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -153,10 +171,9 @@ def read_log_dir(path: str) -> LogDir:
 
 
 def partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
-    """List the replicas of a log directory, in order of name.
+    """List the replicas' directories in a log directory, in order of name.
 
-    What was deleted, moved or found stray has another name (``-delete``, ``-future``, ``-stray``) and is not listed;
-    the controllers' metadata log is no replica. Raises LogDirError.
+    Those that Kafka has put aside are among them; the controllers' metadata log is no replica. Raises LogDirError.
     """
     try:
         entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
@@ -165,7 +182,9 @@ def partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
     for entry in entries:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and entry.is_dir() and name["topic"] != METADATA_TOPIC:
-            yield PartitionDir(name["topic"], int(name["number"]), _topic_id(entry.path), _segments(entry.path))
+            kind = DirKind(name["kind"] or DirKind.CURRENT)
+            topic_id, segments = _topic_id(entry.path), _segments(entry.path)
+            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind)
 
 
 def _check_same_broker(dirs: Sequence[LogDir]) -> None:

@@ -78,7 +78,8 @@ def control_type_or_other(batch: Batch) -> ControlType:
 
 def _batches(segments: Sequence[Segment]) -> Iterator[Batch]:
     for segment in segments:
-        with open(segment.path, "rb", buffering=0) as file:
+        # The first pass names what cannot be read. What only this one cannot read is missed when all is read back.
+        with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
             for found in read_segment(file, segment.size, segment.base_offset):
                 if isinstance(found, Batch):
                     yield found

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 from pathlib import Path
 
@@ -23,8 +24,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment
 )
 from integration.salvage.disks import copy_of_disks, records, rows_in, salvage, segments
 from integration.salvage.oracle import CODECS, Oracle, in_short
-from integration.salvage.wreck import CLIENT_CODECS, LAST_LEADER, LEDGER, LONGER
-from lab import storage, wait_until
+from integration.salvage.wreck import (
+    CLIENT_CODECS,
+    LAST_LEADER,
+    LEDGER,
+    LONGER,
+    PATIENT,
+    PROPERTIES,
+    SHORTER,
+    wait_offline,
+)
+from integration.strategies.outages import wait_isr
+from lab import Cluster, storage, wait_until
+from lab.leadership import assign
 
 _BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .*position: (\d+) .*size: (\d+) .*crc: (\d+)")
 _LENGTH_AT, _PREFIX = 8, 12
@@ -153,3 +165,51 @@ def _flip(path: Path) -> tuple[int, int]:
     content[batch.position + _PREFIX + length - 5] ^= 0x10
     path.write_bytes(content)
     return batch.header.base_offset, batch.header.next_offset
+
+
+@pytest.mark.wide
+def test_directories_that_kafka_put_aside_are_read_and_no_record_is_saved_twice(oracle: Oracle, tmp_path: Path) -> None:
+    """Partition 0 is stray, 1 is there twice, and of 2 a segment cannot be read: a directory has its name."""
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    stray, twice = (segments(disks, CLIENT_CODECS, number)[0].parent for number in (0, 1))
+    stray.rename(stray.with_name(f"{stray.name}.{'a' * 32}-stray"))
+    shutil.copytree(twice, twice.with_name(f"{twice.name}.{'b' * 32}-delete"))
+    unreadable = segments(disks, CLIENT_CODECS, 2)[-1].with_name(f"{10**9:020}.log")
+    unreadable.mkdir()
+    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
+    assert {each.status for each in done.findings} == {Status.SAVED}
+    reasons = {each.partition: each.reason for each in done.findings if each.reason}
+    assert reasons == {
+        0: f"compared with {stray}.{'a' * 32}-stray, too",
+        1: f"compared with {twice}.{'b' * 32}-delete, too",
+        2: f"{unreadable} could not be read to its end: Is a directory",
+    }
+    assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(oracle.of("lost", CLIENT_CODECS))
+
+
+@pytest.mark.wide
+def test_a_replica_that_kafka_found_stray(kafka_version: str, tmp_path: Path) -> None:
+    """Only broker 1 holds the last records. It is taken out of the replica list, and started and stopped again."""
+    with Cluster(kafka_version, properties=PROPERTIES, controller_properties=PATIENT) as cluster:
+        oracle = Oracle(cluster)
+        cluster.client.create_topic(LEDGER, {0: (LAST_LEADER, LONGER, SHORTER)}, {"min.insync.replicas": 1})
+        oracle.write("common", LEDGER, 0, 10)
+        wait_isr(cluster, [LEDGER], {LAST_LEADER, LONGER, SHORTER}, seen_by=LAST_LEADER)
+        for each in (LONGER, SHORTER):
+            cluster.brokers[each].freeze()
+        wait_isr(cluster, [LEDGER], {LAST_LEADER}, seen_by=LAST_LEADER)
+        oracle.write("lost", LEDGER, 0, 20)
+        dead = cluster.brokers[LAST_LEADER]
+        dead.kill()
+        for each in (LONGER, SHORTER):
+            cluster.brokers[each].thaw()
+        wait_offline(cluster, LEDGER)
+        cluster.client.elect_unclean(LEDGER, [0])
+        wait_isr(cluster, [LEDGER], {LONGER, SHORTER}, seen_by=LONGER)
+        assign(cluster, LEDGER, {0: (LONGER, SHORTER)})
+        dead.start()
+        dead.kill()
+        assert [path for each in dead.data_dirs for path in each.glob(f"{LEDGER}-0.*-stray")]
+        done = salvage(cluster, tmp_path / "saved", topics={LEDGER})
+        assert [each.status for each in done.findings] == [Status.SAVED]
+        assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(oracle.of("lost", LEDGER))

@@ -74,7 +74,7 @@ def wreck(cluster: Cluster) -> Oracle:
     for each in (SHORTER, LONGER):
         cluster.brokers[each].thaw()
     for topic in everything:
-        _wait_offline(cluster, topic)
+        wait_offline(cluster, topic)
         cluster.client.elect_unclean(topic, cluster.client.describe(topic, broker=LONGER))
     wait_isr(cluster, everything, {LONGER, SHORTER}, seen_by=LONGER)
     _write(oracle, "after", AFTER)
@@ -103,7 +103,7 @@ def _write(oracle: Oracle, label: str, count: int) -> None:
     oracle.write(label, LEDGER, 0, count)
 
 
-def _wait_offline(cluster: Cluster, topic: str) -> None:
+def wait_offline(cluster: Cluster, topic: str) -> None:
     def reached() -> bool:
         states = cluster.client.describe(topic, broker=LONGER).values()
         return all(state.leader is None and set(state.offline_replicas) == {LAST_LEADER} for state in states)

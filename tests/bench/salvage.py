@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Salvage from disks: how fast is it found what only a dead broker holds, in segments that Kafka wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from confluent_kafka import Producer
+
+from bench.kit.process_tree import ProcessTree
+from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
+from bench.kit.timing import timed
+from lab import Cluster
+from lab.module_process import start_module
+
+_GIB = tuple(float(each) for each in os.environ.get("KAFKAOPS_BENCH_SALVAGE_GIB", "0.5,2").split(","))
+"""How much is on the disk: little, and then more, to see whether memory grows."""
+_CODECS = ("none", "lz4")
+_TOPIC = "bench"
+_PARTITIONS = 8
+_SEGMENT_BYTES = 128 * 1024 * 1024
+_RECORD_BYTES = 1000
+_DEAD, _LEADER = 1, 2
+_READ_BYTES = 4 * 1024 * 1024
+_DUMP_TIMEOUT_S = 3600.0
+_OF_KAFKAS_READER, _OF_THE_DISK = 0.1, 2.0
+
+
+def run(_options: Options) -> Iterator[Row]:
+    """Once each: they take long. Each reads what is on the disk, and not what the page cache has of it.
+
+    Both brokers hold the same, so that everything is read and compared, and nothing is saved.
+    """
+    for codec in _CODECS:
+        found = [_measured(codec, gib) for gib in _GIB]
+        for disk, dumped, ours in found:
+            yield Row(dumped, ours, _OF_KAFKAS_READER)
+            yield Row(disk, ours, _OF_THE_DISK)
+        yield Row(found[0][-1], found[-1][-1], _GIB[-1] / _GIB[0])
+
+
+def _measured(codec: str, gib: float) -> tuple[Timing, Timing, Timing]:
+    # On a disk: the lab's own directory is memory.
+    with (
+        TemporaryDirectory(prefix="kafkaops-bench-") as directory,
+        Cluster(heap="1g", properties={"log.segment.bytes": _SEGMENT_BYTES}, base_dir=Path(directory)) as cluster,
+    ):
+        files = _written(cluster, codec, int(gib * 2**30))
+        what = f"{sum(each.stat().st_size for each in files) / 2**30:.1f} GiB, {codec}"
+        _forget(files)
+        disk = timed(lambda: _read(files))
+        _forget(files)
+        dumped = timed(lambda: _dump(cluster, files))
+        _forget(files)
+        ours, most_bytes = _salvaged(cluster)
+        return (
+            Timing(f"one file read after the other, {what}", [disk]),
+            Timing(f"DumpLogSegments --deep-iteration, {what}", [dumped]),
+            Timing(f"replica_log_salvage in check mode, {what}, at most {most_bytes / 2**30:.1f} GiB", [ours]),
+        )
+
+
+def _written(cluster: Cluster, codec: str, size: int) -> list[Path]:
+    """Write about so many bytes of records, and return the segments of a broker that is dead then."""
+    assignment = dict.fromkeys(range(_PARTITIONS), (_DEAD, _LEADER))
+    cluster.client.create_topic(_TOPIC, assignment, {"min.insync.replicas": 2, "retention.ms": -1})
+    settings = {"acks": "all", "compression.type": codec, "linger.ms": 50, "batch.size": 1_000_000}
+    producer = Producer({"bootstrap.servers": cluster.bootstrap(), "queue.buffering.max.kbytes": 262_144, **settings})
+    # Half of it compresses to nothing, as much of what people write does.
+    values = [os.urandom(_RECORD_BYTES // 2) + bytes(_RECORD_BYTES // 2) for _each in range(1000)]
+    for number in range(size // _RECORD_BYTES):
+        while True:
+            try:
+                producer.produce(_TOPIC, values[number % len(values)], partition=number % _PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    if producer.flush(120):
+        raise CannotMeasureError("not all records were written")
+    cluster.brokers[_DEAD].kill()
+    found = (each.glob(f"{_TOPIC}-*/*.log") for each in cluster.brokers[_DEAD].data_dirs)
+    return sorted(path for paths in found for path in paths)
+
+
+def _forget(files: Sequence[Path]) -> None:
+    """Have the page cache forget the files."""
+    for path in files:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _read(files: Sequence[Path]) -> None:
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            while file.read(_READ_BYTES):
+                pass
+
+
+def _dump(cluster: Cluster, files: Sequence[Path]) -> None:
+    """Have Kafka's own tool read them, and nobody what it prints."""
+    package = "kafka.tools" if cluster.version.startswith("3.") else "org.apache.kafka.tools"
+    dumped = cluster.client.run_tool(
+        f"{package}.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)), timeout=_DUMP_TIMEOUT_S
+    )
+    if dumped.returncode:
+        raise CannotMeasureError(f"DumpLogSegments ended with {dumped.returncode}: {dumped.stderr[-500:]}")
+
+
+def _salvaged(cluster: Cluster) -> tuple[Run, int]:
+    """Run the module, process start to end. Returns the most bytes of memory of all its processes, too."""
+    with TemporaryDirectory() as scratch:
+        options = {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "log_dirs": [str(each) for each in cluster.brokers[_DEAD].data_dirs],
+            "salvage_dir": str(Path(scratch, "saved")),
+            "topics": [_TOPIC],
+        }
+        said: list[tuple[str, str]] = []
+        process = start_module("replica_log_salvage", options, check_mode=True)
+        with ProcessTree(process.pid) as tree:
+            spent = timed(lambda: said.append(process.communicate()))
+    output, errors = said[0]
+    results = json.loads(output)
+    if [each["status"] for each in results.get("partitions", [])] != ["nothing_lacking"] * _PARTITIONS:
+        raise CannotMeasureError(f"{output[-2000:]}{errors[-2000:]}")
+    return spent, tree.most_bytes
