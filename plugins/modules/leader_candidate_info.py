@@ -43,13 +43,17 @@ options:
       - Must not exist. That is found out before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
-  publish_plan:
+  return_plan:
     description:
-      - Whether to return the plan in a form that goes to another job, RV(published_plan), beside O(plan_file) too.
-      - At most 1 MiB, compressed, which takes a plan of some 10,000 partitions. A larger plan is not returned, and
-        RV(publish_fault) says what to do.
-    type: bool
-    default: false
+      - In which form to return the plan, beside O(plan_file).
+      - V(document) is the whole plan, RV(plan).
+      - V(published) is a form that goes to another job, RV(published_plan). It takes at most 1 MiB, compressed, which
+        is a plan of some 10,000 partitions. A larger plan is not returned, and RV(publish_fault) says what to do.
+      - V(temporary_file) is a file in a new directory that this user alone can read, RV(plan_file). The option
+        O(kafkaops.recovery.designated_election#module:remove_plan_file) removes both.
+      - V(digest) is RV(plan_digest) alone. It is the default with O(plan_file), and V(document) is it without.
+    type: str
+    choices: [document, published, temporary_file, digest]
 seealso:
   - module: kafkaops.recovery.designated_election
     description: Carries the plan out.
@@ -280,7 +284,7 @@ published_plan:
     - The whole plan as data that another job can be given, for the O(kafkaops.recovery.designated_election#module:plan)
       option. It is in C(data), as one string of JSON (C(encoding) is V(json)).
     - JSON of more than 64 KiB, or with the characters that begin a template, is compressed (V(zlib+base64)).
-  returned: with O(publish_plan), unless it is too large
+  returned: with O(return_plan=published), unless it is too large
   type: dict
   sample:
     encoding: zlib+base64
@@ -288,15 +292,21 @@ published_plan:
     data: eJyrVkrLz1eyUlBKSixSqgUAHfgEbw==
 publish_fault:
   description: Why there is no RV(published_plan), and what to do.
-  returned: with O(publish_plan), where the compressed plan takes more than 1 MiB
+  returned: with O(return_plan=published), where the compressed plan takes more than 1 MiB
   type: str
   sample: 'plan is refused: 1 problem'
 plan:
   description: The whole plan, as it would stand in O(plan_file), for the
     O(kafkaops.recovery.designated_election#module:plan) option.
-  returned: when O(plan_file) is not given
+  returned: with O(return_plan=document)
   type: dict
   sample: {schemaVersion: 1, clusterId: 4L6g3nShT-eMCtK--X86sw}
+plan_file:
+  description: The temporary file with the plan, for the
+    O(kafkaops.recovery.designated_election#module:plan_file) option.
+  returned: with O(return_plan=temporary_file)
+  type: str
+  sample: /tmp/kafkaops-plan-x7f3k2/plan.json
 """
 
 from typing import Any
@@ -323,6 +333,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planni
     GATHERING,
     POLICY,
     WAITING,
+    PlanForm,
 )
 
 ARGUMENTS = (
@@ -340,7 +351,7 @@ ARGUMENTS = (
         argument_spec={
             "evidence": {"type": "path"},
             "plan_file": {"type": "path"},
-            "publish_plan": {"type": "bool", "default": False},
+            "return_plan": {"type": "str", "choices": [each.value for each in PlanForm]},
         },
         mutually_exclusive=[
             ("evidence", other)
@@ -373,20 +384,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "loss": plain(total_loss(outcomes)),
         "summary": counted((each.status for each in outcomes), Status),
         "plan_digest": planned.document["digest"],
-        **({} if module.params["plan_file"] else {"plan": planned.document}),
-        **(published(planned.document) if module.params["publish_plan"] else {}),
+        **planned.returned,
     }
-
-
-def published(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan as it goes to other jobs, or why it does not."""
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.packed_plan import pack
-
-    try:
-        return {"published_plan": pack(document)}
-    except DocumentError as error:
-        return {"publish_fault": str(error)}
 
 
 if __name__ == "__main__":

@@ -11,9 +11,12 @@ KIP's elect tool can read it. Schema: docs/schemas/plan-file.schema.json. It hol
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
@@ -31,6 +34,7 @@ from .renewal import renewed
 
 MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
+_TEMPORARY = "kafkaops-plan-"
 
 _DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 Digest: TypeAlias = Annotated[
@@ -62,6 +66,29 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
     refuse_if_any(path, _content_problems(document))
     write_new_file(path, data)
     return document
+
+
+def write_temporary_plan(plan: Plan) -> str:
+    """Write a plan file in a new directory that this user alone can read, and return its path.
+
+    Raises DocumentError as ``write_plan`` does.
+    """
+    directory = tempfile.mkdtemp(prefix=_TEMPORARY)
+    try:
+        write_plan(plan, path := os.path.join(directory, "plan.json"))
+    except DocumentError:
+        os.rmdir(directory)
+        raise
+    return path
+
+
+def remove_temporary_plan(path: str) -> None:
+    """Remove what ``write_temporary_plan`` wrote. Of another file, nothing but the file is removed."""
+    with suppress(OSError):
+        os.unlink(path)
+        directory = os.path.dirname(path)
+        if os.path.basename(directory).startswith(_TEMPORARY):
+            os.rmdir(directory)
 
 
 def read_plan(path: str) -> Plan:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
@@ -24,7 +25,7 @@ from .engine_choice import Engines
 from .flags import flagged
 from .options import Wanted, refuse_existing_output, wanted
 from .plan import Plan, outcomes_of_plan
-from .planning_options import Gathering, gathering, policy_options, wait_limits
+from .planning_options import Gathering, PlanForm, gathering, plan_form, policy_options, wait_limits
 from .policies import PolicyOptions, read_policies, with_tiered
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
@@ -47,6 +48,8 @@ class Planned:
     """What a person must know besides: brokers whose metadata was old."""
     document: dict[str, Any] = field(default_factory=dict)
     """The plan as it stands in a file, digest included."""
+    returned: dict[str, Any] = field(default_factory=dict)
+    """The plan in the form that was asked for, by the name of the module's result."""
 
 
 def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
@@ -79,10 +82,30 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
     path = params["plan_file"]
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
+    returned = _returned(planned.plan, document, plan_form(params))
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
     document_at = report_at(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
     report.write(document_at, REPORT_FILE)
-    return replace(planned, document=document)
+    return replace(planned, document=document, returned=returned)
+
+
+def _returned(plan: Plan, document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
+    """Return the plan as a module returns it, under the name of that form, or why it does not."""
+    from .packed_plan import pack
+    from .plan_file import write_temporary_plan
+
+    match form:
+        case PlanForm.DOCUMENT:
+            return {"plan": document}
+        case PlanForm.TEMPORARY_FILE:
+            return {"plan_file": write_temporary_plan(plan)}
+        case PlanForm.DIGEST:
+            return {}
+        case PlanForm.PUBLISHED:
+            try:
+                return {"published_plan": pack(document)}
+            except DocumentError as error:
+                return {"publish_fault": str(error)}
 
 
 def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from .._kafka.native import NativeSource, NativeSourceError
@@ -112,6 +113,22 @@ GATHERING = Arguments(
         },
     },
 )
+
+
+class PlanForm(StrEnum):
+    """In which form a module returns its plan."""
+
+    DOCUMENT = "document"
+    PUBLISHED = "published"
+    TEMPORARY_FILE = "temporary_file"
+    DIGEST = "digest"
+
+
+def plan_form(params: Mapping[str, Any]) -> PlanForm:
+    """Read in which form the plan is returned."""
+    if params["return_plan"] is not None:
+        return PlanForm(params["return_plan"])
+    return PlanForm.DOCUMENT if params["plan_file"] is None else PlanForm.DIGEST
 
 
 @dataclass(frozen=True, slots=True)
