@@ -68,14 +68,15 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
     return document
 
 
-def write_temporary_plan(plan: Plan) -> str:
+def write_temporary_plan(document: dict[str, Any]) -> str:
     """Write a plan file in a new directory that this user alone can read, and return its path.
 
-    Raises DocumentError as ``write_plan`` does.
+    It is laid out for no person, and who reads it checks it. Raises DocumentError when it cannot be written.
     """
     directory = tempfile.mkdtemp(prefix=_TEMPORARY)
+    path = os.path.join(directory, "plan.json")
     try:
-        write_plan(plan, path := os.path.join(directory, "plan.json"))
+        write_new_file(path, json.dumps(document).encode())
     except DocumentError:
         os.rmdir(directory)
         raise

@@ -82,14 +82,14 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
     path = params["plan_file"]
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
-    returned = _returned(planned.plan, document, plan_form(params))
+    returned = _returned(document, plan_form(params))
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
     document_at = report_at(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
     report.write(document_at, REPORT_FILE)
     return replace(planned, document=document, returned=returned)
 
 
-def _returned(plan: Plan, document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
+def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
     """Return the plan as a module returns it, under the name of that form, or why it does not."""
     from .packed_plan import pack
     from .plan_file import write_temporary_plan
@@ -98,7 +98,7 @@ def _returned(plan: Plan, document: dict[str, Any], form: PlanForm) -> dict[str,
         case PlanForm.DOCUMENT:
             return {"plan": document}
         case PlanForm.TEMPORARY_FILE:
-            return {"plan_file": write_temporary_plan(plan)}
+            return {"plan_file": write_temporary_plan(document)}
         case PlanForm.DIGEST:
             return {}
         case PlanForm.PUBLISHED:

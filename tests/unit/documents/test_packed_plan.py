@@ -44,7 +44,7 @@ def given(**options: Any) -> Any:
 
 
 def test_a_temporary_plan_file_is_private_and_removed_once_it_was_read() -> None:
-    path = Path(write_temporary_plan(SMALL))
+    path = Path(write_temporary_plan(plan_document(SMALL)))
     assert (stat.S_IMODE(path.parent.stat().st_mode), stat.S_IMODE(path.stat().st_mode)) == (0o700, 0o600)
     assert given(plan_file=str(path)) == SMALL
     assert path.exists()
