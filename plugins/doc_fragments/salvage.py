@@ -28,6 +28,8 @@ options:
       - The directory to save to. It must not exist. Required unless O(salvage=off).
       - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
         Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
+      - On overlayfs or tmpfs, what is saved would be lost with the container or at the next boot. V(required) refuses
+        such a directory, and V(best_effort) warns that the records must be copied away.
       - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) gives it back.
     type: path
 """

@@ -153,6 +153,11 @@ def why_lost(directory: Path) -> str:
             return f"this run is in a container ({each} exists)"
     if _AWX_VARIABLE in os.environ:
         return f"this run is a job of AWX ({_AWX_VARIABLE} is set)"
+    return why_passing(directory)
+
+
+def why_passing(directory: Path) -> str:
+    """Return why files in this directory end with the container, or with the host's uptime; empty where they stay."""
     kind = _file_system_of(directory)
     return f"{directory} is on a file system of type {kind}" if kind in _PASSING_FILE_SYSTEMS else ""
 

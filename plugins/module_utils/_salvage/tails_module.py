@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+from .._changes.home import why_passing
 from .._kafka.cluster import describe_cluster
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
@@ -26,6 +28,9 @@ from .places import is_remote, place_of
 from .remote import check_remote
 
 _MOST_NAMED = 20
+_ELSEWHERE = (
+    "set salvage_dir (of the role: unclean_recovery_salvage_dir) to a directory that outlives this run, or to a URI"
+)
 
 
 class LosersTail(Protocol):
@@ -59,6 +64,10 @@ class TailsOfRun:
         place_of(self.params["salvage_dir"])
         if self.params["salvage"] != Salvage.REQUIRED:
             return
+        if self._passing:
+            raise KafkaOpsError(
+                f"salvage is required, and {self._passing}, so what is saved is lost with it: {_ELSEWHERE}"
+            )
         if is_remote(self._destination):
             check_remote(self._destination)
         else:
@@ -96,14 +105,23 @@ class TailsOfRun:
     def _destination(self) -> str:
         return place_of(self.params["salvage_dir"])
 
+    @property
+    def _passing(self) -> str:
+        """Why what is saved would not stay; empty where it does."""
+        return "" if is_remote(self._destination) else why_passing(Path(self._destination))
+
     def warnings(self) -> list[str]:
-        """Return what could not be saved, where the elections went on."""
+        """Return what could not be saved, or will not stay, where the elections went on."""
         if self.params["salvage"] == Salvage.REQUIRED:
             return []
         if self.failure:
             return [self.failure]
         failures = self.done.failures if self.done is not None else {}
-        return [f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]]
+        is_saved = self.done is not None and self.done.manifest is not None
+        passing = f"copy the saved records away, because {self._passing}; next time, {_ELSEWHERE}"
+        return [passing] * bool(is_saved and self._passing) + [
+            f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]
+        ]
 
     def results(self, refused: Collection[TopicPartition]) -> dict[str, Any]:
         """Return what the module returns, by partition in order of topic and number.

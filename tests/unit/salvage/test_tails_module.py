@@ -1,0 +1,28 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Losers' tails are saved where they stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
+
+_TMPFS = "/dev/shm/kafkaops-saved"
+
+
+def test_a_required_salvage_is_refused_where_its_directory_would_be_lost() -> None:
+    with pytest.raises(KafkaOpsError, match=f"{_TMPFS} is on a file system of type tmpfs, so what is saved is lost"):
+        TailsOfRun({"salvage": "required", "salvage_dir": _TMPFS}).check()
+    assert not Path(_TMPFS).exists()
+
+
+def test_the_best_effort_goes_on() -> None:
+    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": _TMPFS})
+    tails.check()
+    assert tails.warnings() == [], "nothing was saved, so nothing is to be copied away"
