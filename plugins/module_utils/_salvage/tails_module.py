@@ -116,12 +116,12 @@ class TailsOfRun:
             return []
         if self.failure:
             return [self.failure]
-        failures = self.done.failures if self.done is not None else {}
-        is_saved = self.done is not None and self.done.manifest is not None
-        passing = f"copy the saved records away, because {self._passing}; next time, {_ELSEWHERE}"
-        return [passing] * bool(is_saved and self._passing) + [
-            f"{partition}: {reason}" for partition, reason in sorted(failures.items())[:_MOST_NAMED]
-        ]
+        if self.done is None:
+            return []
+        passing = self._passing if self.done.manifest is not None else ""
+        copied = f"copy the saved records away, because {passing}; next time, {_ELSEWHERE}"
+        failures = sorted(self.done.failures.items())[:_MOST_NAMED]
+        return [copied] * bool(passing) + [f"{partition}: {reason}" for partition, reason in failures]
 
     def results(self, refused: Collection[TopicPartition]) -> dict[str, Any]:
         """Return what the module returns, by partition in order of topic and number.

@@ -26,3 +26,7 @@ def test_the_best_effort_goes_on() -> None:
     tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": _TMPFS})
     tails.check()
     assert tails.warnings() == [], "nothing was saved, so nothing is to be copied away"
+
+
+def test_without_salvage_there_is_nothing_to_warn_of() -> None:
+    assert TailsOfRun({"salvage": "off", "salvage_dir": None}).warnings() == []
