@@ -27,11 +27,9 @@ class Engine(Protocol):
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
         """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
-        ...
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
         """Rows of ``REPLICA_LOG_SCHEMA``, of whole partitions, to as many of ``RANKED_SCHEMA``, in any order."""
-        ...
 
 
 class InProcess:

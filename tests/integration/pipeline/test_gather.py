@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab import Cluster, scenarios
+from lab.module_process import run_module
 
 pytestmark = pytest.mark.on_any_version
 
@@ -68,16 +69,19 @@ def offline(cluster: Cluster) -> scenarios.Offline:
 
 
 @pytest.fixture
-def settings(cluster: Cluster) -> ConnectionSettings:
-    return settings_from(
-        {
-            "bootstrap_servers": cluster.bootstrap(),
-            "security_protocol": "SASL_PLAINTEXT",
-            "sasl_mechanism": "SCRAM-SHA-256",
-            "sasl_username": "alice",
-            "sasl_password": _PASSWORD,
-        }
-    )
+def options(cluster: Cluster) -> dict[str, str]:
+    return {
+        "bootstrap_servers": cluster.bootstrap(),
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "sasl_username": "alice",
+        "sasl_password": _PASSWORD,
+    }
+
+
+@pytest.fixture
+def settings(options: dict[str, str]) -> ConnectionSettings:
+    return settings_from(options)
 
 
 @pytest.fixture
@@ -140,3 +144,13 @@ def test_no_secret_is_in_spark_s_conf_or_event_log(
     assert b"MapInArrow" in events
     assert _PASSWORD.encode() not in events
     assert _PASSWORD not in conf
+
+
+def test_a_module_makes_the_same_plan_in_process_and_on_spark(options: dict[str, str]) -> None:
+    aggressive = {"recovery_strategy": "aggressive"}
+    choices: list[dict[str, object]] = [{}, {"spark": {"master": "local[2]"}}]
+    plans = [run_module("leader_candidate_info", {**options, **aggressive, **choice})["plan"] for choice in choices]
+    for plan in plans:
+        del plan["createdAt"], plan["digest"]
+    assert plans[0] == plans[1]
+    assert len(plans[0]["partitions"]) == 20
