@@ -111,6 +111,8 @@ class CleanerCluster:
         properties: for every broker.
         exporters: by broker id, the file with the rules of its JMX exporter, instead of the lab's.
         jvm_args: by node id, added to the JVM's arguments.
+        listeners: client listeners, as of Cluster.
+        super_users: as of Cluster.
     """
 
     def __init__(
@@ -119,6 +121,8 @@ class CleanerCluster:
         brokers: int = 3,
         properties: Mapping[str, object] | None = None,
         *,
+        listeners: Sequence[str] = ("PLAINTEXT",),
+        super_users: Sequence[str] | None = None,
         exporters: Mapping[int, Path] | None = None,
         jvm_args: Mapping[int, Sequence[str]] | None = None,
     ) -> None:
@@ -146,6 +150,8 @@ class CleanerCluster:
                 ]
                 for broker in range(1, brokers + 1)
             },
+            listeners=listeners,
+            super_users=super_users,
             proxied=True,
         )
 

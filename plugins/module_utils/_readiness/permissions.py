@@ -52,18 +52,19 @@ _JOURNAL = Need(
     ("CREATE", "DESCRIBE", "READ", "WRITE", "DELETE"),
     "to keep lock and journal in the cluster",
 )
-_DRAIN = (
-    _LOOK,
-    Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
-    Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to keep the list of brokers"),
-    _SEE_TOPICS,
-    Need(
-        Resource.MEMORY,
-        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
-        "to remember the original replica orders",
-    ),
-    _JOURNAL,
-)
+
+
+def _of_leadership(memory: Need) -> tuple[Need, ...]:
+    return (
+        _LOOK,
+        Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
+        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to keep the list of brokers"),
+        _SEE_TOPICS,
+        memory,
+        _JOURNAL,
+    )
+
+
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "check_readiness": (
         _LOOK,
@@ -97,8 +98,20 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             is_required=False,
         ),
     ),
-    "drain_leadership": _DRAIN,
-    "restore_leadership": _DRAIN,
+    "drain_leadership": _of_leadership(
+        Need(
+            Resource.MEMORY,
+            ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
+            "to remember the original replica orders",
+        )
+    ),
+    "restore_leadership": _of_leadership(
+        Need(
+            Resource.MEMORY,
+            ("DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
+            "to read the original replica orders, and to note which are restored",
+        )
+    ),
     "recover_log_cleaners": (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to drop and re-create a replica"),

@@ -32,12 +32,14 @@ from lab import Cluster, settings, wait_until
 
 TOPIC, GROUP = "lost", "billing"
 JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
-PLACES: Mapping[Resource, dict[str, str]] = {
-    Resource.CLUSTER: {},
-    Resource.TOPICS: {"topic": TOPIC},
-    Resource.JOURNAL: {"topic": JOURNAL},
-    Resource.MEMORY: {"topic": MEMORY},
-    Resource.GROUPS: {"group": GROUP},
+PROGRESS, TRANSACTION = "_kafkaops_salvage", "kafkaops.recovery._kafkaops_salvage"
+PLACES: Mapping[Resource, tuple[dict[str, str], ...]] = {
+    Resource.CLUSTER: ({},),
+    Resource.TOPICS: ({"topic": TOPIC}, {"topic": PROGRESS}),
+    Resource.JOURNAL: ({"topic": JOURNAL},),
+    Resource.MEMORY: ({"topic": MEMORY},),
+    Resource.GROUPS: ({"group": GROUP},),
+    Resource.SALVAGE_TRANSACTION: ({"transactional_id": TRANSACTION},),
 }
 IMPLIED_BY = {"DESCRIBE": ("READ", "WRITE", "DELETE", "ALTER"), "DESCRIBE_CONFIGS": ("ALTER_CONFIGS",)}
 Grant = tuple[str, Resource]
@@ -53,7 +55,17 @@ def grants(playbook: str, *, optional: bool = True) -> list[Grant]:
     ]
 
 
-EVERY_GRANT: tuple[Grant, ...] = tuple(sorted({grant for playbook in NEEDS for grant in grants(playbook)}))
+EVERY_GRANT: tuple[Grant, ...] = tuple(
+    sorted(
+        {
+            grant
+            for playbook in NEEDS
+            for grant in grants(playbook)
+            # It cannot be found out without a write.
+            if grant[1] is not Resource.SALVAGE_TRANSACTION
+        }
+    )
+)
 
 
 @dataclass
@@ -66,9 +78,11 @@ class Alice:
     def have(self, wanted: set[Grant]) -> None:
         """Grant and revoke until she has exactly this."""
         for operation, resource in sorted(self.granted - wanted):
-            self.cluster.client.revoke("alice", operation, **PLACES[resource])
+            for place in PLACES[resource]:
+                self.cluster.client.revoke("alice", operation, **place)
         for operation, resource in sorted(wanted - self.granted):
-            self.cluster.client.allow("alice", operation, **PLACES[resource])
+            for place in PLACES[resource]:
+                self.cluster.client.allow("alice", operation, **place)
         self.granted = set(wanted)
 
     @contextmanager
