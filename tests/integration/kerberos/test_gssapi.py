@@ -117,7 +117,7 @@ def test_a_recovery_sends_everything_as_the_same_principal(cluster: Cluster, key
     offline = scenarios.diverged(cluster, "lost")
     file = written(tmp_path, f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="alice@{REALM}"')
     recovery = Recovery(cluster, tmp_path)
-    run = recovery.recover(kafka_command_config=str(file))
+    run = recovery.recover(kafka_command_config=str(file), unclean_recovery_spark={"master": "local[2]"})
     assert run.returncode == 0, run.output
     assert statuses(recovery.report) == [("lost", 0, "recovered")]
     assert cluster.client.describe("lost", broker=offline.best)[0].leader == offline.best

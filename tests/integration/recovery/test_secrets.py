@@ -44,6 +44,8 @@ def test_scram_over_tls_leaves_no_secret(kafka_version: str, tmp_path: Path, mon
             unclean_recovery_show_replica_info=True,
             unclean_recovery_manual_output_file=str(plan),
             unclean_recovery_evidence_dir=str(evidence),
+            # Spark's tasks get the settings another way, and Spark writes files of its own.
+            unclean_recovery_spark={"master": "local[2]"},
         )
         assert planned.returncode == 0, planned.output
         done = recovery.carry_out(plan, *loud, **connection)
