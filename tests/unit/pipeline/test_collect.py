@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows i
     ranked_table,
 )
 from unit.pipeline.fake_brokers import a_log
-from unit.pipeline.test_ranking import to_table
+from unit.recovery.test_ranking import to_table
 
 
 def collected(*logs: ReplicaLog) -> list[RankedPartition]:

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
     write_evidence,
 )
 from unit.pipeline.fake_brokers import a_log, a_partition
-from unit.pipeline.test_ranking import to_table
+from unit.recovery.test_ranking import to_table
 
 
 @pytest.fixture

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import ranked
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RANKED_SCHEMA,
     ranked_table,
@@ -168,14 +166,3 @@ def test_ranking_agrees_with_a_look_at_every_record(partitions: list[list[Model]
     for row in table.to_pylist():
         found.setdefault(row["partition"], {})[row["broker_id"]] = (row["rank"], row["flags"])
     assert found == {partition: expected(replicas) for partition, replicas in enumerate(partitions)}
-
-
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-@given(partitions, st.integers(1, 4))
-def test_spark_ranks_alike_for_any_partitioning_of_the_rows(
-    spark: SparkSession, partitions: list[list[Model]], spark_partitions: int
-) -> None:
-    logs = to_table(logs_of(partitions))
-    spread = ranked(spark.createDataFrame(logs).repartition(spark_partitions)).toArrow().cast(RANKED_SCHEMA)
-    order = [(name, "ascending") for name in ("topic", "partition", "broker_id")]
-    assert spread.sort_by(order).equals(ranked_table(logs).sort_by(order))
