@@ -161,14 +161,27 @@ def elect(
 
 
 def elect_in_process(
-    bootstrap: str, topic: str, partitions: int, leader: int, home: Path, *, may_drop: bool = False
+    bootstrap: str,
+    topic: str,
+    partitions: int | range,
+    leader: int,
+    home: Path,
+    *,
+    may_drop: bool = False,
+    user_id: int = 2001,
+    errors: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start ``elect`` in a process of its own, of another user with a home directory of its own, to be killed."""
+    """Start ``elect`` in a process of its own, of another user with a home directory of its own.
+
+    ``errors`` is where its stderr goes, as Popen takes it.
+    """
     code = (
         f"from lab.changes import elect; elect({bootstrap!r}, {topic!r}, {partitions}, {leader}, may_drop={may_drop})"
     )
     python_path = os.pathsep.join(path for path in sys.path if path)
-    account = Account(2001, home)
+    account = Account(user_id, home)
     return subprocess.Popen(
-        [*account.command, sys.executable, "-c", code], env={**account.environment, "PYTHONPATH": python_path}
+        [*account.command, sys.executable, "-c", code],
+        env={**account.environment, "PYTHONPATH": python_path},
+        stderr=errors,
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -82,6 +84,40 @@ def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) ->
         )
         assert len(_together(one.restore, two.restore)) < 2
         assert orders(cluster, "killed") == _ORIGINAL
+    assert pending_changes(cluster) == ()
+
+
+@pytest.mark.wide
+@pytest.mark.timeout(900)
+def test_elections_of_two_users_against_a_drain_or_its_restore(cluster: Cluster, tmp_path: Path) -> None:
+    """A partition for each round. Whoever is refused runs again, and finds everything as it should be."""
+    offline = scenarios.diverged(cluster, "killed", partitions=20)
+    cluster.client.create_topic("drained", {0: (2, 3)})
+    before = cluster.client.describe("killed", broker=offline.best)
+    bastion = Operator(cluster, tmp_path)
+    for number in range(20):
+        mine = range(number, number + 1)
+        runs = [
+            elect_in_process(
+                cluster.bootstrap(), "killed", mine, offline.best, tmp_path, user_id=each, errors=subprocess.PIPE
+            )
+            for each in (2001, 2002)
+        ]
+        drain = bastion.restore if number % 2 else lambda: bastion.list(2)
+        # They import for as long as this takes.
+        time.sleep(number / 10)
+        refused = _together(drain)
+        for each in runs:
+            _output, errors = each.communicate(timeout=120)
+            assert not each.returncode or b"LockHeldError" in errors, errors
+        if refused:
+            drain()
+        elect(cluster.bootstrap(), "killed", mine, offline.best)
+        assert orders(cluster, "drained") == {0: (2, 3) if number % 2 else (3, 2)}
+        assert leaders(cluster, "killed")[number] == offline.best
+    after = cluster.client.describe("killed", broker=offline.best)
+    assert {each.replicas for each in after.values()} == {offline.replicas}
+    assert {after[each].leader_epoch - before[each].leader_epoch for each in after} == {1}
     assert pending_changes(cluster) == ()
 
 
