@@ -261,14 +261,14 @@ class CleanerCluster:
         assert leader in (None, state.leader), state
 
     def drops(self, broker: int) -> list[Request]:
-        """Return the requests that the proxy saw for a replica list of two, without the broker."""
+        """Return the requests that the proxy saw for a replica list of one or two, without the broker."""
         return [
             request
             for request in self.cluster.proxy.write_requests()
             if request.api_key == ApiKey.AlterPartitionReassignments
             for topic in request.decode().topics
             for partition in topic.partitions
-            if partition.replicas and len(partition.replicas) == 2 and broker not in partition.replicas
+            if partition.replicas and len(partition.replicas) < 3 and broker not in partition.replicas
         ]
 
     def damaged(

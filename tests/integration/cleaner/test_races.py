@@ -2,10 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs of two users on two hosts that start at the same moment, against each other and against a drain."""
+"""Repairs of two users on two hosts that start at the same moment, against each other, a drain and an election."""
 
 from __future__ import annotations
 
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -14,9 +15,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
-from lab.changes import pending_changes
+from lab import scenarios
+from lab.changes import elect, elect_in_process, pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
-from lab.leadership import Operator, orders
+from lab.leadership import Operator, leaders, orders
 from lab.module_process import Account, results
 
 pytestmark = [pytest.mark.wide, pytest.mark.timeout(1200)]
@@ -97,3 +99,34 @@ def test_repairs_against_drains(lab: CleanerCluster, tmp_path: Path) -> None:
         lab.assert_in_sync(topic, _ORDER)
         assert len(lab.drops(3)) == 1
         assert pending_changes(lab.cluster) == ()
+
+
+def test_repairs_against_elections(lab: CleanerCluster, tmp_path: Path) -> None:
+    """Broker 1 is dead, and a partition is offline for each round. Whoever is refused runs again."""
+    offline = scenarios.diverged(lab.cluster, "killed", partitions=_ROUNDS)
+    before = lab.cluster.client.describe("killed", broker=offline.best)
+    repairer = _operator(lab, tmp_path / "home", 2001)
+    for number in range(_ROUNDS):
+        topic, mine = f"elected-{number}", range(number, number + 1)
+        lab.damaged(topic, (3, 2), 3)
+        lab.cluster.proxy.clear()
+        election = elect_in_process(
+            lab.cluster.bootstrap(), "killed", mine, offline.best, tmp_path, user_id=2002, errors=subprocess.PIPE
+        )
+        reported = results(repairer.start("log_cleaner_repair", brokers=[3], allow_single_copy=True))
+        _output, errors = election.communicate(timeout=120)
+        assert not election.returncode or b"LockHeldError" in errors, errors
+        statuses = [each["status"] for each in reported.get("outcomes", ())]
+        if statuses != ["repaired"]:
+            assert "another run writes to this cluster" in reported["msg"] or statuses == ["refused"], reported
+            again = repairer.run("log_cleaner_repair", brokers=[3], allow_single_copy=True)
+            assert [each["status"] for each in again["outcomes"]] == ["repaired"], again
+        elect(lab.cluster.bootstrap(), "killed", mine, offline.best)
+        assert leaders(lab.cluster, "killed")[number] == offline.best
+        assert len(lab.drops(3)) == 1
+        lab.assert_in_sync(topic, (3, 2))
+        assert pending_changes(lab.cluster) == ()
+    after = lab.cluster.client.describe("killed", broker=offline.best)
+    assert {each.replicas for each in after.values()} == {offline.replicas}
+    assert {after[each].leader_epoch - before[each].leader_epoch for each in after} == {1}
+    lab.cluster.brokers[offline.replicas[0]].start()
