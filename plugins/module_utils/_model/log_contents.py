@@ -73,17 +73,23 @@ class Lacking:
     """What lies before the other log's start offset, and may have been in it until it was deleted there."""
 
 
-def stretches_of(log: Log) -> Stretches | None:
-    """All that the log holds. None where its epochs do not cover it: its records can be compared with no other log's.
-
-    Kafka writes epochs with every record since 0.11; older segments have none.
-    """
+def with_epochs(log: Log) -> Stretches:
+    """All that the log holds with a leader epoch."""
     start, found = log.log_start_offset, []
     for each in log.lineage:
         if each.end_offset > start:
             found.append(EpochRange(each.epoch, start, each.end_offset))
             start = each.end_offset
-    return tuple(found) if start == log.log_end_offset else None
+    return tuple(found)
+
+
+def stretches_of(log: Log) -> Stretches | None:
+    """All that the log holds. None where its epochs do not cover it: its records can be compared with no other log's.
+
+    Kafka writes epochs with every record since 0.11; older segments have none.
+    """
+    found = with_epochs(log)
+    return found if (found[-1].end_offset if found else log.log_start_offset) == log.log_end_offset else None
 
 
 def from_offset(stretches: Stretches, offset: int) -> Stretches:

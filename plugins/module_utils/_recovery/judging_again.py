@@ -20,7 +20,7 @@ from .candidate import Candidate, Flag, Standing, explain
 from .decide import decide
 from .plan import LeftAlone, PlannedElection
 from .preconditions import PartitionObservation
-from .ranking import Log, rank
+from .ranking import AnsweredLog, rank
 from .strategy import Policy, named
 
 
@@ -105,9 +105,9 @@ def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Can
     )
 
 
-def _log(candidate: Candidate, state: PartitionState) -> Log:
+def _log(candidate: Candidate, state: PartitionState) -> AnsweredLog:
     replicas = state.replicas
-    return Log(
+    return AnsweredLog(
         candidate.broker_id,
         replicas.index(candidate.broker_id) if candidate.broker_id in replicas else len(replicas),
         candidate.last_written_epoch,

@@ -9,17 +9,18 @@ The only place that knows the order. Spark's tasks, this process, and a plan tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
+from .._model.log_contents import from_offset, with_epochs, without
 from .._model.replica_log import EpochEnd
 from .candidate import Flag
 
 _NO_EPOCH = -1
 
 
-class Log(NamedTuple):
+class AnsweredLog(NamedTuple):
     """What decides the rank and the flags of a replica that answered. Offsets are record offsets."""
 
     broker_id: int
@@ -41,12 +42,12 @@ class Log(NamedTuple):
 class RankedLog(NamedTuple):
     """A replica that answered, with what a person must know of it. Its rank is its place among the others."""
 
-    log: Log
+    log: AnsweredLog
     flags: tuple[Flag, ...]
     """In the order of ``Flag``."""
 
 
-def rank(logs: Iterable[Log]) -> list[RankedLog]:
+def rank(logs: Iterable[AnsweredLog]) -> list[RankedLog]:
     """Return the logs of one partition, best first.
 
     The order: highest last written leader epoch (a log without epochs comes last), then highest log end offset, then,
@@ -60,7 +61,7 @@ def rank(logs: Iterable[Log]) -> list[RankedLog]:
     return [RankedLog(log, _flags(log, best, latest_start)) for log in ordered]
 
 
-def _best_first(log: Log) -> tuple[int, int, float, int, int]:
+def _best_first(log: AnsweredLog) -> tuple[int, int, float, int, int]:
     return (
         -(_NO_EPOCH if log.last_written_epoch is None else log.last_written_epoch),
         -log.log_end_offset,
@@ -70,7 +71,7 @@ def _best_first(log: Log) -> tuple[int, int, float, int, int]:
     )
 
 
-def _flags(log: Log, best: Log, latest_start: int) -> tuple[Flag, ...]:
+def _flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple[Flag, ...]:
     conditions = {
         Flag.EMPTY_LOG: log.log_end_offset == 0,
         Flag.GAP: log.log_end_offset < latest_start,
@@ -82,7 +83,7 @@ def _flags(log: Log, best: Log, latest_start: int) -> tuple[Flag, ...]:
     return tuple(flag for flag in Flag if conditions[flag])
 
 
-def _holds_what_best_does_not(log: Log, best: Log) -> bool:
+def _holds_what_best_does_not(log: AnsweredLog, best: AnsweredLog) -> bool:
     """Return whether a stretch of this log, above the best one's log start, lies in none of the best of the same epoch.
 
     Two logs hold the same record at an offset where their epochs are the same (Raft's log matching, KIP-101), so
@@ -90,20 +91,4 @@ def _holds_what_best_does_not(log: Log, best: Log) -> bool:
     """
     if log is best or (log.lineage == best.lineage and log.log_start_offset >= best.log_start_offset):
         return False  # most replicas, without comparing their stretches
-    held = {epoch: (start, end) for epoch, start, end in _stretches(best)}
-    for epoch, own_start, end in _stretches(log):
-        start = max(own_start, best.log_start_offset)
-        if start >= end:
-            continue
-        best_start, best_end = held.get(epoch, (end, end))
-        if best_start > start or best_end < end:
-            return True
-    return False
-
-
-def _stretches(log: Log) -> Iterator[tuple[int, int, int]]:
-    """Return a log as stretches of one epoch each: epoch, start (inclusive) and end (exclusive)."""
-    start = log.log_start_offset
-    for epoch, end in ((each.epoch, each.end_offset) for each in log.lineage):
-        yield epoch, start, end
-        start = end
+    return bool(without(from_offset(with_epochs(log), best.log_start_offset), with_epochs(best)))

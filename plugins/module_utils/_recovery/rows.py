@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from .._model.partition import TopicPartition
 from .._model.replica_log import Cause, EpochEnd, ReplicaLog
 from .candidate import Candidate, Flag, SilentReplica, Standing, explain
-from .ranking import Log, rank
+from .ranking import AnsweredLog, rank
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -176,10 +176,10 @@ class _ToRank(NamedTuple):
     is_tiered: bool | None
     cause: str | None
 
-    def log(self) -> Log | None:
+    def log(self) -> AnsweredLog | None:
         if self.cause is not None or self.log_start_offset is None or self.log_end_offset is None:
             return None
-        return Log(
+        return AnsweredLog(
             self.broker_id,
             self.place,
             self.last_written_epoch,
