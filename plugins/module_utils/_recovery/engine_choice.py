@@ -31,7 +31,6 @@ class Engines:
     def __init__(self, options: SparkOptions | None) -> None:
         """``options`` are the operator's own choice of Spark, which is used then for any number of replicas."""
         self._is_chosen = options is not None
-        self._has_begun = False
         self._ahead = SessionAhead(lambda: _open_session(options or SparkOptions()))
 
     def __enter__(self) -> Self:
@@ -46,12 +45,11 @@ class Engines:
     def expect(self, replicas: int) -> None:
         """Start Spark in the background, if so many replicas need it. Does not wait for it."""
         if self.need_spark(replicas):
-            self._has_begun = True
             self._ahead.begin()
 
     def need_spark(self, replicas: int) -> bool:
         """Return whether so many replicas are asked by Spark. What has begun to start is used."""
-        return self._is_chosen or self._has_begun or replicas > MOST_IN_PROCESS
+        return self._is_chosen or self._ahead.has_begun or replicas > MOST_IN_PROCESS
 
     def engine_for(self, replicas: int) -> Engine:
         """Return the engine, once it is there.

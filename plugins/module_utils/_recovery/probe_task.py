@@ -14,14 +14,15 @@ once. Python workers import this module from a zip file and compile it each time
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
+from .._model.background import in_background
 from .._model.partition import TopicPartition
 from .._model.replica_log import Cause, ReplicaLog
 from .._model.run import KafkaOpsError, collector_paused
@@ -51,22 +52,13 @@ class AskBrokers:
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
         deadline = max(self.deadline.at, time.monotonic() + self.least_seconds)
         with collector_paused():
-            asked = [(item, self._begin(item, deadline)) for item in work]
+            asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
                 yield _rows(item, _logs(item, answer, deadline))
 
-    def _begin(self, item: BrokerWork, deadline: float) -> Future[list[ReplicaLog]]:
-        answer: Future[list[ReplicaLog]] = Future()
-        # A daemon, and so no pool: a process that is done does not wait for a broker that was given up.
-        threading.Thread(target=self._ask, args=(item, deadline, answer), name="broker", daemon=True).start()
-        return answer
-
-    def _ask(self, item: BrokerWork, deadline: float, answer: Future[list[ReplicaLog]]) -> None:
+    def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
         partitions = [partition for partition, _place in item.replicas()]
-        try:
-            answer.set_result(self.ask(self.settings_reference, item.broker, partitions, deadline))
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the answer is wanted
-            answer.set_exception(error)
+        return self.ask(self.settings_reference, item.broker, partitions, deadline)
 
 
 def _logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:

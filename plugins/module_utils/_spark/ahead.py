@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from .._model.background import in_background
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,10 @@ class SessionAhead:
     def __enter__(self) -> Self:
         return self
 
+    @property
+    def has_begun(self) -> bool:
+        return self._started is not None
+
     def begin(self) -> None:
         """Start the session, unless that was done already. Does not wait for it."""
         self._begun()
@@ -42,19 +47,14 @@ class SessionAhead:
 
     def _begun(self) -> Future[SparkSession]:
         if self._started is None:
-            self._started = Future()
-            # A daemon, as a process that is asked to end does not wait for Spark.
-            threading.Thread(target=self._start, args=[self._started], name="spark-start", daemon=True).start()
+            self._started = in_background(self._start, "spark-start")
         return self._started
 
-    def _start(self, started: Future[SparkSession]) -> None:
-        try:
-            context = self._open_session()
-            spark = context.__enter__()  # entered here, and left in another thread
-            self._context = context
-            started.set_result(spark)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the session is wanted
-            started.set_exception(error)
+    def _start(self) -> SparkSession:
+        context = self._open_session()
+        spark = context.__enter__()  # entered here, and left in another thread
+        self._context = context
+        return spark
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
