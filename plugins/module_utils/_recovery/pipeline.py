@@ -44,7 +44,18 @@ def evidence_of(  # noqa: PLR0917
     Raises SparkUnavailableError or EvidenceError.
     """
     engine = _engine(engines, found.replicas, progress)
-    return _gathered(engine, settings, found, params, how, progress)
+    progress.step(f"asking the replicas of {len(found.offline)} partitions")
+    evidence = gather_evidence(
+        engine,
+        settings,
+        found,
+        params["recovery_duration_ms"],
+        native=how.native,
+        settings_reference=how.settings_reference,
+    )
+    if params["evidence_dir"] is not None:
+        write_evidence(evidence, params["evidence_dir"])
+    return evidence
 
 
 def plan_of_survey(  # noqa: PLR0917
@@ -61,10 +72,9 @@ def plan_of_survey(  # noqa: PLR0917
 
     Raises SparkUnavailableError or EvidenceError.
     """
-    engine = _engine(engines, found.replicas, progress)
-    evidence = _gathered(engine, settings, found, params, how, progress)
+    evidence = evidence_of(engines, settings, found, params, how, progress)
     progress.step("ranking replicas")
-    return plan_recovery(engine, evidence, policies, found.left_alone, leaders)
+    return plan_recovery(engines.engine_for(found.replicas), evidence, policies, found.left_alone, leaders)
 
 
 def plan_of_evidence(engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress) -> Plan:
@@ -110,28 +120,6 @@ def _engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
     if engines.need_spark(replicas):
         progress.step("starting Spark")
     return engines.engine_for(replicas)
-
-
-def _gathered(  # noqa: PLR0917
-    engine: Engine,
-    settings: ConnectionSettings,
-    found: Survey,
-    params: Mapping[str, Any],
-    how: Gathering,
-    progress: Progress,
-) -> Evidence:
-    progress.step(f"asking the replicas of {len(found.offline)} partitions")
-    evidence = gather_evidence(
-        engine,
-        settings,
-        found,
-        params["recovery_duration_ms"],
-        native=how.native,
-        settings_reference=how.settings_reference,
-    )
-    if params["evidence_dir"] is not None:
-        write_evidence(evidence, params["evidence_dir"])
-    return evidence
 
 
 def results_of(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
