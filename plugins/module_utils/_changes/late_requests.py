@@ -148,7 +148,7 @@ class LateRequests:
         changes = [each.change for each in self.watched.values()]
         for change in changes:
             if isinstance(change, ReplicaChange) and self.replicas.is_dropped(change):
-                yield self.replica_taken_back(change)
+                yield self.replica_ended(change, *self.replicas.take_back(change))
         with suppress(NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
             orders = [each for each in changes if isinstance(each, OrderChange)]
             doubtful = in_doubt(self.orders.kafka, orders)
@@ -171,7 +171,7 @@ class LateRequests:
         self.journal.forget_unanswered(changes)
         for change in changes:
             if isinstance(change, ReplicaChange):
-                yield self.replica_taken_back(change)
+                yield self.replica_ended(change, *self.replicas.take_back(change))
         ended = put_back_surely(self.orders, [each for each in changes if isinstance(each, OrderChange)])
         strike_out(self.journal, ended)
         yield from ended
@@ -182,9 +182,8 @@ class LateRequests:
                 self.journal.end([change], Undoing.GONE.value)
                 yield Leftover(change, Undoing.GONE, _NO_LONGER)
 
-    def replica_taken_back(self, change: ReplicaChange) -> Leftover[ReplicaChange]:
-        """Take a replica back, and end its change in the journal unless that failed. Raises JournalError."""
-        undoing, reason = self.replicas.take_back(change)
+    def replica_ended(self, change: ReplicaChange, undoing: Undoing, reason: str) -> Leftover[ReplicaChange]:
+        """End the change of a replica in the journal, unless it could not be taken back. Raises JournalError."""
         if undoing is not Undoing.FAILED:
             self.journal.end([change], undoing.value)
         return Leftover(change, undoing, reason)

@@ -131,10 +131,8 @@ class Rollback:
         undoing, reason = self.late.replicas.take_back(change)
         if undoing in PUT_BACK and not was_dropped:
             self.late.watch_for(change)
-            return
-        if undoing is not Undoing.FAILED:
-            self.journal.end([change], undoing.value)
-        yield Leftover(change, undoing, reason)
+        else:
+            yield self.late.replica_ended(change, undoing, reason)
 
 
 def has_put_back(leftovers: Iterable[AnyLeftover]) -> bool:

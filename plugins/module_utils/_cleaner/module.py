@@ -272,7 +272,8 @@ class _RepairWork:
         with run.locked(params, check_mode=False) as (run, journal):
             if journal is None:
                 raise AssertionError("only check mode has no journal")
-            leftovers = _leftovers(run, params, journal, self.stop)
+            rollback = _rollback(run, params, journal, self.stop)
+            leftovers = rollback.undo()
             cleaners = _looked_at(run, self.source, self.limits)
             targets = [
                 log_cleaner_marks.Target(each.topic, each.partition, each.broker_id)
@@ -290,8 +291,7 @@ class _RepairWork:
             safeguard = Safeguard(self.kafka, planner.terms.overrides)
             repairer = log_cleaner_repair.Repairer(dict(planner.cleaners), self.source, pace, safeguard)
             maker = run.maker(journal, params["repair_timeout_ms"] / 1000, self.stop)
-            late = _rollback(run, params, journal, self.stop).late
-            outcomes += [*refused, *repairer.carry_out(repairs, maker, run.settings, late)]
+            outcomes += [*refused, *repairer.carry_out(repairs, maker, run.settings, rollback.late)]
         return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, _notes(journal))
 
     def _planner(
