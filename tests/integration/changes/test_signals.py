@@ -10,7 +10,6 @@ completed, the orders are restored, nothing is pending, and the report is there.
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from kafka.protocol.api_key import ApiKey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
 from lab import Cluster, scenarios
 from lab.changes import pending_changes
-from lab.faults import Before
 from lab.leadership import Operator, leaders, orders
-from lab.playbook import Part, part_of_playbook, read_report, start_playbook, statuses
+from lab.playbook import Part, read_report, statuses
+from lab.signals import output_of_signalled
 from lab.waiting import wait_until
 
 _PLAYBOOK = Path(__file__).with_name("elect.yml")
@@ -51,11 +50,7 @@ def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, n
         "designations": designations,
         "report_file": str(report),
     }
-    process = start_playbook(str(_PLAYBOOK), variables)
-    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
-    with cluster.proxy.inject(end, api_key=ApiKey.ElectLeaders, times=1) as rule:
-        output, _errors = process.communicate(timeout=120)
-    assert rule.hits, output
+    output = output_of_signalled(cluster, str(_PLAYBOOK), variables, who, number, ApiKey.ElectLeaders)
     wait_until(report.exists, 60, what="the module has written its report")
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 30, what="the module has released the lock")
     assert orders(cluster, "killed") == dict.fromkeys(offline.partitions, offline.replicas)
@@ -81,11 +76,8 @@ def test_a_drain_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, numb
         "leadership_drain_brokers": [1],
         "leadership_drain_report_file": str(report),
     }
-    process = start_playbook("kafkaops.recovery.drain_leadership", variables)
-    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
-    with cluster.proxy.inject(end, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
-        output, _errors = process.communicate(timeout=120)
-    assert rule.hits, output
+    playbook = "kafkaops.recovery.drain_leadership"
+    output = output_of_signalled(cluster, playbook, variables, who, number, ApiKey.AlterPartitionReassignments)
     wait_until(report.exists, 60, what="the module has written its report")
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 30, what="the module has released the lock")
     assert orders(cluster, "killed") == {0: (2, 3, 1), 1: (2, 3, 1)}

@@ -5,13 +5,12 @@
 """SIGTERM and SIGHUP to each part of a playbook that repairs, while it drops a replica.
 
 The request in flight is completed, and the replica is back with its order and without a throttle: because the module
-takes it back, or because nobody told it and it ends the repair.
+takes it back, or because no signal reached it and it ends the repair.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -21,8 +20,8 @@ from kafka.protocol.api_key import ApiKey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
-from lab.faults import Before
-from lab.playbook import Part, part_of_playbook, start_playbook
+from lab.playbook import Part
+from lab.signals import output_of_signalled
 from lab.waiting import wait_until
 
 pytestmark = [pytest.mark.wide, pytest.mark.on_any_version]
@@ -45,12 +44,9 @@ def test_a_repair_ends_in_order(
         "log_cleaner_recovery_report_file": str(report),
         "log_cleaner_recovery_suspect_bytes": 500_000,
     }
-    process = start_playbook("kafkaops.recovery.recover_log_cleaners", variables)
     lab.cluster.proxy.clear()
-    end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
-    with lab.cluster.proxy.inject(end, api_key=ApiKey.AlterPartitionReassignments, times=1) as rule:
-        output, _errors = process.communicate(timeout=180)
-    assert rule.hits, output
+    playbook, request = "kafkaops.recovery.recover_log_cleaners", ApiKey.AlterPartitionReassignments
+    output = output_of_signalled(lab.cluster, playbook, variables, who, number, request, timeout=180)
     wait_until(lambda: not lab.cluster.client.describe(RUN_TOPIC), 120, what="the module has released the lock")
     assert len(lab.drops(3)) == 1, "the request in flight was completed"
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
