@@ -79,8 +79,8 @@ def error_name(code: int) -> str:
 
 def described(code: int, message: str | None = None) -> str:
     """Describe an error for a person: name, number, and the broker's message."""
-    is_told = message and not message.startswith(_PRINTED_REQUEST)
-    return f"{error_name(code)} (error {code})" + (f": {message}" if is_told else "")
+    has_cause = message and not message.startswith(_PRINTED_REQUEST)
+    return f"{error_name(code)} (error {code})" + (f": {message}" if has_cause else "")
 
 
 def explained(request: str, code: int) -> str:
