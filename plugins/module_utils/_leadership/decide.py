@@ -145,8 +145,6 @@ def _to_remember(
     if wanted == base:
         return None
     same_topic = remembered if remembered is not None and remembered.topic_id == state.topic_id else None
-    if same_topic and same_topic.original == base and state.replicas == wanted == same_topic.ours[-1]:
-        return same_topic
     ours = orders_of_ours(same_topic, state.replicas, wanted)
     return RememberedOrder(state.topic, state.partition, state.topic_id, base, ours)
 

@@ -42,6 +42,7 @@ def test_a_new_partition() -> None:
 def test_a_broker_that_is_last_already_leaves_nothing_to_remember() -> None:
     decision = decide(a_state((2, 3, 1)), None, {1})
     assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
+    assert (decision.is_forgetting, decision.asks_for_order) == (False, False)
 
 
 def test_every_replica_listed() -> None:
@@ -52,6 +53,13 @@ def test_every_replica_listed() -> None:
 def test_nothing_to_do_the_second_time() -> None:
     decision = decide(a_state(OURS), _remembered(), {1})
     assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
+
+
+def test_a_run_that_died_between_memory_and_reorder() -> None:
+    """The order is set although nothing more has to be remembered."""
+    decision = decide(a_state(ORIGINAL), _remembered(), {1})
+    assert (decision.remember, decision.outcome.replicas_after) == (_remembered(), OURS)
+    assert decision.is_work
 
 
 def test_one_of_two_is_removed() -> None:
@@ -71,6 +79,7 @@ def test_the_last_one_is_removed() -> None:
 def test_the_original_order_is_back_already() -> None:
     """A run died between the restore and its end, or a person put it back."""
     decision = decide(a_state(ORIGINAL), _remembered(), set())
+    assert decision.outcome.status is OrderStatus.IN_ORDER
     assert (decision.is_reorder, decision.is_forgetting) == (False, True)
     assert decision.asks_for_order  # a broker that lags shows it, too
 
@@ -131,9 +140,29 @@ def test_a_topic_that_was_made_again() -> None:
     assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
     assert (decision.is_forgetting, decision.asks_for_order) == (True, False)
     listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
+    assert listed.outcome.status is OrderStatus.WOULD_REORDER
     assert listed.remember is not None
     assert listed.remember.topic_id == OTHER_TOPIC_ID
     assert listed.remember.ours == (ORIGINAL, OURS)
+    last_already = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
+    assert (last_already.outcome.status, last_already.is_forgetting) == (OrderStatus.IN_ORDER, True)
+
+
+@pytest.mark.parametrize(
+    ("current", "remembered", "listed", "words"),
+    [
+        (ORIGINAL, None, {1}, "broker 1 is last"),
+        (ORIGINAL, None, {1, 2}, "brokers 1, 2 are last"),
+        ((2, 3, 1), None, {1}, "broker 1 is last already"),
+        ((3, 1, 2), None, {1, 2}, "brokers 1, 2 are last already"),
+        (ORIGINAL, None, set(), "in its original order"),
+        (OURS, _remembered(), set(), "back to [1, 2, 3]"),
+    ],
+)
+def test_the_reason_names_the_brokers(
+    current: Order, remembered: RememberedOrder | None, listed: set[int], words: str
+) -> None:
+    assert decide(a_state(current), remembered, listed).outcome.reason == words
 
 
 def test_deleted_is_forgotten_and_hidden_is_not() -> None:
