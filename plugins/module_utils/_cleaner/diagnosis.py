@@ -36,12 +36,12 @@ WELL = frozenset({Case.HEALTHY, Case.IDLE})
 class Thresholds:
     """From where on something is wrong."""
 
-    stalled_after_ms: int = 900_000
+    stalled_after_ms: int
     """Milliseconds without a run. A thread that cleans one very large log does not run either."""
-    tolerated_uncleanable_partitions: int = 0
-    suspect_ratio: float = 2.0
+    tolerated_uncleanable_partitions: int
+    suspect_ratio: float
     """A copy is suspicious that is this many times as large as the smallest copy of the same partition..."""
-    suspect_bytes: int = 64 * 1024 * 1024
+    suspect_bytes: int
     """...and larger by this many bytes."""
 
 
@@ -78,14 +78,13 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
             f"revives them{also}",
             restart_helps=True,
         )
-    if any((each.uncleanable_partitions or 0) for each in metrics.log_dirs):
-        known = sum(each.uncleanable_partitions or 0 for each in metrics.log_dirs)
-        if known > thresholds.tolerated_uncleanable_partitions:
-            return Diagnosis(
-                Case.UNCLEANABLE_PARTITIONS,
-                f"{_marked(metrics)}. The marks are in the broker's memory: a restart of the threads keeps them, "
-                f"re-creating the replica or restarting the broker drops them{_unknown_threads(metrics)}",
-            )
+    known = sum(each.uncleanable_partitions for each in metrics.log_dirs if each.uncleanable_partitions is not None)
+    if known > thresholds.tolerated_uncleanable_partitions:
+        return Diagnosis(
+            Case.UNCLEANABLE_PARTITIONS,
+            f"{_marked(metrics)}. The marks are in the broker's memory: a restart of the threads keeps them, "
+            f"re-creating the replica or restarting the broker drops them{_unknown_threads(metrics)}",
+        )
     if since is not None and since > thresholds.stalled_after_ms:
         if metrics.dead_threads is None:
             return Diagnosis(
@@ -153,14 +152,14 @@ class CopyTrend:
 
 def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis:
     """Infer the case of one broker from the sizes of its replicas."""
-    looks = max((each.looks for each in trends), default=0)
-    seen = f"by the sizes of {len(trends)} compacted copies in {looks} looks"
     if not trends:
         return _inferred(
             Case.UNKNOWN,
             "no size of a compacted partition could be read: there is none, or our principal lacks DESCRIBE on the "
             "cluster or on topics",
         )
+    looks = max(each.looks for each in trends)
+    seen = f"by the sizes of {len(trends)} compacted copies in {looks} looks"
     named = {(each.topic, each.partition) for each in suspects}
     others = [each for each in trends if (each.topic, each.partition) not in named]
     shrunk = sum(each.has_shrunk for each in trends)

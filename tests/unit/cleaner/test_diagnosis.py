@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnos
     CopyTrend,
     Thresholds,
     diagnose,
+    in_order,
     infer,
     suspects_of,
 )
@@ -22,10 +23,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
+    Suspect,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
-LIMITS = Thresholds(suspect_bytes=100)
+LIMITS = Thresholds(stalled_after_ms=900_000, tolerated_uncleanable_partitions=0, suspect_ratio=2.0, suspect_bytes=100)
 HEALTHY = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 0, 0)))
 MARKED = replace(HEALTHY, log_dirs=(LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 2, None)))
 SETTINGS = {"log.cleaner.threads": Setting("2", Source.STATIC)}
@@ -41,10 +43,28 @@ def facts(metrics: CleanerMetrics | None, **settings: str) -> CleanerFacts:
         (HEALTHY, Case.HEALTHY, False, "dirty by 40%"),
         (replace(HEALTHY, max_dirty_percent=None), Case.HEALTHY, False, "is unknown"),
         (replace(HEALTHY, max_dirty_percent=0), Case.IDLE, False, "nothing is dirty"),
-        (replace(HEALTHY, dead_threads=1), Case.DEAD_THREADS, True, "1 of 2"),
+        (
+            replace(HEALTHY, dead_threads=1),
+            Case.DEAD_THREADS,
+            True,
+            "1 of 2 cleaner threads are dead, the last run was",
+        ),
+        (
+            replace(HEALTHY, dead_threads=1, time_since_last_run_ms=None),
+            Case.DEAD_THREADS,
+            True,
+            "1 of 2 cleaner threads are dead: a restart",
+        ),
         (replace(MARKED, dead_threads=1), Case.DEAD_THREADS, True, "does not clear"),
-        (MARKED, Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
+        (MARKED, Case.UNCLEANABLE_PARTITIONS, False, "2 in /b. "),
         (replace(MARKED, time_since_last_run_ms=10**9), Case.UNCLEANABLE_PARTITIONS, False, "2 in /b"),
+        (
+            replace(HEALTHY, log_dirs=(LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 2, 70))),
+            Case.UNCLEANABLE_PARTITIONS,
+            False,
+            "2 in /b with 70 bytes to clean.",
+        ),
+        (replace(HEALTHY, time_since_last_run_ms=900_000), Case.HEALTHY, False, "it ran 900000 ms ago"),
         (replace(HEALTHY, time_since_last_run_ms=900_001), Case.STALLED, False, "900001 ms"),
         (
             replace(HEALTHY, time_since_last_run_ms=900_001, dead_threads=None),
@@ -76,6 +96,11 @@ def test_each_case(metrics: CleanerMetrics | None, case: Case, helps: bool, said
     assert said in found.reason
 
 
+def test_a_number_of_threads_that_is_not_known() -> None:
+    for settings in ({}, {"log.cleaner.threads": Setting(None, Source.STATIC)}):
+        assert "all ? cleaner threads live" in diagnose(replace(facts(HEALTHY), settings=settings), LIMITS).reason
+
+
 def test_marks_up_to_the_threshold_are_tolerated() -> None:
     assert diagnose(facts(MARKED), replace(LIMITS, tolerated_uncleanable_partitions=2)).case is Case.HEALTHY
     assert diagnose(facts(MARKED), replace(LIMITS, tolerated_uncleanable_partitions=1)).case is not Case.HEALTHY
@@ -98,6 +123,7 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
         ([], Case.UNKNOWN, []),
         ([trend("a", 10)], Case.IDLE, []),
         ([trend("a", 10, looks=1)], Case.UNKNOWN, []),
+        ([trend("a", 10, looks=2)], Case.IDLE, []),
         ([trend("a", 10, first_bytes=5)], Case.UNKNOWN, []),
         ([trend("a", 10, has_shrunk=True)], Case.HEALTHY, []),
         ([trend("a", 900, smallest_copy_bytes=300), trend("b", 10)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
@@ -111,11 +137,25 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
             Case.DEAD_THREADS,
             ["__consumer_offsets", "b", "a"],
         ),
+        (
+            [trend("a", 900, smallest_copy_bytes=300), trend("b", 900, smallest_copy_bytes=300)],
+            Case.DEAD_THREADS,
+            ["a", "b"],
+        ),
+        # Just as much larger as the limits say, and not as much.
+        ([trend("a", 600, smallest_copy_bytes=300), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        ([trend("a", 599, smallest_copy_bytes=300)], Case.IDLE, []),
+        ([trend("a", 150, smallest_copy_bytes=50), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        ([trend("a", 149, smallest_copy_bytes=50)], Case.IDLE, []),
         # Larger, but by little, or only for the moment.
         ([trend("a", 90, smallest_copy_bytes=10)], Case.IDLE, []),
         ([trend("a", 900, smallest_copy_bytes=300, has_shrunk=True)], Case.HEALTHY, []),
         # No smaller copy now, but another one was compacted meanwhile.
         ([trend("a", 900, first_bytes=100, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        ([trend("a", 900, first_bytes=800, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
+        ([trend("a", 900, first_bytes=801, others_shrank=True)], Case.UNKNOWN, []),
+        ([trend("a", 900, first_bytes=100, others_shrank=True, looks=2)], Case.UNKNOWN, []),
+        ([trend("a", 900, first_bytes=100)], Case.UNKNOWN, []),
     ],
 )
 def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
@@ -127,3 +167,19 @@ def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, su
     assert diagnosis.is_inferred
     assert diagnosis.reason.startswith("inferred: ")
     assert diagnosis.restart_helps == (case is Case.DEAD_THREADS)
+
+
+def test_who_is_named_first() -> None:
+    """What fails every consumer group, what is proven, what is large, and then by name."""
+
+    def suspect(topic: str, size: int, *, is_proven: bool = False) -> Suspect:
+        return Suspect(topic, 0, 1, "/a", size, None, "", is_proven)
+
+    expected = [
+        suspect("__consumer_offsets", 10),
+        suspect("z", 20, is_proven=True),
+        suspect("y", 90),
+        suspect("a", 50),
+        suspect("b", 50),
+    ]
+    assert list(in_order(expected[::-1])) == expected
