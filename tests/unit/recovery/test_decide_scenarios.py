@@ -30,7 +30,7 @@ def test_decision(path: Path) -> None:
         state = an_offline_partition(**{**scenario["partition"], **change})
         candidates, silent = ranked_answers(state, scenario["replicas"])
         for expected in scenario["decisions"]:
-            decision = decide(state, candidates, silent, _policy(expected["policy"]))
+            decision = decide(state, candidates, silent, _policy(expected["policy"]), expected.get("designated"))
             assert _described(decision, expected) == expected, f"with {change}: {decision.reason}"
             assert not [text for text in expected.get("no_reason", ()) if text in decision.reason]
 
@@ -45,7 +45,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
 
 def _described(decision: PlannedElection | LeftAlone, expected: Mapping[str, Any]) -> dict[str, Any]:
     """Return the decision in the scenario's own words, as far as the scenario says anything."""
-    found: dict[str, Any] = {"policy": expected["policy"]}
+    found = {key: expected[key] for key in ("policy", "designated") if key in expected}
     if isinstance(decision, PlannedElection):
         found["elect"] = f"{decision.election_type} {decision.designated_leader}"
     else:
