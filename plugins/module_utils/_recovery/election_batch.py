@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.order_rollback import put_back_surely, strike_out
-from .._changes.orders import Writer, set_orders, watch
+from .._changes.orders import Writer, look, set_orders, watch
 from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._changes.unanswered import forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
@@ -131,7 +131,7 @@ class ElectionBatch(ElectionOutcomes):
             for partition, reason in self._held.items():
                 self.ordered_without[partition] = changes[partition].dropped
                 self.order_stays_changed(partition, reason)
-        self.see_the_end(watch(writer, going, lambda _state: True))
+        self.see_the_end(look(writer, going))
 
     def _reorder(
         self,
@@ -197,13 +197,13 @@ class ElectionBatch(ElectionOutcomes):
         """Request the elections until all are seen or the attempts are used up. What is left is in ``_asked``."""
         waiting = [each for each in partitions if each not in self._asked]
         for attempt in range(writer.attempts):
-            waiting = self.still_right(waiting, watch(writer, waiting, lambda _state: True) if waiting else {})
+            waiting = self.still_right(waiting, look(writer, waiting))
             if over := limits.why_over():
                 self.end_all([each for each in waiting if each not in self._in_doubt], Status.FAILED, over)
                 return
             if not waiting:
                 return
-            progress.step(f"electing, attempt {attempt + 1}", len(self.elections) - len(waiting), len(self.elections))
+            progress.step(f"electing, attempt {attempt + 1}", len(self.outcomes), len(self.elections))
             asked = self._ask(writer, waiting, attempt)
             self._asked |= dict.fromkeys(waiting, asked)
             self.written.update(each for each in waiting if asked.was_sent)
@@ -233,10 +233,10 @@ class ElectionBatch(ElectionOutcomes):
         until = max(doubtful.values())
         if waiting := [each for each in doubtful if each not in self.outcomes]:
             progress.step("waiting for elections whose response was lost", len(self.outcomes), len(self.elections))
-            self._watch(writer, waiting, min(max(0.0, until - limits.clock.monotonic()), limits.left_s), {})
+            self._watch(writer, waiting, min(until - limits.clock.monotonic(), limits.left_s), {})
         remaining = until - limits.clock.monotonic()
         if remaining > 0:
-            states = watch(writer, doubtful, lambda _state: True)
+            states = look(writer, doubtful)
             self.settle(states)
             reason = (
                 f"an election whose response was lost may still be executed for {remaining:.0f} s, and would elect the "
@@ -247,7 +247,7 @@ class ElectionBatch(ElectionOutcomes):
     def _end_unelected(self, writer: Writer) -> None:
         """End what was requested, and has no leader after all that time."""
         left = [each for each in self._asked if each not in self.outcomes]
-        states = watch(writer, left, lambda _state: True) if left else {}
+        states = look(writer, left)
         self.settle(states)
         for partition in left:
             if partition not in self.outcomes:

@@ -139,7 +139,8 @@ def test_a_topic_that_was_made_again() -> None:
     decision = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), set())
     assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
     assert (decision.is_forgetting, decision.asks_for_order) == (True, False)
-    listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
+    of_the_old_one = _remembered(ORIGINAL, ORIGINAL, (3, 2, 1), OURS)
+    listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), of_the_old_one, {1})
     assert listed.outcome.status is OrderStatus.WOULD_REORDER
     assert listed.remember is not None
     assert listed.remember.topic_id == OTHER_TOPIC_ID

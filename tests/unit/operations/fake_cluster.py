@@ -85,6 +85,8 @@ class FakeCluster(Kafka):
     """Brokers that answer although the controller fences them."""
     doubt: str = ""
     """Why nobody confirms that the metadata is current."""
+    designates: bool = False
+    """The brokers offer elections of designated leaders."""
     shutting_down: set[int] = field(default_factory=set)
     """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
     writes: list[Write] = field(default_factory=list)
@@ -247,7 +249,7 @@ class FakeCluster(Kafka):
         return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
 
     def offers_designated_election(self, addresses: Collection[Address]) -> bool:
-        return False
+        return self.designates
 
     def probe_replicas(
         self,
@@ -304,6 +306,13 @@ class FakeCluster(Kafka):
         is_unclean = election_type == UNCLEAN
         asked = dict.fromkeys(partitions, "unclean" if is_unclean else "preferred")
         codes = self._write("elect", address, asked, lambda each: self._elect(each, unclean=is_unclean))
+        return {each: ElectionAnswer(code, None) for each, code in codes.items()}
+
+    def elect_designated(
+        self, address: Address, leaders: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, ElectionAnswer]:
+        asked = {each: f"broker {leader}" for each, leader in leaders.items()}
+        codes = self._write("elect designated", address, asked, lambda each: self._lead(each, leaders[each]))
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
     def _write(
@@ -365,10 +374,13 @@ class FakeCluster(Kafka):
         leader = next((each for each in choices if each in self.unfenced - self.shutting_down), None)
         if leader is None:
             return ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return self._lead(partition, leader)
+
+    def _lead(self, partition: TopicPartition, leader: int) -> int:
         self.change(
             partition,
             leader_id=leader,
-            leader_epoch=state.leader_epoch + 1,
+            leader_epoch=self.states[partition].leader_epoch + 1,
             isr=(leader,),
             elr=(),
             last_known_elr=(),

@@ -277,6 +277,23 @@ def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -
     assert wreck.cluster.kinds() == ["elect"]
 
 
+def test_brokers_that_offer_it_are_asked_for_the_designated_leader_and_no_order_is_touched(wreck: Wreck) -> None:
+    wreck.cluster.designates = True
+    assert statuses(wreck.run(wreck.plan(BEHIND)).outcomes) == [Status.RECOVERED] * 3
+    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEHIND}
+    assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect designated", "broker 2")}
+
+
+def test_an_ordinary_election_stays_ordinary_where_brokers_offer_designated_ones(wreck: Wreck) -> None:
+    wreck.cluster.designates = True
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    assert statuses(wreck.run(replace(plan, elections=tuple(ordinary))).outcomes) == [Status.RECOVERED] * 3
+    assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect", "preferred")}
+
+
 def test_an_ordinary_election_of_nobody_is_refused(wreck: Wreck) -> None:
     """The member of the ELR is away again: an unclean election in its place would take anybody."""
     plan = wreck.plan(BEHIND)

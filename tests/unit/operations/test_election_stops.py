@@ -133,6 +133,19 @@ def test_a_disk_that_fills_up_before_the_order_is_back_costs_no_result(
     assert_all_is_put_back(wreck)
 
 
+def test_a_full_disk_is_no_trouble_of_a_partition_whose_order_was_not_changed(
+    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    opening, begin = 2, 1
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_from(opening + begin + 1))
+        report = wreck.run(plan)
+    assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert ["the journal does not know it" in each.reason for each in report.outcomes] == [True, False, True]
+
+
 @pytest.mark.usefixtures("small_batches")
 def test_brokers_that_fall_silent_between_batches_cost_no_result_of_the_batches_before(wreck: Wreck) -> None:
     def fall_silent_after_the_last_look() -> None:

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.polici
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
-from unit.operations.fates import Fate
+from unit.operations.fates import WELL, Fate
 from unit.operations.wreck import BEHIND, BEST, DEAD, ORIGINAL, TOPIC_ID, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -279,6 +279,33 @@ def test_an_election_whose_response_was_lost_leaves_what_it_dropped_in_the_repor
     assert [(each.status, each.dropped) for each in report.outcomes[:2]] == [(Status.RECOVERED, (DEAD,))] * 2
     assert orders(gone) == [BACK, BACK, PLAIN]
     assert gone.cluster.pending() == ()
+
+
+def test_an_interrupt_after_a_broker_was_dropped_passes(gone: Wreck) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    plan = plan_of(gone, may_drop=True)
+    gone.cluster.fates["elect"] = [Fate(before=interrupt)]
+    with pytest.raises(KeyboardInterrupt):
+        gone.run(plan)
+    assert orders(gone)[:2] == [(BEHIND, BEST, DEAD)] * 2
+    assert gone.cluster.pending() == ()
+
+
+def test_a_replica_set_that_somebody_else_changed_meanwhile_is_not_called_ours(gone: Wreck) -> None:
+    plan = plan_of(gone, may_drop=True)
+
+    def reassign() -> None:
+        gone.cluster.removing.pop(FIRST, None)
+        gone.cluster.change(FIRST, replicas=(BEST, 4))
+
+    gone.cluster.fates["elect"] = [WELL, Fate(after=reassign)]
+    report = gone.run(plan)
+    assert [each.dropped for each in report.outcomes] == [(), (DEAD,), ()]
+    assert "its replica order is not restored" in report.outcomes[0].reason
+    assert "was dropped from its replicas" not in report.outcomes[0].reason
+    assert "was dropped from its replicas" in report.outcomes[1].reason
 
 
 def test_evidence_does_not_say_who_is_registered() -> None:
