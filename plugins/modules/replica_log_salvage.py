@@ -20,8 +20,9 @@ description:
     C(.lock) file, so that a broker that is started meanwhile stops before it truncates anything.
   - Which records the cluster lacks is decided by leader epoch and offset, as a forecast of losses is. It does not
     matter how long ago the election was.
-  - Segments are read by Spark from end to end, without their indexes, and every checksum is verified. Torn tails and
-    corrupt batches are named and skipped.
+  - The headers of some batches say what the cluster lacks. Spark reads only the segments with such records, without
+    their indexes, and verifies every checksum. Torn tails, corrupt batches, and blocks that the disk refuses to read
+    are named and skipped.
   - The records are saved as Parquet with their raw batches, read back, and then given their manifest. The files are
     B(production data). They have mode 0600.
 author: [the kafkaops.recovery authors (@kafkaops)]
@@ -198,7 +199,11 @@ partitions:
       choices: [saved, would_be_saved, already_saved, nothing_lacking, left_alone, failed]
     reason: {type: str, description: "Why it has this status, for a person."}
     leader_id: {type: int, description: The leader that the disk was compared with.}
-    held: {type: list, elements: dict, description: "What was read from the disk, checksums verified."}
+    held:
+      description:
+        - What the disk holds, by the headers of the batches. What of it is in RV(partitions[].lost) has good checksums.
+      type: list
+      elements: dict
     lost:
       description: What the leader never held. Offsets of transaction markers and of compacted records count.
       type: list

@@ -14,9 +14,9 @@ from .._kafka.partitions import Description, TopicError
 from .._model.log_contents import Stretches, union
 from .._model.partition import PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
+from .contents import SegmentContents
 from .finding import DiskFinding, FileDamage, Status
 from .log_dir import DirKind, LogDir, PartitionDir, Segment
-from .scan import SegmentContents
 from .stretch import IncomparableError, lacking, merged, minus, within
 
 _KINDS = (*DirKind,)
@@ -109,6 +109,18 @@ def compare_with_leader(
 def held_in(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
     """Return what was read from one directory."""
     return merged(run for each in replica.directory.segments for run in contents[each.path].runs)
+
+
+def segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
+    """Yield the segments that may have wanted records, by their base offsets: whatever else of them can be read."""
+    for replica in one.replicas:
+        for segment in replica.directory.segments:
+            if any(
+                segment.base_offset < each.end_offset
+                and (segment.end_offset is None or each.start_offset < segment.end_offset)
+                for each in wanted
+            ):
+                yield segment
 
 
 def segments_to_save(

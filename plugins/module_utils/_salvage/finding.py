@@ -24,7 +24,7 @@ class Status(StrEnum):
     ALREADY_SAVED = "already_saved"
     """The salvage directory has it, from an earlier run."""
     NOTHING_LACKING = "nothing_lacking"
-    """The partition's leader has all that was read here."""
+    """The partition's leader has all of it."""
     LEFT_ALONE = "left_alone"
     """The topic is gone, was re-created, or has fewer partitions now: its records have no place in the cluster."""
     FAILED = "failed"
@@ -51,7 +51,7 @@ class DiskFinding:
     reason: str = ""
     leader_id: int | None = None
     held: Stretches = ()
-    """What was read, checksums verified."""
+    """By the headers of batches; what of it is in ``lost`` has good checksums."""
     lost: Stretches = ()
     """What the leader never held. Offsets that compaction emptied are in it."""
     unreadable: Stretches = ()

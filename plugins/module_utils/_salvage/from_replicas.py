@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -21,25 +21,21 @@ from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
-from .._spark.session import spark_session
 from .._spark.tasks import in_tasks
 from .batch import BatchError, ControlType, control_type
-from .directory import Unfinished, check_destination, unfinished
-from .from_disk import SalvageError, in_short, new_manifest
+from .directory import check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .places import is_remote
-from .read_back import ReadBack, read_back
-from .remote import RemoteDirectory, unfinished_remote
+from .read_back import ReadBack
 from .rows import Origin, RowBuffer
 from .save import overlaps
 from .stretch import merged, minus, within
 from .transactions import Markers
+from .writer import SalvageError, SalvageWriter
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
-    from pyspark.errors import PySparkException
 
     from .rows import ROW_SCHEMA
 
@@ -112,44 +108,26 @@ class TailSaver:
             if os.path.exists(self.destination):
                 raise SalvageError(f"{self.destination} exists: name a directory that does not")
         wanted = each_once(tails)
-        before = os.umask(0o077)
-        try:
-            with ExitStack() as stack, temporary_settings_reference(self.settings) as reference:
-                self.progress.step("starting Spark, to save what other replicas hold")
-                # What a failed run leaves is removed once Spark is gone: its tasks may still write until then.
-                leftovers = stack.enter_context(ExitStack())
-                spark = stack.enter_context(spark_session(self.spark))
-                work = [
-                    _Work(each, self.cluster_id, self.addresses[each.broker_id], reference)
-                    for each in wanted
-                    if each.broker_id in self.addresses
-                ]
-                if not work:
-                    return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
-                self.progress.step(
-                    f"saving what other replicas hold of {len({each.partition for each in wanted})} partitions"
-                )
-                directory: Unfinished | RemoteDirectory
-                if is_remote(self.destination):
-                    directory = stack.enter_context(unfinished_remote(spark, self.destination))
-                else:
-                    directory = leftovers.enter_context(unfinished(self.destination))
-                try:
-                    in_tasks(spark, work, _weight, _rows, ROW_SCHEMA).write.parquet(directory.records_uri)
-                except (PySparkException, Py4JJavaError) as error:
-                    raise SalvageError(in_short(error)) from None
-                files = directory.files()
-                back = read_back(spark.read.parquet(directory.records_uri))
-                failures = self._failures(wanted, back)
-                held = without_emptied(held_by_losers(wanted), back, failures)
-                if not back.partitions:
+        with temporary_settings_reference(self.settings) as reference:
+            work = [
+                _Work(each, self.cluster_id, self.addresses[each.broker_id], reference)
+                for each in wanted
+                if each.broker_id in self.addresses
+            ]
+            if not work:
+                return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
+            self.progress.step("starting Spark, to save what other replicas hold")
+            with SalvageWriter(self.destination, self.spark) as writer:
+                partitions = len({each.partition for each in wanted})
+                self.progress.step(f"saving what other replicas hold of {partitions} partitions")
+                written = writer.write(in_tasks(writer.spark, work, _weight, _rows, ROW_SCHEMA))
+                failures = self._failures(wanted, written.back)
+                held = without_emptied(held_by_losers(wanted), written.back, failures)
+                if not written.back.partitions:
                     return TailSalvage(None, failures, held)
                 origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
-                manifest = new_manifest(self.cluster_id, origins, held, back, files)
-                directory.finish(manifest)
+                manifest = writer.finish(written, self.cluster_id, origins, held)
                 return TailSalvage(manifest, failures, held)
-        finally:
-            os.umask(before)
 
     def _failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
         if back and back.faults:

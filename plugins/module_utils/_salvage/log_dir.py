@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import zip_longest
 from pathlib import Path
 
 from .._model.partition import TopicPartition
@@ -43,6 +44,8 @@ class Segment:
     path: str
     base_offset: int
     size: int
+    end_offset: int | None = None
+    """Where the next segment begins, before which this one ends; None for the last one."""
 
 
 class DirKind(StrEnum):
@@ -216,4 +219,6 @@ def _segments(path: str) -> tuple[Segment, ...]:
         ]
     except OSError as error:
         raise LogDirError(f"{path} could not be listed: {error.strerror}") from None
-    return tuple(sorted(found, key=lambda each: each.base_offset))
+    found.sort(key=lambda each: each.base_offset)
+    followed = zip_longest(found, found[1:])
+    return tuple(replace(each, end_offset=after.base_offset) if after else each for each, after in followed)

@@ -80,6 +80,6 @@ def _batches(segments: Sequence[Segment]) -> Iterator[Batch]:
     for segment in segments:
         # The first pass names what cannot be read. What only this one cannot read is missed when all is read back.
         with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
-            for found in read_segment(file, segment.size, segment.base_offset):
+            for found in read_segment(file, segment):
                 if isinstance(found, Batch):
                     yield found

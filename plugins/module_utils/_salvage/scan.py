@@ -2,16 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""First pass: what each segment file holds, by (epoch, offset). Spark tasks read segments side by side."""
+"""Second pass: what is whole of the segments that hold something to save. Spark tasks read them side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from .._model.log_contents import EpochRange
 from .._spark.tasks import in_tasks
+from .contents import SegmentContents, contents_of
 from .log_dir import Segment
 from .segment import Damage, DamageKind, read_segment
 
@@ -34,25 +35,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
             "path": pa.string(),
             "runs": pa.list_(_RANGE),
             "damages": pa.list_(_DAMAGE),
-            "batches": pa.int64(),
-            "read_bytes": pa.int64(),
             "error": pa.string(),
         }
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentContents:
-    """What one segment file holds."""
-
-    path: str
-    runs: tuple[EpochRange, ...]
-    """Batches with good checksums, joined where one follows on another, in the order of the file."""
-    damages: tuple[Damage, ...]
-    batches: int
-    read_bytes: int
-    error: str
-    """Why the file could not be read on; empty when it was read to its end."""
 
 
 def scan_segments(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
@@ -65,42 +50,10 @@ def scan_segments(spark: SparkSession, segments: Sequence[Segment]) -> dict[str,
             row["path"],
             tuple(EpochRange(**each) for each in row["runs"]),
             tuple(Damage(DamageKind(each.pop("kind")), **each) for each in row["damages"]),
-            row["batches"],
-            row["read_bytes"],
             row["error"],
         )
         for row in rows
     }
-
-
-def scan_segment(segment: Segment) -> SegmentContents:
-    """Read one segment from end to end."""
-    runs: list[EpochRange] = []
-    damages: list[Damage] = []
-    batches = 0
-    epoch, start, end = -1, 0, 0
-    error = ""
-    try:
-        with open(segment.path, "rb", buffering=0) as file:
-            for found in read_segment(file, segment.size, segment.base_offset):
-                if isinstance(found, Damage):
-                    damages.append(found)
-                    continue
-                header = found.header
-                batches += 1
-                if not header.record_count:
-                    # Compaction leaves empty batches behind, for the state of their producers.
-                    continue
-                if header.leader_epoch != epoch or header.base_offset != end:
-                    if end > start:
-                        runs.append(EpochRange(epoch, start, end))
-                    epoch, start = header.leader_epoch, header.base_offset
-                end = header.next_offset
-    except OSError as problem:
-        error = problem.strerror or str(problem)
-    if end > start:
-        runs.append(EpochRange(epoch, start, end))
-    return SegmentContents(segment.path, tuple(runs), tuple(damages), batches, segment.size, error)
 
 
 def _size(segment: Segment) -> int:
@@ -108,7 +61,7 @@ def _size(segment: Segment) -> int:
 
 
 def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
-    found = scan_segment(segment)
+    found = contents_of(segment, read_segment)
     row = {
         "path": found.path,
         "runs": [
@@ -116,8 +69,6 @@ def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
             for each in found.runs
         ],
         "damages": [asdict(each) for each in found.damages],
-        "batches": found.batches,
-        "read_bytes": found.read_bytes,
         "error": found.error,
     }
     yield pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

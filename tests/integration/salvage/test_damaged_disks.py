@@ -14,14 +14,18 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import SalvageError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import HeldLogDirs, LogDirError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import (
+    HeldLogDirs,
+    LogDirError,
+    Segment,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
     Batch,
     DamageKind,
     read_segment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
 from integration.salvage.disks import copy_of_disks, records, rows_in, salvage, segments
 from integration.salvage.oracle import CODECS, Oracle, in_short
 from integration.salvage.wreck import (
@@ -84,7 +88,7 @@ def test_the_same_offsets_and_checksums_as_kafka_s_own_reader(oracle: Oracle) ->
     ours = []
     for path in files:
         with path.open("rb", buffering=0) as file:
-            for found in read_segment(file, path.stat().st_size, int(path.stem)):
+            for found in read_segment(file, Segment(str(path), int(path.stem), path.stat().st_size)):
                 assert isinstance(found, Batch)
                 header = found.header
                 place = (found.position, header.size, header.crc)
@@ -139,7 +143,11 @@ def _unreadable(finding: DiskFinding) -> list[tuple[int, int]]:
 
 def _batches(path: Path) -> list[Batch]:
     with path.open("rb", buffering=0) as file:
-        return [each for each in read_segment(file, path.stat().st_size, int(path.stem)) if isinstance(each, Batch)]
+        return [
+            each
+            for each in read_segment(file, Segment(str(path), int(path.stem), path.stat().st_size))
+            if isinstance(each, Batch)
+        ]
 
 
 def _remove_a_segment(paths: list[Path]) -> tuple[int, int]:

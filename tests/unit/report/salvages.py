@@ -69,7 +69,7 @@ def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
         DiskFinding("orders", 4, "id", None, Status.NOTHING_LACKING),
     )
     commits = (NewerCommit(reason, "orders", 0, 300, 90), NewerCommit("billing", "orders", 1, 75, None))
-    return DiskSalvage(CLUSTER, 1, ("/var/lib/kafka",), findings, MANIFEST.salvage_id, 8192, commits)
+    return DiskSalvage(CLUSTER, 1, ("/var/lib/kafka",), findings, MANIFEST.salvage_id, commits)
 
 
 def a_replay(reason: str = "topic orders.salvaged has fewer partitions") -> Replay:

@@ -34,9 +34,9 @@ def batch(
 
 def read(content: bytes, base_offset: int = 0, *, tmp_path: Path) -> list[Batch | Damage]:
     """Return what a reader finds in a segment with this content."""
-    path = segment(content, base_offset, tmp_path=tmp_path).path
-    with open(path, "rb", buffering=0) as file:
-        return list(read_segment(file, len(content), base_offset))
+    one = segment(content, base_offset, tmp_path=tmp_path)
+    with open(one.path, "rb", buffering=0) as file:
+        return list(read_segment(file, one))
 
 
 def segment(content: bytes, base_offset: int = 0, *, tmp_path: Path) -> Segment:
