@@ -20,7 +20,7 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
-from .saved_rows import SavedRow
+from .saved_run import SavedRun
 from .transactions import Outcome
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -40,19 +40,20 @@ class NewerCommit:
     """None where the cluster has none, or nobody said."""
 
 
-def commits_in(rows: Iterable[SavedRow]) -> dict[tuple[str, TopicPartition], int]:
+def commits_in(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], int]:
     """Return the last committed offset of each group and partition. A deleted one is left out."""
     found: dict[tuple[str, TopicPartition], int] = {}
-    for row in rows:
-        if row.is_control or row.outcome in (Outcome.ABORTED, Outcome.UNKNOWN) or row.key is None:
+    for run in runs:
+        if run.is_control or run.outcome in (Outcome.ABORTED, Outcome.UNKNOWN):
             continue
-        place = _place(row.key)
-        if place is None:
-            continue
-        if row.value is None or len(row.value) < _SHORT.size + _LONG.size:
-            found.pop(place, None)
-        else:
-            found[place] = _LONG.unpack_from(row.value, _SHORT.size)[0]
+        for key, value in zip(run.keys, run.values, strict=True):
+            place = None if key is None else _place(key)
+            if place is None:
+                continue
+            if value is None or len(value) < _SHORT.size + _LONG.size:
+                found.pop(place, None)
+            else:
+                found[place] = _LONG.unpack_from(value, _SHORT.size)[0]
     return found
 
 

@@ -7,27 +7,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
-from .saved_rows import Header, SavedRow
+from .saved_run import Header, SavedRun
 
 PREFIX = "kafkaops.salvage."
-_EPOCH, _OFFSET = f"{PREFIX}epoch", f"{PREFIX}offset"
+_EPOCH, _OFFSET, _TIMESTAMP = f"{PREFIX}epoch", f"{PREFIX}offset", f"{PREFIX}timestamp"
 OVERHEAD_BYTES = 512
 """What they and the framing of a record and its batch add at most, without the topic's name."""
 
 
-def origin_headers(cluster_id: str, row: SavedRow) -> list[Header]:
-    """Return the added headers, values as text. The timestamp is there for topics that set their own."""
-    named = {
+def with_origin(cluster_id: str, run: SavedRun) -> list[list[Header]]:
+    """Return the headers of each record of a run with those that are added, values as text.
+
+    The timestamp is there for topics that set their own.
+    """
+    shared = {
         "cluster": cluster_id,
-        "broker": row.broker_id,
-        "topic": row.topic,
-        "partition": row.partition,
-        "epoch": row.epoch,
-        "offset": row.offset,
-        "timestamp": row.timestamp_ms,
+        "broker": run.broker_id,
+        "topic": run.topic,
+        "partition": run.partition,
+        "epoch": run.epoch,
     }
-    return [(PREFIX + name, str(value).encode()) for name, value in named.items()]
+    of_all = [(PREFIX + name, str(value).encode()) for name, value in shared.items()]
+    # Pairs from zip are made much faster than by an expression for each record.
+    offsets = zip(repeat(_OFFSET), run.offsets_as_text, strict=False)
+    timestamps = zip(repeat(_TIMESTAMP), run.timestamps_as_text, strict=False)
+    columns = zip(run.headers, offsets, timestamps, strict=True)
+    return [[*own, *of_all, offset, timestamp] for own, offset, timestamp in columns]
 
 
 def origin_of(headers: Sequence[Header]) -> tuple[int, int] | None:

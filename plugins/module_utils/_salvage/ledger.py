@@ -40,25 +40,32 @@ class Ledger:
     def done(self) -> Stretches:
         return union([self._before, tuple(self._added)])
 
-    def has(self, epoch: int, offset: int) -> bool:
-        """Return whether the record was dealt with before this run."""
-        place = bisect_right(self._starts.get(epoch, ()), offset) - 1
-        return place >= 0 and offset < self._ends[epoch][place]
+    def lacking(self, epoch: int, offset: int, end_offset: int) -> list[tuple[int, int]]:
+        """Return which of these offsets were not dealt with before this run: stretches, each with its end."""
+        starts, ends = self._starts.get(epoch, ()), self._ends.get(epoch, ())
+        found = []
+        for place in range(max(0, bisect_right(starts, offset) - 1), len(starts)):
+            if starts[place] >= end_offset:
+                break
+            if offset < starts[place]:
+                found.append((offset, starts[place]))
+            offset = max(offset, ends[place])
+        return [*found, (offset, end_offset)] if offset < end_offset else found
 
-    def add(self, epoch: int, offset: int, batch: int, *, fill: bool) -> None:
-        """Take a record as dealt with. ``batch`` is the base offset of its batch.
+    def add(self, done: EpochRange, batch: int, last_batch: int, *, fill: bool) -> None:
+        """Take records as dealt with. The base offsets are of the batches of the first one and of the last one.
 
         What compaction removed between two records of a batch counts as dealt with; with ``fill``, also between two
         batches. A gap between batches is otherwise left open: another salvage may have what this one could not read.
         """
-        place, last = (epoch, batch), self._added[-1] if self._added else None
+        place, last = (done.epoch, batch), self._added[-1] if self._added else None
         may_fill = self._last_batch is not None and (fill or self._last_batch == place)
-        gap = offset - last.end_offset if last is not None and last.epoch == epoch else -1
+        gap = done.start_offset - last.end_offset if last is not None and last.epoch == done.epoch else -1
         if last is not None and (gap == 0 or (gap > 0 and may_fill)):
-            self._added[-1] = EpochRange(epoch, last.start_offset, offset + 1)
+            self._added[-1] = EpochRange(done.epoch, last.start_offset, done.end_offset)
         else:
-            self._added.append(EpochRange(epoch, offset, offset + 1))
-        self._last_batch = place
+            self._added.append(done)
+        self._last_batch = (done.epoch, last_batch)
 
     def leave_open(self) -> None:
         """Note that a record is left for a later run: it is not to be taken for a gap."""

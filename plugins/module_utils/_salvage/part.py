@@ -2,20 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decides of each saved record whether it is given back."""
+"""Decides which saved records are given back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .ledger import Ledger
 from .newer_keys import NewerKeys, digest_of
 from .read_back import SavedRecords
 from .replay_progress import Place
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus
-from .saved_rows import SavedRow
+from .saved_run import SavedRun
 from .targets import TargetTopic
 from .transactions import Outcome
 
@@ -40,35 +41,47 @@ class Part:
     def topic_partition(self) -> TopicPartition:
         return self.saved.topic_partition
 
-    def takes(self, row: SavedRow) -> bool:
-        """Return whether the record is to be written now; counts why not, and notes what was dealt with."""
-        if self.ledger.has(row.epoch, row.offset):
-            return False
-        why = self._why_not(row)
+    def take(self, run: SavedRun) -> list[SavedRun]:
+        """Return what of the run is to be written now; counts why not the rest, and notes what was dealt with."""
+        lacking = self.ledger.lacking(run.epoch, run.offset, run.next_offset)
+        return [one for between in lacking for one in self._take(run.between(*between))]
+
+    def _take(self, run: SavedRun) -> list[SavedRun]:
+        why = self._why_not(run)
         if why in (LeftOut.UNKNOWN, LeftOut.UNDECODABLE):
             # Another salvage may know more, and the operator may opt in later.
             self.ledger.leave_open()
         else:
-            self.ledger.add(row.epoch, row.offset, row.batch, fill=self.is_compacted)
+            done = EpochRange(run.epoch, run.offset, run.next_offset)
+            self.ledger.add(done, run.first_batch, run.last_batch, fill=self.is_compacted)
         if why is not None:
-            self.counts.leave_out(why)
-        return why is None and not row.is_control
+            self.counts.leave_out(why, run.records)
+        if why is not None or run.is_control:
+            return []
+        return self._needed_by_key(run) if self.target.is_compacted else [run]
 
-    def _why_not(self, row: SavedRow) -> LeftOut | None:
-        if row.is_undecodable:
+    def _why_not(self, run: SavedRun) -> LeftOut | None:
+        if run.is_undecodable:
             return LeftOut.UNDECODABLE
-        if row.is_control:
+        if run.is_control:
             return None
-        if row.outcome == Outcome.ABORTED:
+        if run.outcome == Outcome.ABORTED:
             return LeftOut.ABORTED
-        if row.outcome == Outcome.UNKNOWN and not self.include_unknown:
+        if not run.is_settled and not self.include_unknown:
             return LeftOut.UNKNOWN
-        if self.target.is_compacted:
-            if row.key is None:
-                return LeftOut.NO_KEY
-            if self.newer is not None and self.newer.has_newer(row.key, row.epoch, row.offset):
-                return LeftOut.NEWER_KEY
         return None
+
+    def _needed_by_key(self, run: SavedRun) -> list[SavedRun]:
+        """Return what a compacted topic needs of records that may be given back."""
+        found = []
+        for offset, key in enumerate(run.keys, run.offset):
+            if key is None:
+                self.counts.leave_out(LeftOut.NO_KEY)
+            elif self.newer is not None and self.newer.has_newer(key, run.epoch, offset):
+                self.counts.leave_out(LeftOut.NEWER_KEY)
+            else:
+                found.append(run.between(offset, offset + 1))
+        return found
 
     def result(self, status: ReplayStatus, reason: str = "") -> Replayed:
         counts = self.counts
@@ -89,10 +102,9 @@ class Part:
         )
 
 
-def wanted_keys(rows: Iterable[SavedRow]) -> dict[TopicPartition, set[bytes]]:
-    """Return digests of the keys of each partition's rows."""
+def wanted_keys(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[bytes]]:
+    """Return digests of the keys of each partition's records."""
     found: dict[TopicPartition, set[bytes]] = {}
-    for row in rows:
-        if row.key is not None:
-            found.setdefault(row.topic_partition, set()).add(digest_of(row.key))
+    for run in runs:
+        found.setdefault(run.topic_partition, set()).update(digest_of(key) for key in run.keys if key is not None)
     return found

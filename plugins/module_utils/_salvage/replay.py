@@ -226,10 +226,10 @@ class Replayer:
             )
             for name, part in parts.items()
         }
-        for row in saved_rows(self._request.directory, self._manifest.files, self._names, contents=False):
-            each = trial.get(row.topic_partition)
-            if each is not None and each.takes(row):
-                each.counts.to_give += 1
+        for run in saved_rows(self._request.directory, self._manifest.files, self._names, contents=False):
+            each = trial.get(run.topic_partition)
+            if each is not None:
+                each.counts.to_give += sum(one.records for one in each.take(run))
         for name, each in trial.items():
             parts[name].counts = replace(
                 _before(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out

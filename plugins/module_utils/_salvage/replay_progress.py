@@ -121,7 +121,7 @@ class ProgressTopic:
                 "of given back records, and no more can be kept: give the records of unknown outcome back too"
             )
         value = {"version": _VERSION, "given": ledger.given, "superseded": ledger.superseded, "done": done}
-        return Outgoing(self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000))
+        return self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000)
 
     def _place(self, offset: int, key: bytes) -> Place:
         try:

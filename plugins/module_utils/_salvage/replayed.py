@@ -69,7 +69,7 @@ class Counts:
     given: int = 0
     """By this run."""
     given_bytes: int = 0
-    """Of keys, values and headers as they were."""
+    """Of keys and values."""
     given_before: int = 0
     """By earlier runs, of this salvage or of another one that has the same records."""
     superseded_before: int = 0
@@ -81,8 +81,8 @@ class Counts:
         """Records that a compacted topic does not need, by all runs: without a key, or with a newer record of it."""
         return self.superseded_before + sum(self.left_out.get(why, 0) for why in (LeftOut.NEWER_KEY, LeftOut.NO_KEY))
 
-    def leave_out(self, why: LeftOut) -> None:
-        self.left_out[why] = self.left_out.get(why, 0) + 1
+    def leave_out(self, why: LeftOut, records: int = 1) -> None:
+        self.left_out[why] = self.left_out.get(why, 0) + records
 
 
 @dataclass(frozen=True, slots=True)

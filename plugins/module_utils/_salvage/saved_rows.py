@@ -2,145 +2,110 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads saved records from the Parquet files of a salvage, in the order of each log."""
+"""Reads saved records from the Parquet files of a salvage."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
 
-from .._model.partition import TopicPartition
+from .._model.background import ahead
 from .manifest import RECORDS, ManifestError, SavedFile
-from .transactions import Outcome
+from .saved_run import CONTENTS, PLACES, Block, SavedRun
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     from pyarrow import parquet
 
-_ROWS_AT_ONCE = 4000
-Header: TypeAlias = "tuple[str, bytes | None]"
+    _UNREADABLE = (OSError, KeyError, pa.ArrowException)
 
-
-class SavedRow(NamedTuple):
-    """One row. ``key``, ``value`` and ``headers`` are None and empty where only places were asked for."""
-
-    topic: str
-    partition: int
-    offset: int
-    epoch: int
-    batch: int
-    """Base offset of its batch."""
-    outcome: str
-    """An ``Outcome``."""
-    is_control: bool
-    is_undecodable: bool
-    key: bytes | None
-    timestamp_ms: int
-    broker_id: int
-    value: bytes | None
-    headers: list[Header]
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def size(self) -> int:
-        """Bytes of key, value and headers."""
-        headers = sum(len(name) + len(value or b"") for name, value in self.headers)
-        return len(self.key or b"") + len(self.value or b"") + headers
-
-    @property
-    def is_settled(self) -> bool:
-        """Return whether it is known what became of its transaction."""
-        return self.outcome != Outcome.UNKNOWN
-
-
-_PLACES = (
-    "topic",
-    "partition",
-    "offset",
-    "leader_epoch",
-    "batch_base_offset",
-    "transaction",
-    "control_type",
-    "decode_error",
-    "key",
-    "timestamp_ms",
-    "origin_broker",
-)
-_CONTENTS = ("value", "headers")
+_MOST_ROWS = 4000
+_BYTES_AT_ONCE = 2 * 1024 * 1024
+_BLOCKS_AHEAD = 8
+"""About a transaction."""
+_FILES_AT_ONCE = 4
 
 
 def saved_rows(
     directory: str, files: Sequence[SavedFile], topics: Collection[str], *, contents: bool
-) -> Iterator[SavedRow]:
-    """Yield the rows of these topics; without ``contents`` much faster, and without values and headers.
+) -> Iterator[SavedRun]:
+    """Yield the rows of these topics; without ``contents`` faster, and without values and headers.
 
-    Rows of one partition come in the order of its log, whatever the order of the files.
+    Rows of one partition come in the order of the files, and in the order of its log where they are in one file.
 
     Raises ManifestError: a file cannot be read as what the manifest says it is.
     """
-    for each in files:
-        path = Path(directory, RECORDS, each.name)
-        try:
-            yield from _rows(path, topics, contents=contents)
-        except (OSError, KeyError, pa.ArrowException) as error:
-            raise ManifestError(f"{path} could not be read as the records of a salvage: {error}") from None
+    blocks = _blocks(directory, files, contents=contents)
+    if contents:
+        # While a transaction is committed, say.
+        blocks = ahead(map(Block.prepared, blocks), _BLOCKS_AHEAD, "saved-rows")
+    for block in blocks:
+        yield from block.runs(topics)
 
 
-def _rows(path: Path, topics: Collection[str], *, contents: bool) -> Iterator[SavedRow]:
-    columns = [*_PLACES, *_CONTENTS] if contents else [*_PLACES]
-    # Not memory-mapped, and one file at a time: memory stays flat however much was saved.
-    with parquet.ParquetFile(path) as file:
-        for table in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
-            names = table.column("topic").to_pylist()
-            if topics.isdisjoint(names) if isinstance(topics, (set, frozenset)) else not set(names) & set(topics):
-                continue
-            for row in zip(names, *_columns(table, contents=contents), strict=True):
-                if row[0] in topics:
-                    yield SavedRow._make(row)
+def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> Iterator[Block]:
+    """Yield blocks of several files in turns: one partition's leader alone takes records more slowly than several."""
+    columns = [*PLACES, *CONTENTS] if contents else [*PLACES]
+    paths = [Path(directory, RECORDS, each.name) for each in files]
+    waiting = deque(chain.from_iterable(_blocks_of(path, columns) for path in some) for some in _apart(paths))
+    reading: deque[Iterator[Block]] = deque()
+    while waiting or reading:
+        while waiting and len(reading) < _FILES_AT_ONCE:
+            reading.append(waiting.popleft())
+        block = next(reading[0], None)
+        if block is None:
+            reading.popleft()
+            continue
+        yield block
+        reading.rotate(-1)
 
 
-def _columns(table: pa.RecordBatch, *, contents: bool) -> list[Any]:
-    places = [
-        table.column(name).to_numpy(zero_copy_only=False).tolist()
-        for name in ("partition", "offset", "leader_epoch", "batch_base_offset")
-    ]
-    flags = [
-        table.column(name).is_valid().to_numpy(zero_copy_only=False).tolist()
-        for name in ("control_type", "decode_error")
-    ]
-    more = [
-        table.column("timestamp_ms").to_numpy(zero_copy_only=False).tolist(),
-        table.column("origin_broker").to_numpy(zero_copy_only=False).tolist(),
-    ]
-    none = [None] * table.num_rows
-    values = table.column("value").to_pylist() if contents else none
-    headers = _headers(table) if contents else [[]] * table.num_rows
-    return [
-        *places,
-        table.column("transaction").to_pylist(),
-        *flags,
-        table.column("key").to_pylist(),
-        *more,
-        values,
-        headers,
-    ]
+def _apart(paths: Iterable[Path]) -> list[list[Path]]:
+    """Return the files in groups, so that all that have records of one partition are in the same group."""
+    groups: list[tuple[set[tuple[str, int]], list[Path]]] = []
+    for path in paths:
+        partitions, together = _partitions(path), []
+        for group in [each for each in groups if each[0] & partitions]:
+            groups.remove(group)
+            partitions |= group[0]
+            together += group[1]
+        groups.append((partitions, [*together, path]))
+    return [together for _partitions_of_group, together in groups]
 
 
-def _headers(table: pa.RecordBatch) -> list[list[Header]]:
-    """Return the headers of each row. Most records have none, and lists of structs are slow to convert."""
-    column = table.column("headers")
-    flat = column.flatten()
-    if not len(flat):
-        return [[]] * table.num_rows
-    names, values = flat.field("key").to_pylist(), flat.field("value").to_pylist()
-    pairs = list(zip(names, values, strict=True))
-    found, start = [], 0
-    for length in column.value_lengths().fill_null(0).to_pylist():
-        found.append(pairs[start : start + length])
-        start += length
-    return found
+def _partitions(path: Path) -> set[tuple[str, int]]:
+    columns = ["topic", "partition"]
+    try:
+        table = parquet.read_table(path, columns=columns, read_dictionary=["topic"], use_threads=False)
+        rows = table.group_by(columns).aggregate([]).to_pylist()
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from None
+    return {(each["topic"], each["partition"]) for each in rows}
+
+
+def _blocks_of(path: Path, columns: Sequence[str]) -> Iterator[Block]:
+    try:
+        # Not memory-mapped: memory stays flat however much was saved.
+        with parquet.ParquetFile(path) as file:
+            for table in file.iter_batches(_rows_at_once(file.metadata, columns), columns=columns, use_threads=False):
+                yield Block(table)
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> ManifestError:
+    return ManifestError(f"{path} could not be read as the records of a salvage: {error}")
+
+
+def _rows_at_once(metadata: parquet.FileMetaData, columns: Collection[str]) -> int:
+    """Return how many rows of a file take some megabytes."""
+    size = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        chunks = [group.column(place) for place in range(group.num_columns)]
+        size += sum(each.total_uncompressed_size for each in chunks if each.path_in_schema.split(".")[0] in columns)
+    most: int = _BYTES_AT_ONCE * metadata.num_rows // max(size, 1)
+    return max(1, min(_MOST_ROWS, most))

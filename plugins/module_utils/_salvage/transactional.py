@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, TypeAlias
 
 from .._kafka.client_configs import librdkafka_config
 from .._kafka.settings import ConnectionSettings
@@ -49,16 +49,12 @@ class TakenOverError(ProducerError):
     """Another run uses the same transactional id: this one must not write anything more."""
 
 
-class Outgoing(NamedTuple):
-    """A record to be written. A timestamp of 0 cannot be written: librdkafka takes it for "now"."""
+Headers: TypeAlias = "list[tuple[str, bytes | None]]"
+Outgoing: TypeAlias = "tuple[str, int, bytes | None, bytes | None, Headers, int]"
+"""A record to be written: topic, partition, key, value, headers and timestamp (ms).
 
-    topic: str
-    partition: int
-    key: bytes | None
-    value: bytes | None
-    headers: list[tuple[str, str | bytes | None]]
-    """Never with a text as value; librdkafka's stubs want the type."""
-    timestamp_ms: int
+A timestamp of 0 cannot be written: librdkafka takes it for "now".
+"""
 
 
 class TransactionalProducer:
@@ -71,18 +67,8 @@ class TransactionalProducer:
 
         Raises ProducerError; SettingsError: a mechanism that librdkafka does not have.
         """
-        self._timeout_s = max(_TRANSACTION_TIMEOUT_S, settings.request_timeout_ms / 1000)
-        config = {
-            **librdkafka_config(settings),
-            "transactional.id": transactional_id,
-            "transaction.timeout.ms": int(self._timeout_s * 1000),
-            "message.timeout.ms": int(self._timeout_s * 1000),
-            "message.max.bytes": _LIBRDKAFKA_MOST_BYTES,
-            "batch.size": max(_SMALLEST_BATCH, min(1_000_000, most_batch_bytes - _BATCH_OVERHEAD)),
-            "queue.buffering.max.kbytes": _QUEUE_KIB,
-            "linger.ms": 5,
-            "compression.type": "lz4",
-        }
+        self._timeout_s = _timeout_s(settings)
+        config = producer_config(settings, transactional_id, most_batch_bytes)
         self._producer = Producer(config, logger=_SILENT)
         try:
             self._producer.init_transactions(max(_INIT_TIMEOUT_S, self._timeout_s))
@@ -93,15 +79,15 @@ class TransactionalProducer:
                 f"{transactional_id}"
             ) from None
 
-    def write(self, records: Sequence[Outgoing]) -> None:
-        """Write the records, all or none.
+    def write(self, batches: Sequence[Iterable[Outgoing]]) -> None:
+        """Write the records, all or none. Each batch is iterated over again where the transaction is.
 
         Raises TakenOverError, or ProducerError: it says whether the outcome is unknown. The next run finds out.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._producer.begin_transaction()
-                for each in records:
+                for each in batches:
                     self._produce(each)
                 self._commit()
             except KafkaException as error:
@@ -122,21 +108,16 @@ class TransactionalProducer:
         self._producer.purge()
         self._producer.poll(0)
 
-    def _produce(self, record: Outgoing) -> None:
-        while True:
-            try:
-                self._producer.produce(
-                    record.topic,
-                    record.value,
-                    record.key,
-                    record.partition,
-                    timestamp=record.timestamp_ms,
-                    headers=record.headers,
-                )
-            except BufferError:
-                self._producer.poll(_POLL_S)
-            else:
-                return
+    def _produce(self, records: Iterable[Outgoing]) -> None:
+        produce = self._producer.produce
+        for topic, partition, key, value, headers, timestamp_ms in records:
+            while True:
+                try:
+                    produce(topic, value, key, partition, timestamp=timestamp_ms, headers=headers)  # type: ignore[arg-type]  # a list is invariant
+                except BufferError:
+                    self._producer.poll(_POLL_S)
+                else:
+                    break
 
     def _commit(self) -> None:
         """Commit. A commit whose answer is lost may be asked for again. Raises KafkaException."""
@@ -163,6 +144,26 @@ class TransactionalProducer:
             self._producer.abort_transaction(self._timeout_s)
             return True
         return False
+
+
+def producer_config(settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> dict[str, Any]:
+    """Return librdkafka's configuration. Raises SettingsError: a mechanism that librdkafka does not have."""
+    timeout_ms = int(_timeout_s(settings) * 1000)
+    return {
+        **librdkafka_config(settings),
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": timeout_ms,
+        "message.timeout.ms": timeout_ms,
+        "message.max.bytes": _LIBRDKAFKA_MOST_BYTES,
+        "batch.size": max(_SMALLEST_BATCH, min(1_000_000, most_batch_bytes - _BATCH_OVERHEAD)),
+        "queue.buffering.max.kbytes": _QUEUE_KIB,
+        "linger.ms": 5,
+        "compression.type": "lz4",
+    }
+
+
+def _timeout_s(settings: ConnectionSettings) -> float:
+    return max(_TRANSACTION_TIMEOUT_S, settings.request_timeout_ms / 1000)
 
 
 def _described(error: KafkaException) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 
 from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, Progress
-from .headers import origin_headers
+from .._model.run import KafkaOpsError, Progress, collector_paused
+from .headers import with_origin
 from .log_reading import OpenTransactionError
 from .part import Part
 from .replay_progress import ProgressTopic, ReplayProgressError
-from .saved_rows import SavedRow
+from .saved_run import SavedRun
 from .transactional import Outgoing, ProducerError, TransactionalProducer
 
 _BYTES_AT_ONCE = 16 * 1024 * 1024
@@ -43,104 +44,129 @@ class Writing:
     """Raises JournalError when this run may not write any more."""
     progress: Progress
     stop: threading.Event
-    _rows: list[SavedRow] = field(default_factory=list)
-    _bytes: int = 0
     _given: int = 0
     _given_bytes: int = 0
     _began: float = 0.0
 
-    def write(self, rows: Iterable[SavedRow], cluster_id: str, throttle_bytes_per_second: int) -> None:
+    def write(self, runs: Iterable[SavedRun], cluster_id: str, throttle_bytes_per_second: int) -> None:
         """Write all that is to be given back. What fails is noted in its part."""
-        at_once = min(_BYTES_AT_ONCE, throttle_bytes_per_second or _BYTES_AT_ONCE)
         total = sum(each.counts.to_give for each in self.parts.values() if not each.failure)
         for each in self.parts.values():
             each.counts.left_out.clear()
         self._began = time.monotonic()
         try:
-            for row in rows:
-                part = self.parts.get(row.topic_partition)
-                if part is None or part.failure:
-                    continue
-                self._rows.append(row)
-                self._bytes += row.size
-                if self._bytes >= at_once or len(self._rows) >= _RECORDS_AT_ONCE:
-                    self._flush(cluster_id)
+            self._tell(total)
+            # Of every record, several objects live until the end of its transaction.
+            with collector_paused():
+                for transaction in self._transactions(runs, throttle_bytes_per_second):
+                    self._flush(transaction, cluster_id)
                     self._tell(total)
                     self._wait(throttle_bytes_per_second)
-            self._flush(cluster_id)
         except _StopError as error:
             for each in self.parts.values():
                 each.failure = each.failure or (str(error) if each.counts.given < each.counts.to_give else "")
 
-    def _flush(self, cluster_id: str) -> None:
-        rows, self._rows, self._bytes = self._rows, [], 0
+    def _transactions(self, runs: Iterable[SavedRun], throttle_bytes_per_second: int) -> Iterator[list[SavedRun]]:
+        """Yield runs of records that are to be written together, without those of partitions that have failed."""
+        at_once = min(_BYTES_AT_ONCE, throttle_bytes_per_second or _BYTES_AT_ONCE)
+        some: list[SavedRun] = []
+        size = records = 0
+        for run in runs:
+            part, left = self.parts.get(run.topic_partition), run
+            while part is not None and not part.failure and left.records:
+                head = left.up_to(at_once - size, _RECORDS_AT_ONCE - records)
+                left = left.between(head.next_offset, left.next_offset)
+                some.append(head)
+                size += head.size_with_headers
+                records += head.records
+                if size >= at_once or records >= _RECORDS_AT_ONCE:
+                    yield some
+                    some, size, records = [], 0, 0
+        yield some
+
+    def _flush(self, runs: Sequence[SavedRun], cluster_id: str) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
-        by_part: dict[TopicPartition, list[SavedRow]] = {}
-        for row in rows:
-            by_part.setdefault(row.topic_partition, []).append(row)
-        outgoing = {name: self._outgoing(self.parts[name], some, cluster_id) for name, some in by_part.items()}
-        self._transact({name: some for name, some in outgoing.items() if not self.parts[name].failure})
+        by_part: dict[TopicPartition, list[SavedRun]] = {}
+        for run in runs:
+            by_part.setdefault(run.topic_partition, []).append(run)
+        batches = {name: self._batch(self.parts[name], some, cluster_id) for name, some in by_part.items()}
+        self._transact({name: batch for name, batch in batches.items() if not self.parts[name].failure})
 
-    def _outgoing(self, part: Part, rows: Sequence[SavedRow], cluster_id: str) -> list[Outgoing]:
+    def _batch(self, part: Part, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
         if part.newer is not None:
             try:
                 # Whatever was written meanwhile is newer, too.
                 part.newer.read_on()
             except (OpenTransactionError, BrokerCallError, RequestRefusedError) as error:
                 part.failure = str(error)
-                return []
-        return [
-            Outgoing(
-                part.target.name,
-                row.partition,
-                row.key,
-                row.value,
-                [*row.headers, *origin_headers(cluster_id, row)],
-                row.timestamp_ms,
-            )
-            for row in rows
-            if part.takes(row)
-        ]
+                return _Batch(part.target.name, (), cluster_id)
+        return _Batch(part.target.name, [one for run in runs for one in part.take(run)], cluster_id)
 
-    def _transact(self, outgoing: Mapping[TopicPartition, list[Outgoing]]) -> None:
+    def _transact(self, batches: Mapping[TopicPartition, _Batch]) -> None:
         """Write one transaction. Where it fails, each partition gets one of its own, so that one keeps none back."""
-        if not outgoing:
+        if not batches:
             return
-        parts = [self.parts[name] for name in outgoing]
+        parts = [self.parts[name] for name in batches]
         for part in parts:
-            part.ledger.given = part.counts.given_before + part.counts.given + len(outgoing[part.topic_partition])
+            part.ledger.given = part.counts.given_before + part.counts.given + batches[part.topic_partition].count
             part.ledger.superseded = part.counts.superseded
         try:
             kept = self.kept.records({part.place: part.ledger for part in parts})
             self.require_lock()
-            self.producer.write([each for some in outgoing.values() for each in some] + kept)
+            self.producer.write([*batches.values(), kept])
         except (ReplayProgressError, ProducerError) as error:
             if isinstance(error, ProducerError) and error.is_final:
                 raise _StopError(str(error)) from None
-            if len(outgoing) == 1:
+            if len(batches) == 1:
                 parts[0].failure = str(error)
                 return
-            for name, some in outgoing.items():
-                self._transact({name: some})
+            for name, batch in batches.items():
+                self._transact({name: batch})
             return
         except JournalError as error:
             raise _StopError(str(error)) from None
         for part in parts:
-            some = outgoing[part.topic_partition]
-            size = sum(len(each.key or b"") + len(each.value or b"") for each in some)
-            part.counts.given += len(some)
-            part.counts.given_bytes += size
-            self._given += len(some)
-            self._given_bytes += size
+            batch = batches[part.topic_partition]
+            part.counts.given += batch.count
+            part.counts.given_bytes += batch.size
+            self._given += batch.count
+            self._given_bytes += batch.size
 
     def _tell(self, total: int) -> None:
-        seconds = max(1e-3, time.monotonic() - self._began)
-        left = (total - self._given) * seconds / self._given if self._given else 0
-        text = f"giving records back, {self._given_bytes / seconds / _MEGABYTE:.1f} MB a second"
-        self.progress.step(f"{text}, about {left:.0f} s left" if self._given else text, self._given, total)
+        text = "giving records back"
+        if self._given:
+            seconds = max(1e-3, time.monotonic() - self._began)
+            left = (total - self._given) * seconds / self._given
+            rate = self._given_bytes / seconds / _MEGABYTE
+            text += f", {rate:.1f} MB a second, about {left:.0f} s left"
+        self.progress.step(text, self._given, total)
 
     def _wait(self, throttle_bytes_per_second: int) -> None:
         if throttle_bytes_per_second:
             due = self._began + self._given_bytes / throttle_bytes_per_second
             self.stop.wait(max(0.0, due - time.monotonic()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records of one partition that are written together. They are made each time they are iterated over."""
+
+    topic: str
+    runs: Sequence[SavedRun]
+    cluster_id: str
+
+    @property
+    def count(self) -> int:
+        return sum(each.records for each in self.runs)
+
+    @property
+    def size(self) -> int:
+        """Bytes of keys and values."""
+        return sum(each.size for each in self.runs)
+
+    def __iter__(self) -> Iterator[Outgoing]:
+        for run in self.runs:
+            where = repeat(self.topic, run.records), repeat(run.partition, run.records)
+            what = run.keys, run.values, with_origin(self.cluster_id, run), run.timestamps_ms
+            yield from zip(*where, *what, strict=True)

@@ -147,7 +147,7 @@ def test_a_killed_run_is_continued_without_gap_or_duplicate(oracle: Oracle, save
         "progress_topic": "killed",
         "target": "original",
     }
-    steps = ["verifying", "starting transactions", "counting", *["giving records back"] * 4]
+    steps = ["verifying", "starting transactions", "counting", "giving records back", *["giving records back, "] * 4]
     for number, step in enumerate(steps):
         path = tmp_path / f"progress-{number}"
         module = start_module("salvage_replay", _options(oracle.cluster, saved, **more, progress_file=str(path)))

@@ -6,8 +6,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import ROW_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import Block, SavedRun
 
 SAVED = SavedRecords(
     topic="orders",
@@ -29,3 +35,34 @@ SAVED = SavedRecords(
     largest_record_bytes=2_000_000,
     largest_batch_bytes=2_000_100,
 )
+
+_ROW = {
+    "cluster_id": "cluster",
+    "topic": "orders",
+    "partition": 0,
+    "offset": 1,
+    "leader_epoch": 3,
+    "timestamp_ms": 1,
+    "key": b"key",
+    "value": b"value",
+    "headers": [],
+    "transaction": "none",
+    "origin_broker": 1,
+    "batch_base_offset": 0,
+}
+
+
+def table(*rows: dict[str, Any]) -> pa.RecordBatch:
+    """Return rows as they are in a salvage's files; what they do not name is that of any row."""
+    return pa.RecordBatch.from_pylist([_ROW | each for each in rows], schema=ROW_SCHEMA)
+
+
+def runs(*rows: dict[str, Any]) -> list[SavedRun]:
+    found = table(*rows)
+    return list(Block(found).runs(set(found.column("topic").to_pylist())))
+
+
+def a_run(*rows: dict[str, Any]) -> SavedRun:
+    """Return the one run that these rows are."""
+    (found,) = runs(*rows)
+    return found

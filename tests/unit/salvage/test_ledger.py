@@ -6,14 +6,22 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
+
+
+def add(ledger: Ledger, epoch: int, offset: int, batch: int, *, fill: bool) -> None:
+    """Add one record."""
+    ledger.add(EpochRange(epoch, offset, offset + 1), batch, batch, fill=fill)
 
 
 def test_records_that_follow_on_one_another_are_one_stretch() -> None:
     ledger = Ledger()
     for offset in range(10, 20):
-        ledger.add(3, offset, 10, fill=False)
+        add(ledger, 3, offset, 10, fill=False)
     assert ledger.done == (EpochRange(3, 10, 20),)
 
 
@@ -21,31 +29,58 @@ def test_a_gap_between_batches_stays_open_unless_the_topic_is_compacted() -> Non
     """Another salvage may have the batch that this one could not read."""
     for fill, expected in ((False, 2), (True, 1)):
         ledger = Ledger()
-        ledger.add(3, 10, 10, fill=fill)
-        ledger.add(3, 15, 15, fill=fill)
+        add(ledger, 3, 10, 10, fill=fill)
+        add(ledger, 3, 15, 15, fill=fill)
         assert len(ledger.done) == expected
 
 
 def test_what_compaction_removed_within_a_batch_is_dealt_with() -> None:
     ledger = Ledger()
-    ledger.add(3, 10, 10, fill=False)
-    ledger.add(3, 15, 10, fill=False)
+    add(ledger, 3, 10, 10, fill=False)
+    add(ledger, 3, 15, 10, fill=False)
     assert ledger.done == (EpochRange(3, 10, 16),)
 
 
 def test_a_record_that_is_left_for_later_is_never_filled() -> None:
     ledger = Ledger()
-    ledger.add(3, 10, 10, fill=True)
+    add(ledger, 3, 10, 10, fill=True)
     ledger.leave_open()
-    ledger.add(3, 12, 10, fill=True)
+    add(ledger, 3, 12, 10, fill=True)
     assert ledger.done == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
 
 
 def test_what_earlier_runs_dealt_with_is_known_by_epoch_and_offset() -> None:
     ledger = Ledger((EpochRange(3, 10, 20), EpochRange(5, 20, 30)), given=20)
-    known = {(epoch, offset) for epoch in range(7) for offset in range(40) if ledger.has(epoch, offset)}
-    assert known == {(3, each) for each in range(10, 20)} | {(5, each) for each in range(20, 30)}
-    ledger.add(5, 30, 30, fill=False)
+    assert ledger.lacking(3, 0, 40) == [(0, 10), (20, 40)]
+    assert ledger.lacking(5, 25, 35) == [(30, 35)]
+    assert ledger.lacking(3, 12, 18) == ledger.lacking(5, 20, 30) == []
+    assert ledger.lacking(4, 0, 40) == [(0, 40)]
+    add(ledger, 5, 30, 30, fill=False)
     assert ledger.done == (EpochRange(3, 10, 20), EpochRange(5, 20, 31))
     # What this run adds is not asked about again: a salvage has each record once.
-    assert not ledger.has(5, 30)
+    assert ledger.lacking(5, 30, 31) == [(30, 31)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 30), st.integers(1, 8)), max_size=8),
+    st.integers(1, 3),
+    st.integers(0, 30),
+    st.integers(1, 20),
+)
+def test_what_is_lacking_is_all_that_is_not_done(
+    done: list[tuple[int, int, int]], epoch: int, offset: int, count: int
+) -> None:
+    known = {(one, at) for one, start, length in done for at in range(start, start + length)}
+    ledger = Ledger(tuple(EpochRange(one, start, start + length) for one, start, length in done))
+    lacking = [at for start, end in ledger.lacking(epoch, offset, offset + count) for at in range(start, end)]
+    assert lacking == [at for at in range(offset, offset + count) if (epoch, at) not in known]
+
+
+def test_many_records_at_once_are_as_one_by_one() -> None:
+    for fill in (False, True):
+        one_by_one, at_once = Ledger(), Ledger()
+        for first, end in ((10, 14), (16, 20), (25, 30)):
+            for offset in range(first, end):
+                add(one_by_one, 3, offset, offset // 10 * 10, fill=fill)
+            at_once.add(EpochRange(3, first, end), first // 10 * 10, (end - 1) // 10 * 10, fill=fill)
+        assert at_once.done == one_by_one.done

@@ -19,13 +19,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, each_once
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import commits_in
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.headers import origin_headers, origin_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.headers import origin_of, with_origin
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
     CommittedLog,
     OpenTransactionError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.newer_keys import NewerKeys, digest_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import SavedRow
+from unit.salvage.saved import a_run, runs
 
 ORDERS = TopicPartition("orders", 0)
 _CRC_AT, _ATTRIBUTES_AT = 17, 21
@@ -102,10 +102,10 @@ def test_a_damaged_answer_is_refused() -> None:
 
 def test_a_key_is_newer_by_where_it_was_written_first() -> None:
     """A record that was given back counts as what it was before."""
-    row = SavedRow("orders", 0, 105, 3, 100, "none", False, False, b"given", 1, 1, b"v", [])
+    (given,) = with_origin("c", a_run({"offset": 105, "key": b"given"}))
     leader = Leader(
         (100, a_batch(100, b"newer", b"other")),
-        (102, a_batch(102, b"given", headers=origin_headers("c", row))),
+        (102, a_batch(102, b"given", headers=given)),
         end=103,
     )
     newer = NewerKeys(leader, ORDERS, 100, {digest_of(b"newer"), digest_of(b"given")})
@@ -118,11 +118,26 @@ def test_a_key_is_newer_by_where_it_was_written_first() -> None:
 
 
 def test_headers_name_the_origin() -> None:
-    row = SavedRow("orders", 0, 105, 3, 100, "none", False, False, b"k", 99, 1, b"v", [])
-    headers = origin_headers("cluster", row)
-    assert origin_of(headers) == (3, 105)
+    run = a_run({"offset": 105, "timestamp_ms": 99, "headers": [{"key": "own", "value": None}]}, {"offset": 106})
+    first, second = with_origin("cluster", run)
+    assert [origin_of(each) for each in (first, second)] == [(3, 105), (3, 106)]
     assert origin_of([("other", b"1")]) is None
-    assert dict(headers)["kafkaops.salvage.broker"] == b"1"
+    assert first == [
+        ("own", None),
+        *(
+            (f"kafkaops.salvage.{name}", value)
+            for name, value in {
+                "cluster": b"cluster",
+                "broker": b"1",
+                "topic": b"orders",
+                "partition": b"0",
+                "epoch": b"3",
+                "offset": b"105",
+                "timestamp": b"99",
+            }.items()
+        ),
+    ]
+    assert len(second) == 7
 
 
 def test_what_two_losers_hold_is_saved_once() -> None:
@@ -134,11 +149,11 @@ def test_what_two_losers_hold_is_saved_once() -> None:
     ]
 
 
-def a_commit(group: str, offset: int | None, outcome: str = "none") -> SavedRow:
+def a_commit(group: str, offset: int | None, outcome: str = "none") -> dict[str, Any]:
     texts = [struct.pack(">h", len(each)) + each.encode() for each in (group, "orders")]
     key = struct.pack(">h", 1) + b"".join(texts) + struct.pack(">i", 0)
     value = None if offset is None else struct.pack(">hqi", 3, offset, -1)
-    return SavedRow("__consumer_offsets", 0, 1, 3, 1, outcome, False, False, key, 1, 1, value, [])
+    return {"topic": "__consumer_offsets", "key": key, "value": value, "transaction": outcome}
 
 
 def test_the_last_commit_of_a_group_counts() -> None:
@@ -148,6 +163,6 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("billing", 30, "aborted"),
         a_commit("gone", 5),
         a_commit("gone", None),
-        a_commit("x", 1)._replace(key=struct.pack(">h", 2) + b"group metadata"),
+        a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
-    assert commits_in(rows) == {("billing", ORDERS): 20}
+    assert commits_in(runs(*rows)) == {("billing", ORDERS): 20}

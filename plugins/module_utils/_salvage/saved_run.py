@@ -1,0 +1,230 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Saved records as runs that share all but what each record is, so that most is decided of many of them at once.
+
+Python's work for each record is what bounds a replay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property, reduce
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
+
+from .._model.partition import TopicPartition
+from .transactions import Outcome
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+Header: TypeAlias = "tuple[str, bytes | None]"
+_SHARED = ("topic", "partition", "leader_epoch", "transaction", "origin_broker")
+_FLAGS = ("control_type", "decode_error")
+"""Of which only counts whether there is one."""
+PLACES = (*_SHARED, *_FLAGS, "offset", "batch_base_offset", "key", "timestamp_ms")
+CONTENTS = ("value", "headers")
+_LISTS = ("batches", "offsets_as_text", "timestamps_as_text", "timestamps_ms", "keys", "values", "headers", "ends")
+
+
+class Block:
+    """Some rows of a file. A column becomes a list when it is first asked for."""
+
+    def __init__(self, table: pa.RecordBatch) -> None:
+        self._table = table
+
+    def prepared(self) -> Block:
+        """Return this block with every list made that a replay needs."""
+        for name in _LISTS:
+            getattr(self, name)
+        return self
+
+    @cached_property
+    def batches(self) -> list[int]:
+        """Base offset of each row's batch."""
+        return self._numbers("batch_base_offset")
+
+    @cached_property
+    def timestamps_ms(self) -> list[int]:
+        return self._numbers("timestamp_ms")
+
+    @cached_property
+    def offsets_as_text(self) -> list[bytes]:
+        return self._texts("offset")
+
+    @cached_property
+    def timestamps_as_text(self) -> list[bytes]:
+        return self._texts("timestamp_ms")
+
+    @cached_property
+    def keys(self) -> list[bytes | None]:
+        return _list(self._table.column("key"))
+
+    @cached_property
+    def values(self) -> list[bytes | None]:
+        return _list(self._table.column("value"))
+
+    @cached_property
+    def headers(self) -> list[list[Header]]:
+        """Of each row. Most records have none, and lists of structs are slow to convert."""
+        column = self._table.column("headers")
+        flat = column.flatten()
+        if not len(flat):
+            return [[]] * self._table.num_rows
+        pairs = list(zip(flat.field("key").to_pylist(), _list(flat.field("value")), strict=True))
+        found, start = [], 0
+        for length in column.value_lengths().fill_null(0).to_pylist():
+            found.append(pairs[start : start + length])
+            start += length
+        return found
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Bytes of keys and values up to each row, that one included."""
+        sizes = (pc.binary_length(self._table.column(name)).fill_null(0) for name in ("key", "value"))
+        return _list(pc.cumulative_sum(reduce(pc.add, sizes).cast(pa.int64())))
+
+    @cached_property
+    def ends_of_headers(self) -> list[int]:
+        """Bytes of headers up to each row, that one included."""
+        if not any(self.headers):
+            return [0] * self._table.num_rows
+        return list(accumulate(sum(len(name) + len(value or b"") for name, value in each) for each in self.headers))
+
+    def runs(self, topics: Collection[str]) -> Iterator[SavedRun]:
+        """Yield the rows of these topics."""
+        if not self._table.num_rows:
+            return
+        shared = [self._table.column(name) for name in _SHARED]
+        flags = [self._table.column(name).is_valid() for name in _FLAGS]
+        offsets = self._table.column("offset")
+        starts = [0, *_changes([*shared, *flags], offsets)]
+        at = pa.array(starts)
+        firsts = (each.take(at).to_pylist() for each in (*shared, offsets, *flags))
+        stops = [*starts[1:], self._table.num_rows]
+        for start, stop, topic, *more in zip(starts, stops, *firsts, strict=True):
+            if topic in topics:
+                yield SavedRun(self, start, stop, topic, *more)
+
+    def _texts(self, name: str) -> list[bytes]:
+        return _list(self._table.column(name).cast(pa.string()).cast(pa.binary()))
+
+    def _numbers(self, name: str) -> list[int]:
+        return _list(self._table.column(name))
+
+
+class SavedRun(NamedTuple):
+    """Rows of one partition whose offsets follow on one another, and which share what is said here."""
+
+    block: Block
+    start: int
+    stop: int
+    """Which rows of the block."""
+    topic: str
+    partition: int
+    epoch: int
+    outcome: str
+    """An ``Outcome``."""
+    broker_id: int
+    offset: int
+    """Of the first record."""
+    is_control: bool
+    is_undecodable: bool
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def records(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def next_offset(self) -> int:
+        return self.offset + self.records
+
+    @property
+    def first_batch(self) -> int:
+        """Base offset of the first record's batch."""
+        return self.block.batches[self.start]
+
+    @property
+    def last_batch(self) -> int:
+        return self.block.batches[self.stop - 1]
+
+    @property
+    def keys(self) -> Sequence[bytes | None]:
+        return self.block.keys[self.start : self.stop]
+
+    @property
+    def values(self) -> Sequence[bytes | None]:
+        return self.block.values[self.start : self.stop]
+
+    @property
+    def headers(self) -> Sequence[list[Header]]:
+        return self.block.headers[self.start : self.stop]
+
+    @property
+    def timestamps_ms(self) -> Sequence[int]:
+        return self.block.timestamps_ms[self.start : self.stop]
+
+    @property
+    def offsets_as_text(self) -> Sequence[bytes]:
+        return self.block.offsets_as_text[self.start : self.stop]
+
+    @property
+    def timestamps_as_text(self) -> Sequence[bytes]:
+        return self.block.timestamps_as_text[self.start : self.stop]
+
+    @property
+    def size(self) -> int:
+        """Bytes of keys and values."""
+        return _between(self.block.ends, self.start, self.stop)
+
+    @property
+    def size_with_headers(self) -> int:
+        return self.size + _between(self.block.ends_of_headers, self.start, self.stop)
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether it is known what became of its transaction."""
+        return self.outcome != Outcome.UNKNOWN
+
+    def between(self, offset: int, next_offset: int) -> SavedRun:
+        """Return the records of these offsets, which must be in the run."""
+        start = self.start + offset - self.offset
+        return self._replace(start=start, stop=start + next_offset - offset, offset=offset)
+
+    def up_to(self, most_bytes: int, most_records: int) -> SavedRun:
+        """Return the first records that reach ``most_bytes``, headers included, or ``most_records``; else all."""
+
+        def size(records: int) -> int:
+            return self._replace(stop=self.start + records).size_with_headers
+
+        most = min(self.records, most_records)
+        records = bisect_left(range(1, most + 1), most_bytes, key=size) + 1
+        return self._replace(stop=self.start + min(records, most))
+
+
+def _changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
+    """Return the rows that do not go on with what the row before shares, or with its offset."""
+    last = len(offsets) - 1
+    changed = [pc.not_equal(each.slice(1), each.slice(0, last)) for each in shared]
+    changed.append(pc.not_equal(pc.subtract(offsets.slice(1), offsets.slice(0, last)), 1))
+    found: list[int] = pc.add(pc.indices_nonzero(reduce(pc.or_, changed)), 1).to_pylist()
+    return found
+
+
+def _between(sums: Sequence[int], start: int, stop: int) -> int:
+    return sums[stop - 1] - (sums[start - 1] if start else 0)
+
+
+def _list(column: Any) -> list[Any]:
+    """Return what ``to_pylist`` does, which makes an object of its own of each value first."""
+    found: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return found
