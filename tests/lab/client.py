@@ -11,6 +11,8 @@ listener, so nothing passes a proxy.
 
 from __future__ import annotations
 
+import base64
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 _NO_LEADER = -1
 _NOT_LEADER_OR_FOLLOWER = 6
+_REQUEST_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -94,18 +97,32 @@ class Client:
                 what=f"broker {broker.node_id} has forgotten {name}",
             )
 
-    def produce(self, topic: str, partitions: int | Iterable[int], count: int, *, label: str = "record") -> list[str]:
+    def produce(
+        self,
+        topic: str,
+        partitions: int | Iterable[int],
+        count: int,
+        *,
+        label: str = "record",
+        record_bytes: int = 0,
+    ) -> list[str]:
         """Write ``count`` records to each partition with acks=all, and return the values of one partition, in order.
 
         A value is the record's identity: ``label-number``, numbered from 0 in each call. Each leader gets one
         request, however many partitions it leads (librdkafka would send one for each). Raises RuntimeError when a
         broker refuses, TimeoutError when a partition has no leader.
+
+        With ``record_bytes``, random text makes each value that long, and a request has some megabytes.
         """
         values = [f"{label}-{number}" for number in range(count)]
         missing = {partitions} if isinstance(partitions, int) else set(partitions)
+        at_once = max(1, _REQUEST_BYTES // (count * record_bytes)) if record_bytes else len(missing)
 
         def written() -> bool:
-            missing.difference_update(self._produce_once(topic, missing, values))
+            wanted = sorted(missing)
+            for some in (wanted[start : start + at_once] for start in range(0, len(wanted), at_once)):
+                padded = [_padded(each, record_bytes) for each in values] if record_bytes else values
+                missing.difference_update(self._produce_once(topic, set(some), padded))
             return not missing
 
         wait_until(written, self._timeout, what=f"every wanted partition of {topic} takes {count} {label} records")
@@ -264,6 +281,10 @@ class Client:
     def _all_led(self, topic: str, partitions: int, broker: Broker) -> bool:
         states = self.describe(topic, broker=broker.node_id)
         return len(states) == partitions and all(state.leader is not None for state in states.values())
+
+
+def _padded(value: str, size: int) -> str:
+    return f"{value}-{base64.b64encode(os.urandom(size)).decode()}"[:size]
 
 
 def _binding(user: str, operation: str, resource: Mapping[str, str]) -> AclBinding:

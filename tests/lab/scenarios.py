@@ -72,12 +72,14 @@ def longer_log_of_older_epoch(
     *,
     replicas: Sequence[int] = (1, 2, 3),
     records: tuple[int, int, int] = (10, 20, 5),
+    older_bytes: int = 0,
     config: Mapping[str, object] | None = None,
 ) -> Offline:
     """Make partitions where the longer surviving log ends in an older leader epoch than the shorter one.
 
     ``replicas`` are (dead, older, newer). Of ``records`` per partition, the first number reaches all three, the second
     (labelled "older") the older one and the dead; then ``newer`` is elected unclean and writes the third ("newer").
+    ``older_bytes`` is the size of each record of the second kind, if it matters.
     """
     dead, older, newer = replicas
     offline = _create(cluster, topic, partitions, replicas, config)
@@ -85,7 +87,7 @@ def longer_log_of_older_epoch(
     _write(cluster, topic, offline, common, "common", holders=replicas)
     cluster.brokers[newer].freeze()
     _wait_isr(cluster, topic, {dead, older}, seen_by=dead)
-    _write(cluster, topic, offline, records[1], "older", holders=(dead, older))
+    _write(cluster, topic, offline, records[1], "older", holders=(dead, older), record_bytes=older_bytes)
     cluster.brokers[older].freeze()
     _wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
@@ -118,10 +120,19 @@ def _create(
     return range(partitions)
 
 
-def _write(cluster: Cluster, topic: str, partitions: range, count: int, label: str, *, holders: Sequence[int]) -> None:
+def _write(
+    cluster: Cluster,
+    topic: str,
+    partitions: range,
+    count: int,
+    label: str,
+    *,
+    holders: Sequence[int],
+    record_bytes: int = 0,
+) -> None:
     """Write to each partition, and make sure that all of ``holders`` (the leader first) have the records."""
     before = cluster.client.log_end_offsets(topic, partitions, holders[0])
-    cluster.client.produce(topic, partitions, count, label=label)
+    cluster.client.produce(topic, partitions, count, label=label, record_bytes=record_bytes)
     after = {partition: (offset or 0) + count for partition, offset in before.items()}
     for broker in holders:
 
