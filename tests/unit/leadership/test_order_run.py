@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fake_clock import FakeClock
 from unit.leadership.well_cluster import Bastion
-from unit.leadership.worlds import TOPIC_ID
+from unit.leadership.worlds import OTHER_TOPIC_ID, TOPIC_ID
 from unit.operations.fates import Fate
 
 ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
@@ -89,6 +89,22 @@ def test_an_order_whose_response_was_lost_is_put_back_when_it_is_set_late(
     assert drained.cluster.states[FIRST].replicas == ORIGINAL
     assert drained.cluster.memory().orders == {}
     assert clock.now >= 61
+
+
+def test_an_order_of_a_topic_that_is_re_created_meanwhile_is_not_asked_for_again(drained: Bastion) -> None:
+    """The new topic happens to have the order that was ours."""
+    clock = drained.cluster.clock
+    sleep = clock.sleep
+
+    def re_created_soon(seconds: float) -> None:
+        sleep(seconds)
+        drained.cluster.change(FIRST, replicas=OURS, topic_id=OTHER_TOPIC_ID)
+
+    clock.sleep = re_created_soon  # type: ignore[method-assign]
+    _restore(drained, unanswered=True)
+    assert drained.cluster.kinds() == ["reorder"]
+    assert drained.cluster.states[FIRST].replicas == OURS
+    assert drained.cluster.memory().orders == {}
 
 
 def test_one_that_is_asked_to_stop_meanwhile_forgets_nothing(drained: Bastion) -> None:

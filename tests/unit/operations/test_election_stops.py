@@ -180,10 +180,8 @@ def test_whatever_befalls_the_requests_the_report_is_true_and_a_rerun_converges(
         state = wreck.cluster.states[outcome.topic_partition]
         assert state.leader_id in (NO_LEADER, BEST)
         assert state.replicas == ORIGINAL or outcome.topic_partition in unfinished
-        if outcome.status is Status.RECOVERED:
-            assert (state.leader_id, state.replicas) == (BEST, ORIGINAL)
-        else:
-            assert outcome.status is Status.FAILED
+        is_recovered = (state.leader_id, state.replicas) == (BEST, ORIGINAL)
+        assert outcome.status is (Status.RECOVERED if is_recovered else Status.FAILED)
 
     wreck.cluster.fates = {}
     again = wreck.run(plan, attempts=3)

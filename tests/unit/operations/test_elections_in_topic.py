@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED
 from unit.journals import CLUSTER_ID
 from unit.operations.fates import Fate
-from unit.operations.wreck import BEST, ORIGINAL, Wreck, partitions
+from unit.operations.wreck import BEST, CHANGED, ORIGINAL, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
 ADDRESSES = {2: Address("broker-2.invalid", 9092)}
@@ -65,6 +65,22 @@ def test_a_run_whose_journal_was_deleted_takes_the_lock_again_to_restore_its_ord
     assert all("took the lock again and restored the order" in each.reason for each in report.outcomes)
     assert {each.replicas_after for each in report.outcomes} == {ORIGINAL}
     assert (orders(wreck), wreck.cluster.pending(), wreck.cluster.run_topic.topics) == ({ORIGINAL}, (), {})
+
+
+def test_an_order_of_a_topic_that_is_re_created_while_the_journal_is_lost_is_nothing_to_restore(
+    wreck: Wreck, in_topic: JournalOptions
+) -> None:
+    """The new topic happens to have the order that the run had set."""
+
+    def delete_both() -> None:
+        wreck.cluster.run_topic.topics.clear()
+        wreck.cluster.change(SECOND, topic_id="B" * 22)
+
+    wreck.cluster.fates["reorder"] = [Fate(after=delete_both)]
+    report = wreck.run(journal=in_topic)
+    assert "its topic was re-created: there is nothing to restore" in report.outcomes[1].reason
+    assert [wreck.cluster.states[each].replicas for each in partitions(3)] == [ORIGINAL, CHANGED, ORIGINAL]
+    assert wreck.cluster.pending() == ()
 
 
 def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, in_topic: JournalOptions) -> None:

@@ -251,6 +251,17 @@ def test_a_plan_made_while_the_killed_runs_order_stood_ends_in_the_original_orde
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
 
 
+def test_a_killed_runs_order_of_a_topic_that_was_re_created_is_not_the_one_from_before(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, topic_id="B" * 22)
+    report = wreck.run()
+    assert {(each.status, each.replicas, each.replicas_after) for each in report.outcomes} == {
+        (Status.RECOVERED, CHANGED, CHANGED)
+    }
+    assert wreck.unfinished() == ()
+
+
 def test_check_mode_reports_leftovers_and_leaves_them(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()

@@ -132,6 +132,19 @@ def test_only_what_is_known_not_to_exist_is_forgotten(
     assert replicas.writes == []
 
 
+def test_a_replica_of_a_topic_that_was_re_created_is_not_the_one_that_a_dead_run_dropped(
+    replicas: FakeReplicas, journal: Journal
+) -> None:
+    """The new topic happens to have the replicas that were left."""
+    journal.begin([CHANGE])
+    replicas.change(replicas=CHANGE.without_it, isr=(1, 2), leader_id=1, topic_id="B" * 22)
+    maker = replicas.maker(journal)
+    rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
+    (found,) = rollback.undo()
+    assert (found.undoing, found.reason) == (Undoing.GONE, f"the topic was recreated (id {'B' * 22})")
+    assert (replicas.writes, journal.pending) == ([], ())
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [(TOPIC_AUTHORIZATION_FAILED, "cannot be looked at: TOPIC_AUTHORIZATION_FAILED"), (3, "does not exist")],

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import (
     READINESS_REPORT,
@@ -184,5 +185,5 @@ def test_a_wrong_value_is_refused(tmp_path: Path, kind: Kind, field: str, value:
     report = json.loads(path.read_text())
     report[field] = [{**report[field][0], **value[0]}]
     path.write_text(json.dumps(report))
-    with pytest.raises(Exception, match=f"/{field}/0"):
+    with pytest.raises(DocumentError, match=f"/{field}/0"):
         read_sources([str(path)])
