@@ -54,10 +54,16 @@ class Result:
     module: str
     mutants: int
     survivors: tuple[Survivor, ...]
+    equivalent: int
+    """How many more survived that are named as equivalent."""
 
     def __str__(self) -> str:
-        killed = self.mutants - len(self.survivors)
-        return f"{self.module}: {killed} of {self.mutants} mutants killed ({killed * 100 // max(1, self.mutants)} %)"
+        killed = self.mutants - len(self.survivors) - self.equivalent
+        share = killed * 100 // max(1, self.mutants - self.equivalent)
+        return (
+            f"{self.module}: {killed} of {self.mutants} mutants killed, {self.equivalent} named as equivalent, "
+            f"{len(self.survivors)} left ({share} % killed of those that are not equivalent)"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,8 +94,9 @@ def _mutate(module: str) -> Result:
             _keep_only_chosen_operators(work)
         _cosmic_ray(copy, "exec", config, database)
         with use_db(str(database), WorkDB.Mode.open) as work:
-            survivors = tuple(each for each in _survivors(work) if not TARGETS[module].is_equivalent(each.diff))
-            return Result(module, work.num_results, survivors)
+            survived = [*_survivors(work)]
+            left = tuple(each for each in survived if not TARGETS[module].is_equivalent(each.diff))
+            return Result(module, work.num_results, left, len(survived) - len(left))
 
 
 def _copy(tree: Path) -> Path:
