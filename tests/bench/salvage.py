@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaException, Producer
 
 from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
@@ -101,10 +101,13 @@ def _in_sync(cluster: Cluster, seen_by: int) -> set[int]:
 
 
 def _elected(cluster: Cluster) -> bool:
-    # Refused until the broker is unfenced, and where it leads already.
-    with suppress(KafkaError, KafkaException):
-        cluster.client.elect_unclean(_TOPIC, range(_PARTITIONS))
-    return all(each.leader == _LEADER for each in cluster.client.describe(_TOPIC, broker=_LEADER).values())
+    """Elect what has no leader. Kafka refuses it until the broker is unfenced."""
+    states = cluster.client.describe(_TOPIC, broker=_LEADER)
+    offline = [number for number, each in states.items() if each.leader is None]
+    if offline:
+        with suppress(KafkaException):
+            cluster.client.elect_unclean(_TOPIC, offline)
+    return all(each.leader == _LEADER for each in states.values())
 
 
 def _produce(cluster: Cluster, codec: str, numbers: range) -> None:

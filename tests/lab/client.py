@@ -227,7 +227,7 @@ class Client:
         result = admin.elect_leaders(ElectionType.UNCLEAN, wanted)  # its timeouts raise SystemError in 2.16.1
         for error in result.result(self._timeout).values():
             if error is not None:
-                raise error
+                raise KafkaException(error)
 
     def allow(self, user: str, operation: str, **resource: str) -> None:
         """Grant an operation, such as ``DESCRIBE``; returns when every broker knows.
