@@ -194,10 +194,10 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import module as cleaner_changes
     from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart_module import change
 
-    done = cleaner_changes.change(module.params, check_mode=module.check_mode, stop=stop)
+    done = change(module.params, check_mode=module.check_mode, stop=stop)
     for warning in cleaner_results.warnings(done):
         module.warn(warning)
     failure = cleaner_results.change_failure(done)

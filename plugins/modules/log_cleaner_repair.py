@@ -207,10 +207,10 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import module as cleaner_changes
     from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_module import repair
 
-    done = cleaner_changes.repair(module.params, check_mode=module.check_mode, stop=stop)
+    done = repair(module.params, check_mode=module.check_mode, stop=stop)
     for warning in [*done.unidentified_marks, *cleaner_results.conflicts(done)]:
         module.warn(warning)
     failure = cleaner_results.repair_failure(done)

@@ -14,8 +14,9 @@ from .._changes.record import PUT_BACK, Undoing
 from .._changes.rollback import has_put_back
 from .._model.run import counted
 from .._model.setting import RepairStatus, RestartStatus
-from .module import Done, Repaired
+from .repair_module import Repaired
 from .restart import ALTERED
+from .restart_module import Done
 
 _LASTING = (RestartStatus.CHANGED, RestartStatus.WOULD_CHANGE)
 _BAD_REPAIRS = (RepairStatus.REFUSED, RepairStatus.STOPPED, RepairStatus.FAILED)

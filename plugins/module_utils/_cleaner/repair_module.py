@@ -1,0 +1,199 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carries out what log_cleaner_repair is asked for: marked or named replicas are re-created."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._changes.late_requests import AnyLeftover
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.partition import TopicPartition
+from .._model.setting import RepairStatus
+from .._module.connection import connection_settings
+from .._module.messages import all_of
+from .._module.options import wanted_partitions
+from .._module.quorum_preflight import require_quorum
+from . import inspection
+from .cleaner_run import CleanerRun
+from .diagnosis import Thresholds, diagnose
+from .marks import ReadLimits, Target, marked_replicas, unread_marks
+from .metrics_source import MetricsSource, metrics_source
+from .options import CleanerOptionsError, thresholds
+from .repair import Repairer, RepairPace
+from .repair_plan import RepairOutcome, RepairPlanner, RepairTerms
+from .safeguard import Safeguard
+from .safety import Overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """How a run of log_cleaner_repair ended."""
+
+    cluster_id: str
+    outcomes: tuple[RepairOutcome, ...]
+    unidentified_marks: tuple[str, ...]
+    """Marks whose partitions could not be found, in words."""
+    leftovers: tuple[AnyLeftover, ...]
+    notes: Sequence[str]
+    """What the person on call should know of the journal; complete once it is closed."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a run without check mode would write anything."""
+        return bool(self.leftovers) or any(each.status is RepairStatus.WOULD_REPAIR for each in self.outcomes)
+
+
+def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
+    """Re-create the marked or named replicas, after restoring what an earlier run left.
+
+    A run that finds nothing to do takes no lock and sends no write request. Copies are read in search of marks before
+    the lock is taken: that may take long.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    settings, source, limits, named, _options = all_of(
+        lambda: connection_settings(params),
+        lambda: metrics_source(params),
+        lambda: thresholds(params),
+        lambda: wanted_partitions(params),
+        lambda: _check_repair(params),
+    )
+    with Wire(settings) as wire:
+        work = _RepairWork(Kafka(wire), source, limits, named, params, stop)
+        foreseen = work.foresee(reads_copies=not check_mode or params["search_in_check_mode"])
+        if check_mode or not foreseen.has_work:
+            return foreseen
+        require_quorum(wire, params)
+        leftovers: tuple[AnyLeftover, ...] = ()
+        if foreseen.leftovers:
+            leftovers = work.roll_back()
+            # A replica that was dropped then is there again.
+            foreseen = work.foresee(reads_copies=True)
+        done = work.carry_out(foreseen) if foreseen.has_work else foreseen
+        return replace(done, leftovers=(*leftovers, *done.leftovers))
+
+
+@dataclass(frozen=True, slots=True)
+class _RepairWork:
+    kafka: Kafka
+    source: MetricsSource | None
+    limits: Thresholds
+    named: Sequence[TopicPartition] | None
+    params: Mapping[str, Any]
+    stop: threading.Event
+
+    def foresee(self, *, reads_copies: bool) -> Repaired:
+        """Look for what is to be repaired, without the lock. Writes nothing."""
+        run = self._begun()
+        leftovers = run.leftovers()
+        cleaners = self._looked_at(run)
+        if self.named is None and not reads_copies:
+            targets: Sequence[Target] = ()
+            unidentified = unread_marks(cleaners)
+        else:
+            targets, unidentified = self._targets(run, cleaners)
+        repairs, outcomes = self._planner(run, cleaners).plan(targets)
+        outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
+        return _repaired(run, outcomes, unidentified, leftovers, ())
+
+    def roll_back(self) -> tuple[AnyLeftover, ...]:
+        """Take back what an earlier run left, under the lock."""
+        with self._begun().locked() as locked:
+            return locked.rollback.undo()
+
+    def carry_out(self, foreseen: Repaired) -> Repaired:
+        """Repair what was foreseen, under the lock. What it was judged by is looked at again, but for the marks."""
+        params = self.params
+        with self._begun().locked() as locked:
+            run = locked.run
+            leftovers = locked.rollback.undo()
+            cleaners = self._looked_at(run)
+            targets = [
+                Target(each.topic, each.partition, each.broker_id)
+                for each in foreseen.outcomes
+                if each.status is RepairStatus.WOULD_REPAIR
+            ]
+            outcomes = [each for each in foreseen.outcomes if each.status is not RepairStatus.WOULD_REPAIR]
+            planner = self._planner(run, cleaners, frozenset(targets))
+            repairs, refused = planner.plan(targets)
+            pace = RepairPace(
+                max_concurrent=params["max_concurrent"],
+                throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
+                verify_timeout_s=params["verify_timeout_ms"] / 1000,
+            )
+            safeguard = Safeguard(self.kafka, planner.terms.overrides)
+            repairer = Repairer(dict(planner.cleaners), self.source, pace, safeguard)
+            late = locked.rollback.late
+            outcomes += [*refused, *repairer.carry_out(repairs, locked.maker, run.settings, late)]
+        return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)
+
+    def _begun(self) -> CleanerRun:
+        return CleanerRun.begun(self.kafka, self.params, self.stop)
+
+    def _planner(
+        self,
+        run: CleanerRun,
+        cleaners: Sequence[inspection.Cleaner],
+        proven: frozenset[Target] = frozenset(),
+    ) -> RepairPlanner:
+        terms = RepairTerms(
+            overrides=Overrides(
+                allow_below_min_isr=self.params["allow_below_min_isr"],
+                allow_single_copy=self.params["allow_single_copy"],
+            ),
+            force=self.params["force"],
+            max_read_bytes=self.params["max_read_bytes"],
+            proven=proven,
+        )
+        by_broker = {each.broker_id: each for each in cleaners}
+        return RepairPlanner(self.kafka, run.living, by_broker, terms, run.progress, self.stop)
+
+    def _looked_at(self, run: CleanerRun) -> tuple[inspection.Cleaner, ...]:
+        if self.source is not None:
+            return inspection.look_by_metrics(
+                run.kafka, run.cluster, run.wanted, self.source, self.limits, name_suspects=False
+            )
+        facts = (inspection.facts_of(run.kafka, run.cluster, each, None) for each in run.wanted)
+        return tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)
+
+    def _targets(
+        self, run: CleanerRun, cleaners: Sequence[inspection.Cleaner]
+    ) -> tuple[Sequence[Target], tuple[str, ...]]:
+        if self.named is None:
+            limits = ReadLimits(self.params["max_read_bytes"], self.params["max_total_read_bytes"])
+            return marked_replicas(run.kafka, run.cluster, cleaners, limits, run.progress, self.stop)
+        return [
+            Target(each.topic, each.partition, broker_id) for each in self.named for broker_id in self.params["brokers"]
+        ], ()
+
+
+def _repaired(
+    run: CleanerRun,
+    outcomes: Sequence[RepairOutcome],
+    unidentified_marks: tuple[str, ...],
+    leftovers: tuple[AnyLeftover, ...],
+    notes: Sequence[str],
+) -> Repaired:
+    in_order = sorted(outcomes, key=lambda each: (each.topic, each.partition, each.broker_id))
+    return Repaired(run.cluster.cluster_id, tuple(in_order), unidentified_marks, leftovers, notes)
+
+
+def _check_repair(params: Mapping[str, Any]) -> None:
+    faults = [
+        f"{name} is {params[name]}, which is not above 0"
+        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "max_total_read_bytes", "attempts")
+        if params[name] < 1
+    ]
+    if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
+        faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
+    if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
+        faults.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
+    if faults:
+        raise CleanerOptionsError("; ".join(faults))

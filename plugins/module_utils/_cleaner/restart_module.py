@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carries out what log_cleaner is asked for: restarts of threads, or settings that last."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._changes.late_requests import AnyLeftover
+from .._kafka.port import Kafka
+from .._kafka.wire import Wire
+from .._model.setting import RestartStatus
+from .._module.connection import connection_settings
+from .._module.messages import all_of
+from .._module.quorum_preflight import require_quorum
+from . import inspection, restart
+from .cleaner_run import CleanerRun, LockedRun
+from .diagnosis import Thresholds, diagnose
+from .facts import (
+    BACKOFF_MS,
+    DEDUPE_BUFFER_SIZE,
+    IO_BUFFER_SIZE,
+    IO_MAX_BYTES_PER_SECOND,
+    LOAD_FACTOR,
+    THREADS,
+    CleanerFacts,
+)
+from .metrics_source import MetricsSource, metrics_source
+from .options import CleanerOptionsError, look, thresholds
+
+OPTION_NAMES = {
+    "threads": THREADS,
+    "dedupe_buffer_size": DEDUPE_BUFFER_SIZE,
+    "io_buffer_size": IO_BUFFER_SIZE,
+    "io_buffer_load_factor": LOAD_FACTOR,
+    "io_max_bytes_per_second": IO_MAX_BYTES_PER_SECOND,
+    "backoff_ms": BACKOFF_MS,
+}
+"""The module's names of cleaner settings, and Kafka's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a run of log_cleaner ended."""
+
+    cluster_id: str
+    cleaners: tuple[inspection.Cleaner, ...]
+    outcomes: tuple[restart.RestartOutcome, ...]
+    leftovers: tuple[AnyLeftover, ...]
+    notes: Sequence[str]
+    """What the person on call should know of the journal; complete once it is closed."""
+
+
+_AHEAD = (RestartStatus.WOULD_RESTART, RestartStatus.WOULD_CHANGE)
+
+
+def wanted_settings(params: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return Kafka's names and the values that are to last; None for what is to be unset.
+
+    Raises CleanerOptionsError.
+    """
+    settings = {name: value for name, value in (params["settings"] or {}).items() if value is not None}
+    unset = params["unset"]
+    faults = [f"{name} is both in settings and in unset" for name in unset if name in settings]
+    if params["state"] == "configured" and not settings and not unset:
+        faults.append("state is configured, and neither settings nor unset says what is to last")
+    if params["state"] == "restarted" and (settings or unset):
+        faults.append("settings and unset last, and go with state=configured; a restart puts everything back")
+    if faults:
+        raise CleanerOptionsError("; ".join(faults))
+    return {OPTION_NAMES[name]: _text(value) for name, value in settings.items()} | {
+        OPTION_NAMES[name]: None for name in unset
+    }
+
+
+def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Done:
+    """Restart threads or change settings, after restoring what an earlier run left.
+
+    A run that finds nothing to do takes no lock and sends no write request.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    settings, source, limits, wanted = all_of(
+        lambda: connection_settings(params),
+        lambda: metrics_source(params),
+        lambda: thresholds(params),
+        lambda: wanted_settings(params),
+    )
+    with Wire(settings) as wire:
+        run = CleanerRun.begun(Kafka(wire), params, stop)
+        foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=run.leftovers())
+        has_work = foreseen.leftovers or any(each.status in _AHEAD for each in foreseen.outcomes)
+        if check_mode or not has_work:
+            return foreseen
+        # What an earlier run left is taken back first, and that is a write, too.
+        require_quorum(wire, params)
+        run = CleanerRun.begun(Kafka(wire), params, stop)
+        with run.locked() as locked:
+            leftovers = locked.rollback.undo()
+            done = _Change(locked.run, locked, source, limits, wanted).carry_out()
+        return replace(done, leftovers=leftovers, notes=locked.journal.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    run: CleanerRun
+    locked: LockedRun | None
+    """None in check mode."""
+    source: MetricsSource | None
+    limits: Thresholds
+    wanted: Mapping[str, str | None]
+
+    def carry_out(self) -> Done:
+        configures = self.run.params["state"] == "configured"
+        cleaners, outcomes = self._configured() if configures else self._restarted()
+        return Done(self.run.cluster.cluster_id, cleaners, outcomes, (), ())
+
+    def _configured(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
+        run = self.run
+        facts = run.kafka.in_parallel(
+            lambda each: inspection.facts_of(run.kafka, run.cluster, each, None), run.wanted
+        ).values()
+        cleaners = tuple(
+            inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts if isinstance(each, CleanerFacts)
+        )
+        check_mode = self.locked is None
+        return cleaners, restart.change_settings(cleaners, self.wanted, run.settings, check_mode=check_mode)
+
+    def _restarted(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
+        run = self.run
+        cleaners = look(run.kafka, run.cluster, run.wanted, self.source, self.limits, run.params, run.progress)
+        options = restart.RestartOptions(
+            force=run.params["force"],
+            check_mode=self.locked is None,
+            verify_timeout_s=run.params["verify_timeout_ms"] / 1000,
+            thresholds=self.limits,
+        )
+        journal = self.locked.journal if self.locked is not None else None
+        outcomes = restart.restart(cleaners, run.settings, journal, self.source, options, run.progress, run.stop)
+        if self.locked is not None:
+            self.locked.rollback.late.settle()
+        return cleaners, outcomes
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
