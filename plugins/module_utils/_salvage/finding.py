@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from .._model.log_contents import Stretches, records_in
 from .._model.partition import TopicPartition
-from .read_back import SavedRecords
+from .saved import SavedRecords
 from .segment import Damage
 
 

@@ -38,10 +38,11 @@ from .log_dir import HeldLogDirs, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .outline import outlines
 from .places import SalvageDirectoryError, is_remote
-from .read_back import ReadBack, SavedRecords
+from .read_back import ReadBack
 from .remote import local_copy
 from .rows import Origin
 from .save import Wanted, rows_of
+from .saved import SavedRecords
 from .saved_rows import saved_rows
 from .scan import scan_segments
 from .stretch import minus, within

@@ -21,7 +21,7 @@ from .._documents.files import read_file
 from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
-from .read_back import SavedRecords
+from .saved import SavedRecords
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import jsonschema

@@ -13,9 +13,9 @@ from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .ledger import Ledger
 from .newer_keys import NewerKeys, digest_of
-from .read_back import SavedRecords
 from .replay_progress import Place
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus
+from .saved import SavedRecords
 from .saved_run import SavedRun
 from .targets import TargetTopic
 from .transactions import Outcome

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._model.log_contents import EpochRange, Stretches
+from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .batch import BatchHeader, has_its_checksum, header_at
+from .saved import SavedRecords
 from .stretch import merged
 from .transactions import Outcome
 
@@ -34,41 +35,6 @@ with suppress(ImportError):  # a missing library is named before anything is don
             "bad_batches": pa.int64(),
         }
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SavedRecords:
-    """What the files hold of one partition. Counts are records unless named otherwise; times are milliseconds."""
-
-    topic: str
-    partition: int
-    topic_id: str | None
-    ranges: Stretches
-    """Of whole batches."""
-    records: int
-    """Data records, whatever became of their transactions. Control records are not among them."""
-    bytes: int
-    """Of keys and values."""
-    first_timestamp_ms: int | None
-    last_timestamp_ms: int | None
-    committed: int
-    aborted: int
-    unknown: int
-    """Of transactions without a marker."""
-    committed_transactions: int
-    aborted_transactions: int
-    open_transactions: int
-    undecodable_batches: int
-    """Kept as raw batches only."""
-    batches: int
-    largest_record_bytes: int
-    """Of key, value and headers."""
-    largest_batch_bytes: int
-    """Of a raw batch, compressed as it was."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)

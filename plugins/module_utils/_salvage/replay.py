@@ -24,9 +24,9 @@ from .ledger import Ledger
 from .manifest import Manifest, faults_of_files, read_manifest
 from .newer_keys import NewerKeys
 from .part import Part, wanted_keys
-from .read_back import SavedRecords
 from .replay_progress import Place, ProgressTopic, create_and_wait
 from .replayed import Counts, Replayed, ReplayStatus, target_topic
+from .saved import SavedRecords
 from .saved_rows import saved_rows
 from .targets import Targets, Terms, look_at_targets
 from .transactional import TransactionalProducer

@@ -15,8 +15,8 @@ from .._kafka.own_configs import TOPIC
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .headers import OVERHEAD_BYTES
-from .read_back import SavedRecords
 from .replayed import Target, target_topic
+from .saved import SavedRecords
 
 _NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 _LONGEST_NAME = 249

@@ -26,9 +26,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import Manifest, SavedFrom, to_json
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay import Replay
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import LeftOut, Replayed, ReplayStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import ROW_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import Block, SavedRun
 
 SAVED = SavedRecords(

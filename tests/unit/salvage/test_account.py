@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     total_of,
     verdict,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from unit.salvage.saved import SAVED
 
 

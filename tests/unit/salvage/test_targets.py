@@ -20,8 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import (
     Targets,
     Terms,
