@@ -14,7 +14,7 @@ options:
     description:
       - Whether to save the records that replicas hold which answered, and which the designated leader does not hold.
         After the election, these replicas delete them within a second. The plan's forecast says which ones they are.
-      - They are fetched and written by Spark on this host, checksums verified, synced to disk and read back. Only then
+      - They are fetched and written by Spark, checksums verified, synced to disk and read back. Only then
         is the election requested. Partitions where nothing is to be saved do not wait for it. Where none has
         anything to save, Spark is not started.
       - V(best_effort) elects all the same where something could not be saved, with a warning. V(required) refuses the
@@ -32,4 +32,22 @@ options:
         such a directory, and V(best_effort) warns that the records must be copied away.
       - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) gives it back.
     type: path
+  spark:
+    description:
+      - How Spark runs that saves these records. On the host that runs the module, unless given.
+      - A local O(salvage_dir) is always written on this host, and so is any other one where O(spark.remote) is given.
+        Of O(spark), only O(spark.driver_memory) and O(spark.conf) count then.
+      - Nothing in it may be secret, because Spark shows its settings in event logs and process lists.
+    type: dict
+    suboptions:
+      master: {type: str, description: "URL of a cluster's master, for an O(salvage_dir) its executors can write to."}
+      remote: {type: str, description: "URL of a Spark Connect server. Excludes O(spark.master)."}
+      driver_memory: {type: str, description: "Memory of the driver's JVM, V(2g) unless given."}
+      executor_python: {type: path, description: "The Python on the hosts with executors."}
+      settings_reference:
+        description:
+          - Path of a file with the connection settings, which must be on every host with executors, for their user
+            alone to read. Required with a O(spark.master) that runs elsewhere.
+        type: path
+      conf: {type: dict, description: Further Spark settings. Names that Spark takes for secrets are refused.}
 """

@@ -7,6 +7,8 @@
 Progress that leaves a module while it runs: lines of a file, which the action plugin of the same name follows.
 
 Where the journal is; the doc fragment ``journal`` describes the option.
+
+Where Spark runs; ``_spark.options`` reads it.
 """
 
 from __future__ import annotations
@@ -44,6 +46,24 @@ PARTITIONS = Arguments(
     mutually_exclusive=[("partitions", "partitions_file")],
 )
 SELECTION = PARTITIONS + Arguments(argument_spec={"include_internal_topics": {"type": "bool", "default": False}})
+
+
+SPARK = Arguments(
+    argument_spec={
+        "spark": {
+            "type": "dict",
+            "options": {
+                "master": {"type": "str"},
+                "remote": {"type": "str"},
+                "driver_memory": {"type": "str"},
+                "executor_python": {"type": "path"},
+                "settings_reference": {"type": "path"},
+                "conf": {"type": "dict"},
+            },
+            "mutually_exclusive": [("master", "remote")],
+        },
+    },
+)
 
 
 def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:

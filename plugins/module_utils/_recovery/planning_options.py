@@ -18,7 +18,8 @@ from .._kafka.native import NativeSource, NativeSourceError
 from .._model.fields import INT32_MAX
 from .._module.arguments import Arguments
 from .._module.messages import all_of
-from .._spark.options import SparkOptions, SparkOptionsError
+from .._module.options import SPARK
+from .._spark.options import SparkOptions, SparkOptionsError, given_options
 from .policies import PolicyError, PolicyOptions
 from .strategy import Strategy
 from .waiting import WaitLimits
@@ -93,25 +94,16 @@ def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
 
 
 _PUBLIC, _NATIVE = "public", "native"
-GATHERING = Arguments(
-    argument_spec={
-        "recovery_duration_ms": {"type": "int", "default": 30000},
-        "evidence_dir": {"type": "path"},
-        "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
-        "replica_log_api_key": {"type": "int", "no_log": False},
-        "spark": {
-            "type": "dict",
-            "options": {
-                "master": {"type": "str"},
-                "remote": {"type": "str"},
-                "driver_memory": {"type": "str"},
-                "executor_python": {"type": "path"},
-                "settings_reference": {"type": "path"},
-                "conf": {"type": "dict"},
-            },
-            "mutually_exclusive": [("master", "remote")],
+GATHERING = (
+    Arguments(
+        argument_spec={
+            "recovery_duration_ms": {"type": "int", "default": 30000},
+            "evidence_dir": {"type": "path"},
+            "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
+            "replica_log_api_key": {"type": "int", "no_log": False},
         },
-    },
+    )
+    + SPARK
 )
 
 
@@ -161,23 +153,14 @@ def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
 
 
 def _spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
-    given = {name: value for name, value in (params["spark"] or {}).items() if value is not None}
-    if not given:
+    options = given_options(params["spark"])
+    if options is None:
         return None
-    values = {name: value for name, value in given.items() if name != "settings_reference"}
-    if "conf" in values:
-        # Ansible's booleans are Python's, and Spark's are lower case.
-        values["conf"] = {name: _spark_text(value) for name, value in values["conf"].items()}
-    options = SparkOptions(**values)
     asks_brokers = params.get("evidence") is None
-    if asks_brokers and not options.is_local and given.get("settings_reference") is None:
+    if asks_brokers and not options.is_local and params["spark"].get("settings_reference") is None:
         raise SparkOptionsError(
             f"Spark runs at {options.remote or options.master}, so its executors need a file of their own with the "
             "connection settings: put one on each of their hosts, and name it in spark.settings_reference "
             "(docs/spark.md)"
         )
     return options
-
-
-def _spark_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,7 +15,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.arguments import Arguments
 from .._module.messages import plain
-from .._spark.options import SparkOptions
+from .._spark.options import SparkOptions, options_here
 from .account import Account, Balance, document
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
@@ -59,9 +59,7 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
 
 def local_spark(params: Mapping[str, Any]) -> SparkOptions:
     """Return how Spark runs: on the host that has the disks. Raises SparkOptionsError."""
-    given = params["spark"] or {}
-    conf = {name: _spark_text(value) for name, value in (given.get("conf") or {}).items()}
-    return SparkOptions(driver_memory=given.get("driver_memory") or _DRIVER_MEMORY, conf=conf)
+    return options_here(params["spark"], _DRIVER_MEMORY)
 
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
@@ -147,7 +145,3 @@ def _summary(findings: Sequence[DiskFinding]) -> dict[str, Any]:
         "saved_bytes": sum(each.saved.bytes for each in findings if each.saved is not None),
         "damages": sum(len(each.damages) for each in findings),
     }
-
-
-def _spark_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -97,6 +97,8 @@ class TailSaver:
     destination: str
     spark: SparkOptions
     progress: Progress
+    settings_reference: str | None = None
+    """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
 
     def save(self, tails: Sequence[Tail]) -> TailSalvage:
         """Save the tails, sync them to disk, and read them back. What cannot be saved is named.
@@ -108,7 +110,10 @@ class TailSaver:
             if os.path.exists(self.destination):
                 raise SalvageError(f"{self.destination} exists: name a directory that does not")
         wanted = each_once(tails)
-        with temporary_settings_reference(self.settings) as reference:
+        with ExitStack() as stack:
+            reference = self.settings_reference
+            if reference is None:
+                reference = stack.enter_context(temporary_settings_reference(self.settings))
             work = [
                 _Work(each, self.cluster_id, self.addresses[each.broker_id], reference)
                 for each in wanted

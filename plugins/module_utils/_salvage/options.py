@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from .._module.arguments import Arguments
+from .._module.options import SPARK
 
 
 class Salvage(StrEnum):
@@ -21,7 +22,7 @@ class Salvage(StrEnum):
     """A partition whose tails cannot be saved is not elected."""
 
 
-SALVAGE = Arguments(
+SALVAGE = SPARK + Arguments(
     argument_spec={
         "salvage": {"type": "str", "choices": [each.value for each in Salvage], "default": Salvage.OFF.value},
         "salvage_dir": {"type": "path"},

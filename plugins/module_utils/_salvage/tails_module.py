@@ -19,7 +19,7 @@ from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA_AND_SPARK, unusable
-from .._spark.options import SparkOptions
+from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import check_destination
 from .from_replicas import Tail, TailSalvage, TailSaver, held_by_losers
@@ -62,6 +62,7 @@ class TailsOfRun:
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
         place_of(self.params["salvage_dir"])
+        self._spark()
         if self.params["salvage"] != Salvage.REQUIRED:
             return
         if self._passing:
@@ -93,13 +94,42 @@ class TailsOfRun:
             with Wire(settings) as wire:
                 cluster = describe_cluster(wire)
             addresses = {each.broker_id: each.address for each in cluster.registrations}
-            saver = TailSaver(settings, cluster.cluster_id, addresses, self._destination, SparkOptions(), progress)
+            spark, reference = self._spark()
+            saver = TailSaver(
+                settings,
+                cluster.cluster_id,
+                addresses,
+                self._destination,
+                spark,
+                progress,
+                settings_reference=reference,
+            )
             self.done = saver.save(found)
             failures, self.held = self.done.failures, self.done.held
         except (KafkaOpsError, OSError) as error:
             self.failure = f"what only losers hold was not saved: {error}"
             failures = dict.fromkeys(self.held, self.failure)
         return failures if self.params["salvage"] == Salvage.REQUIRED else {}
+
+    def _spark(self) -> tuple[SparkOptions, str | None]:
+        """Return where Spark runs, and the file with the connection settings there; None where ours will do.
+
+        Raises SparkOptionsError. A directory of this host is written here. One elsewhere is made by Spark's own JVM,
+        which a Spark Connect server does not share.
+        """
+        given = self.params.get("spark")
+        options = given_options(given)
+        if options is None or options.is_local:
+            return options or SparkOptions(), None
+        if options.remote is not None or not is_remote(self._destination):
+            return options_here(given, SparkOptions().driver_memory), None
+        reference = (given or {}).get("settings_reference")
+        if reference is None:
+            raise SparkOptionsError(
+                f"Spark runs at {options.master}, so its executors need a file of their own with the connection "
+                "settings: put one on each of their hosts, and name it in spark.settings_reference (docs/spark.md)"
+            )
+        return options, reference
 
     @property
     def _destination(self) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .._model.run import KafkaOpsError
 
@@ -58,3 +59,29 @@ class SparkOptions:
     @property
     def is_local(self) -> bool:
         return self.remote is None and self.master.startswith("local")
+
+
+def given_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
+    """Return where Spark runs by a module's option; None where nothing is said. Raises SparkOptionsError.
+
+    ``settings_reference`` is about what its tasks do.
+    """
+    values = {name: value for name, value in (given or {}).items() if value is not None}
+    if not values:
+        return None
+    values.pop("settings_reference", None)
+    if "conf" in values:
+        # Ansible's booleans are Python's, and Spark's are lower case.
+        values["conf"] = {name: _text(value) for name, value in values["conf"].items()}
+    return SparkOptions(**values)
+
+
+def options_here(given: Mapping[str, Any] | None, driver_memory: str) -> SparkOptions:
+    """Return how Spark runs on this host, whatever place is given. Raises SparkOptionsError."""
+    about_here = {name: (given or {}).get(name) for name in ("driver_memory", "conf")}
+    options = given_options(about_here) or SparkOptions()
+    return options if about_here["driver_memory"] is not None else replace(options, driver_memory=driver_memory)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
