@@ -40,6 +40,12 @@ def tools(version: str = versions.DEFAULT) -> list[Path]:
     return _kafka_jars(versions.TOOLS.get(version, version), "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
 
 
+def hadoop(version: str = versions.HADOOP) -> list[Path]:
+    """Return the jars of HDFS: servers and shell."""
+    client = f"org.apache.hadoop:hadoop-client-minicluster:{version}"
+    return _resolve(f"hadoop-{version}", (client, versions.SLF4J_SIMPLE))
+
+
 def artifact(coordinate: str) -> Path:
     """Return one jar by its coordinate ``group:artifact:version[:classifier]``, without its dependencies."""
     name = coordinate.split(":")[1]

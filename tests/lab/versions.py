@@ -13,6 +13,9 @@ KAFKA = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
 SCALA = "2.13"
 SLF4J_SIMPLE = "org.slf4j:slf4j-simple:1.7.36"
 
+HADOOP = "3.5.0"
+"""That of the jars which PySpark ships."""
+
 # Agents for a node's JVM: f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:..."
 BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
 JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"

@@ -31,7 +31,6 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from pyspark.sql import SparkSession
 
 _MARK = "kafkaops.recovery-salvage"
-_UMASK = ("fs.permissions.umask-mode", "077")
 _DIRECTORY_MODE, _FILE_MODE = "700", "600"
 _DRIVER_MEMORY = "1g"
 _Result = TypeVar("_Result")
@@ -46,7 +45,6 @@ class RemoteDirectory:
         jvm: Any = spark._jvm  # PySpark has no public name for it
         self._hadoop = jvm.org.apache.hadoop
         configuration = spark.sparkContext._jsc.hadoopConfiguration()
-        configuration.set(*_UMASK)
         self._fs = self._do("could not be reached", lambda: self._hadoop.fs.Path(uri).getFileSystem(configuration))
 
     @property

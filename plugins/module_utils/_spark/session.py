@@ -51,6 +51,8 @@ _SETTINGS = {
     # Its queries are few, and their sizes known: re-planning them costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.maxResultSize": "0",
+    # What it writes is for this user only. From the start: a FileSystem that Hadoop has opened keeps the umask it had.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
 }
 _CLUSTER_SETTINGS = {
     # A worker that is lost takes its tasks with it: they are run again on another.

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
+import pyspark
 import pytest
 
 from lab import jars, versions
@@ -32,3 +34,10 @@ def test_the_default_version_is_a_known_one() -> None:
 def test_an_unknown_version_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"3\.9\.2.*4\.4\.0"):
         versions.check("2.8.0")
+
+
+def test_hdfs_has_the_version_that_pyspark_ships() -> None:
+    shipped = Path(pyspark.__file__).parent / "jars"
+    assert [each.name for each in shipped.glob("hadoop-client-api-*.jar")] == [
+        f"hadoop-client-api-{versions.HADOOP}.jar"
+    ]

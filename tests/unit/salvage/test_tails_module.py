@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,3 +31,24 @@ def test_the_best_effort_goes_on() -> None:
 
 def test_without_salvage_there_is_nothing_to_warn_of() -> None:
     assert TailsOfRun({"salvage": "off", "salvage_dir": None}).warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("directory", "spark", "refusal"),
+    [
+        ("hdfs://nn/saved", {"master": "spark://far:7077"}, "name it in spark.settings_reference"),
+        ("hdfs://nn/saved", {"conf": {"my.token": "x"}}, "look secret"),
+        ("hdfs://nn/saved", {"master": "spark://far:7077", "settings_reference": "/etc/here"}, ""),
+        ("hdfs://nn/saved", {"remote": "sc://far:15002"}, ""),
+        ("/var/tmp/saved", {"master": "spark://far:7077"}, ""),
+    ],
+)
+def test_where_spark_cannot_save_is_said_before_the_elections(
+    directory: str, spark: dict[str, Any], refusal: str
+) -> None:
+    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": directory, "spark": spark})
+    if refusal:
+        with pytest.raises(KafkaOpsError, match=refusal):
+            tails.check()
+    else:
+        tails.check()
