@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from lab.pool import ClusterPool
 
 _SHORT = {"kafka", "lab"}
 """Directories whose tests come last, so that no worker ends long after the others."""
+_OF_ONE_WORKER = {"salvage"}
+"""Directories whose tests share one cluster that takes long to prepare. They come first, for the same reason."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.parent.name in _SHORT)
+    items.sort(key=lambda item: (item.path.parent.name in _SHORT) - (item.path.parent.name in _OF_ONE_WORKER))
     if not config.getoption("--wide"):
         others = _versions(config)[1:]
         left_out = {item for item in items if _is_only_wide(item, others)}
@@ -79,7 +82,9 @@ class _ByCluster(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file, _separator, test = nodeid.partition("::")
-        return f"{file} {next((each for each in versions.KAFKA if each in test), '')}"
+        directory = Path(file).parent
+        place = f"{directory}/" if directory.name in _OF_ONE_WORKER else file
+        return f"{place} {next((each for each in versions.KAFKA if each in test), '')}"
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         mine = self._kinds.get(node)
@@ -95,7 +100,8 @@ class _ByCluster(LoadScopeScheduling):
 
     def _kind(self, scope: str) -> str:
         file, _separator, version = scope.partition(" ")
-        return version if version not in {"", self._first_version} else f"{Path(file).parent} {version}"
+        directory = os.path.dirname(file)
+        return version if version not in {"", self._first_version} else f"{directory} {version}"
 
 
 @pytest.fixture(autouse=True)
