@@ -86,11 +86,12 @@ def _small_plan() -> bytes:
     return readable(plan_document(Plan(CLUSTER_ID, "2026-01-31T23:59:59Z", (an_election(),), ())))
 
 
-@pytest.mark.parametrize("bits", [*(1 << bit for bit in range(8)), 0xFF])
-def test_no_flipped_byte_is_accepted(bits: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flip", ["one bit", "all bits"])
+def test_no_flipped_byte_is_accepted(flip: str, tmp_path: Path) -> None:
     data = _small_plan()
     path = tmp_path / "plan.json"
     for position in range(len(data)):
+        bits = 1 << position % 8 if flip == "one bit" else 0xFF
         path.write_bytes(data[:position] + bytes([data[position] ^ bits]) + data[position + 1 :])
         with pytest.raises(DocumentError) as error:
             read_plan(str(path))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import make_class_archive
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.waiting import wait_until
@@ -24,17 +25,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session i
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def class_archive() -> None:
+    """Have the archive of Spark's classes, as `make install` does: a session that records it outlives its test."""
+    make_class_archive()
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Mark every process of a session, and keep it from recording a class archive, which outlives it."""
+    """Mark every process of a session by its directory for temporary files."""
     (tmp_path / "tmp").mkdir()
-    (tmp_path / "no directory").touch()
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "TMPDIR": str(tmp_path / "tmp"),
-        "XDG_CACHE_HOME": str(tmp_path / "no directory"),
-    }
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "tmp")}
 
 
 def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
