@@ -172,16 +172,19 @@ def _epoch_after(outcome: Result) -> int | None:
     return outcome["leader_epoch_before"] if after is None else after
 
 
+def _why_away(broker: Result) -> str:
+    state = words(broker["state"])
+    # The cause has the state in its middle, behind the request that failed.
+    return f"{state}{_rack(broker)}: {broker['cause'].replace(f': {state}: ', ': ', 1)}"
+
+
 def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
     """How many are online, and the cause of each that is not."""
     if not brokers:
         return
     away = [each for each in brokers if each["state"] != "online"]
     yield Heading(f"Brokers: {len(brokers) - len(away)} of {len(brokers)} online")
-    named = [
-        Entry(f"broker {each['broker_id']}", (f"{words(each['state'])}{_rack(each)}: {each['cause']}",), "bold yellow")
-        for each in away[:_MOST_LINES]
-    ]
+    named = [Entry(f"broker {each['broker_id']}", (_why_away(each),), "bold yellow") for each in away[:_MOST_LINES]]
     rest = [str(each["broker_id"]) for each in away[_MOST_LINES:]]
     if rest:
         named.append(Entry("and", (f"{len(rest)} more: {listed(rest, 30)}",)))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from enum import Enum
@@ -34,6 +35,8 @@ with suppress(ImportError):  # a missing library is named before anything is don
     )
 
 
+_ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]|\b(\d+) E[A-Z]+")
+"""As Python and kafka-python write an error of the system into their texts."""
 _FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
 _TLS_ALERT = 0x15
 # Text of OpenSSL or of the socket layer -> what it means. OpenSSL gives no finer types than these texts.
@@ -89,7 +92,8 @@ def _sort(fault: BaseException, text: str, settings: ConnectionSettings, stage: 
 
 def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
     if stage is Stage.CONNECTING:
-        return Cause.UNREACHABLE, text, ""
+        number = _ERROR_NUMBER.search(text)
+        return Cause.UNREACHABLE, os.strerror(int(number[1] or number[2])).lower() if number else text, ""
     if stage is Stage.AUTHENTICATING and settings.uses_sasl:
         # A broker that refuses credentials answers and closes; kafka-python drops an answer that comes with the close.
         return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _refusal_hint(settings)

@@ -76,7 +76,7 @@ def _silent(loss: LossAgainst) -> str:
     if loss.holds_no_more_than is not None:
         return f"it holds nothing that replica {loss.holds_no_more_than}, the only leader ever, does not hold"
     if not loss.lost:
-        return "at least 0, upper bound unknown"
+        return "an unknown number of records"
     return f"at least offsets {offsets(loss.lost)}, upper bound unknown"
 
 

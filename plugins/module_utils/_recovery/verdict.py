@@ -55,6 +55,8 @@ def loss_in_words(loss: LossTotal) -> str:
     """Both bounds, in records."""
     if loss.at_most is None:
         unbounded = f" for {loss.unbounded:,} partitions" if loss.unbounded > 1 else ""
+        if not loss.at_least:
+            return f"an unknown number of records{unbounded}"
         return f"at least {records(loss.at_least)}, upper bound unknown{unbounded}"
     if loss.at_least == loss.at_most:
         return records(loss.at_least) if loss.at_least else "nothing"
