@@ -112,6 +112,7 @@ class CleanerCluster:
         exporters: by broker id, the file with the rules of its JMX exporter, instead of the lab's.
         jvm_args: by node id, added to the JVM's arguments.
         listeners: client listeners, as of Cluster.
+        users: as of Cluster.
         super_users: as of Cluster.
     """
 
@@ -122,6 +123,7 @@ class CleanerCluster:
         properties: Mapping[str, object] | None = None,
         *,
         listeners: Sequence[str] = ("PLAINTEXT",),
+        users: Mapping[str, str] | None = None,
         super_users: Sequence[str] | None = None,
         exporters: Mapping[int, Path] | None = None,
         jvm_args: Mapping[int, Sequence[str]] | None = None,
@@ -151,6 +153,7 @@ class CleanerCluster:
                 for broker in range(1, brokers + 1)
             },
             listeners=listeners,
+            users=users,
             super_users=super_users,
             proxied=True,
         )

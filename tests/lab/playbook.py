@@ -108,7 +108,13 @@ def part_of_playbook(pid: int, part: Part) -> int:
     if part is Part.WORKER:
         # A fork of ansible-playbook keeps its command line.
         return next(each for each, command in below.items() if command == _command_of(pid))
-    return [each for each, command in below.items() if "AnsiballZ" in command][-1]
+    return [each for each, command in below.items() if _is_module(command)][-1]
+
+
+def _is_module(command: str) -> bool:
+    """Return whether this is a module: one that is a file, or one that Python reads from its standard input."""
+    python, *arguments = command.rstrip("\0").split("\0")
+    return "AnsiballZ" in command if arguments else Path(python).name.startswith("python")
 
 
 def _command_of(pid: int) -> str:
