@@ -17,8 +17,13 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 CONSUMER = -1
 """The replica id of a consumer: reads up to the high watermark. Never send an id >= 0, which is a follower's."""
-DEBUGGING_REPLICA = -2
-"""Reads up to the log end offset, from a replica that does not lead, too."""
+FUTURE_REPLICA = -3
+"""Kafka's own id of a replica that moves to another log directory.
+
+It reads up to the log end offset, from a replica that does not lead, too. A consumer, and Kafka's debugging consumer
+(-2), get nothing above the high watermark, and no error. A follower that loses its leader may not have learnt the last
+one, and a broker that was killed starts with the one that it wrote down last.
+"""
 _BY_NAME_VERSION = 12
 """The last version that names topics."""
 _BY_ID_VERSION = 13

@@ -14,11 +14,12 @@ from functools import lru_cache, partial
 
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.fetch import DEBUGGING_REPLICA
+from .._kafka.fetch import FUTURE_REPLICA
 from .._kafka.settings import ConnectionSettings, read_settings_reference, temporary_settings_reference
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import TopicPartition
+from .._model.replica_log import Cause
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .._spark.tasks import in_tasks
@@ -155,7 +156,7 @@ class TailSaver:
         if address is None:
             return f"{what}: the broker has no address"
         try:
-            batches = _batches(partial(wire.call, address), tail.partition, absent)
+            batches = list(_batches(partial(wire.call, address), tail.partition, absent))
         except KafkaOpsError as error:
             return f"{what}: {error}"
         there = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
@@ -169,38 +170,43 @@ def _weight(work: _Work) -> int:
 def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
     """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
     tail = work.tail
+    batches: list[Fetched] = []
     with suppress(BrokerCallError, RequestRefusedError):
         ask = partial(_wire(work.settings_reference).call, work.address)
-        batches = _batches(ask, tail.partition, tail.lost)
-        markers = Markers()
-        for header, raw in batches:
-            if header.is_control:
-                markers.add(header, _kind(Fetched(header, raw)))
-        origin = Origin(
-            work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
-        )
-        buffer = RowBuffer(origin, tail.lost)
-        for header, raw in batches:
-            if overlaps(header, tail.lost):
-                buffer.add(header, raw, markers.outcome(header))
-                yield from buffer.batches()
-        yield from buffer.batches(last=True)
+        batches.extend(_batches(ask, tail.partition, tail.lost))
+    markers = Markers()
+    for header, raw in batches:
+        if header.is_control:
+            markers.add(header, _kind(Fetched(header, raw)))
+    origin = Origin(
+        work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
+    )
+    buffer = RowBuffer(origin, tail.lost)
+    for header, raw in batches:
+        if overlaps(header, tail.lost):
+            buffer.add(header, raw, markers.outcome(header))
+            yield from buffer.batches()
+    yield from buffer.batches(last=True)
 
 
-def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches) -> list[Fetched]:
-    """Return the batches from the first offset to the last one, whatever of them is wanted.
+def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches) -> Iterator[Fetched]:
+    """Yield the batches from the first offset to the last one, whatever of them is wanted.
 
-    Raises BrokerCallError or RequestRefusedError.
+    Raises BrokerCallError or RequestRefusedError. Nothing where something must be is an error, too: compaction never
+    removes the last batch of a log.
     """
     offset, end = min(each.start_offset for each in stretches), max(each.end_offset for each in stretches)
-    found: list[Fetched] = []
     while offset < end:
-        batches = fetch(ask, partition, offset, replica_id=DEBUGGING_REPLICA).batches
-        if not batches:
-            break
-        found += batches
-        offset = batches[-1].header.next_offset
-    return found
+        answer = fetch(ask, partition, offset, replica_id=FUTURE_REPLICA)
+        if not answer.batches:
+            raise BrokerCallError(
+                str(partition),
+                Cause.BAD_ANSWER,
+                f"it answers with nothing from offset {offset} on, and its log went on to {end}",
+                request="Fetch",
+            )
+        yield from answer.batches
+        offset = answer.batches[-1].header.next_offset
 
 
 @lru_cache(maxsize=2)

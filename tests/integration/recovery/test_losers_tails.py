@@ -14,13 +14,31 @@ import pyarrow.parquet as pq
 from lab import Cluster
 from lab.module_process import run_module
 from lab.scenarios import longer_log_of_older_epoch
+from lab.waiting import wait_until
 
 _TOPIC = "tails"
 _COMMON, _OLDER, _NEWER = _RECORDS = (10, 50, 5)
 
 
+def forget_high_watermarks(cluster: Cluster, broker: int) -> None:
+    """Have a broker that was killed know of no committed record: nothing that a consumer may read."""
+    node = cluster.brokers[broker]
+    node.kill()
+    for directory in node.data_dirs:
+        (directory / "replication-offset-checkpoint").unlink()
+    node.start()
+    wait_until(
+        lambda: all(
+            broker not in each.offline_replicas for each in cluster.client.describe(_TOPIC, broker=broker).values()
+        ),
+        60,
+        what=f"broker {broker} is back",
+    )
+
+
 def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster: Cluster, tmp_path: Path) -> None:
     offline = longer_log_of_older_epoch(cluster, _TOPIC, 2, records=_RECORDS)
+    forget_high_watermarks(cluster, offline.replicas[1])
     where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()]}
     options = {**where, "journal_dir": str(tmp_path)}
     wanted = [{"topic": _TOPIC, "partitions": [0, 1]}]

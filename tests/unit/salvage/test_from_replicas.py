@@ -1,0 +1,67 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a live loser sends is saved, and what it does not send is never taken for compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import _batches
+from unit.salvage.batches import batch
+
+ORDERS = TopicPartition("orders", 0)
+_FUTURE_REPLICA = -3
+
+
+class FakeReplica:
+    """Answers Fetch from memory, as Kafka does: only its own id for future replicas reads above the high watermark."""
+
+    def __init__(self, *batches: tuple[int, int, bytes], high_watermark: int) -> None:
+        self.batches, self.high_watermark = batches, high_watermark
+
+    def __call__(self, request: Any) -> Any:
+        offset, replica = request.topics[0].partitions[0].fetch_offset, request.replica_id
+        end = 10**9 if replica == _FUTURE_REPLICA else self.high_watermark
+        content = b"".join(raw for _first, last, raw in self.batches if offset <= last < end)
+        answer = SimpleNamespace(
+            error_code=0,
+            records=content[: 2 * len(self.batches[0][2])],
+            high_watermark=self.high_watermark,
+            last_stable_offset=self.high_watermark,
+            aborted_transactions=[],
+        )
+        return SimpleNamespace(error_code=0, responses=[SimpleNamespace(partitions=[answer])])
+
+
+def some(*offsets: int) -> Iterator[tuple[int, int, bytes]]:
+    for each in offsets:
+        yield each, each + 1, batch(each, [b"x", b"y"])
+
+
+def test_records_above_the_high_watermark_are_read() -> None:
+    replica = FakeReplica(*some(0, 2, 4, 6), high_watermark=2)
+    found = [header.base_offset for header, _raw in _batches(replica, ORDERS, (EpochRange(0, 2, 8),))]
+    assert found == [2, 4, 6]
+
+
+def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> None:
+    """And what it sent before that is kept."""
+    batches = _batches(FakeReplica(*some(0, 2), high_watermark=8), ORDERS, (EpochRange(0, 0, 8),))
+    assert [next(batches).header.base_offset for _each in range(2)] == [0, 2]
+    with pytest.raises(BrokerCallError, match="it answers with nothing from offset 4 on, and its log went on to 8"):
+        next(batches)
+
+
+def test_what_compaction_removed_is_passed_over() -> None:
+    replica = FakeReplica(*some(0, 6), high_watermark=8)
+    found = [header.base_offset for header, _raw in _batches(replica, ORDERS, (EpochRange(0, 2, 5),))]
+    assert found == [6]
