@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._changes.home import why_passing
 from .._kafka.cluster import describe_cluster
@@ -22,10 +22,14 @@ from .._module.libraries import KAFKA_AND_SPARK, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import check_destination
-from .from_replicas import Tail, TailSalvage, TailSaver, held_by_losers
 from .options import Salvage
 from .places import is_remote, place_of
-from .remote import check_remote
+
+if TYPE_CHECKING:
+    from .from_replicas import TailSalvage
+
+# In most runs no loser holds anything of its own, and Spark's libraries are not needed.
+# ruff: noqa: PLC0415
 
 _MOST_NAMED = 20
 _ELSEWHERE = (
@@ -70,6 +74,8 @@ class TailsOfRun:
                 f"salvage is required, and {self._passing}, so what is saved is lost with it: {_ELSEWHERE}"
             )
         if is_remote(self._destination):
+            from .remote import check_remote
+
             check_remote(self._destination)
         else:
             check_destination(self._destination)
@@ -85,6 +91,8 @@ class TailsOfRun:
     def _save(
         self, settings: ConnectionSettings, progress: Progress, tails: Sequence[LosersTail]
     ) -> dict[TopicPartition, str]:
+        from .from_replicas import Tail, TailSaver, held_by_losers
+
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
         self.held = held_by_losers(found)
         try:
