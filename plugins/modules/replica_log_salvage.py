@@ -20,9 +20,9 @@ description:
     C(.lock) file, so that a broker that is started meanwhile stops before it truncates anything.
   - Which records the cluster lacks is decided by leader epoch and offset, as a forecast of losses is. It does not
     matter how long ago the election was.
-  - The headers of some batches say what the cluster lacks. Spark reads only the segments with such records, without
-    their indexes, and verifies every checksum. Torn tails, corrupt batches, and blocks that the disk refuses to read
-    are named and skipped.
+  - The headers of some batches say what the cluster lacks. Only the segments with such records are read whole,
+    without their indexes, and every checksum is verified. Torn tails, corrupt batches, and blocks that the disk
+    refuses to read are named and skipped.
   - The records are saved as Parquet with their raw batches, read back, and then given their manifest. The files are
     B(production data). They have mode 0600.
 author: [the kafkaops.recovery authors (@kafkaops)]

@@ -4,14 +4,16 @@
 
 """Salvages what only the disks of a stopped broker hold. Reads disks and cluster, and writes to neither.
 
-Two passes: the headers of a few batches say what the leaders lack; only where that is something, Spark starts, and its
-tasks read those segments whole.
+Two passes: the headers of a few batches say what the leaders lack; only the segments with that are read whole. Spark
+starts where these are many, and where records are saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import describe_partitions
@@ -34,7 +36,7 @@ from .disk_findings import (
 from .finding import DiskFinding, Status
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
-from .log_dir import HeldLogDirs, partition_dirs
+from .log_dir import HeldLogDirs, Segment, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .outline import outlines
 from .places import SalvageDirectoryError, is_remote
@@ -44,9 +46,13 @@ from .rows import Origin
 from .save import Wanted, rows_of
 from .saved import SavedRecords
 from .saved_rows import saved_rows
-from .scan import scan_segments
+from .scan import scan_here, scan_on_spark
 from .stretch import minus, within
 from .writer import SalvageError, SalvageWriter
+
+_MOST_BYTES_HERE = 4 * 1024**3
+"""This much takes as long as Spark's start."""
+Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class DiskRequest:
     """None for every topic."""
     duration_ms: int
     """How long the leaders may take to say what they hold."""
+    most_bytes_here: int = _MOST_BYTES_HERE
+    """More is read on Spark."""
 
 
 def salvage_disk(
@@ -138,18 +146,29 @@ class _DiskRun:
         ]
         if not of_interest:
             return findings, None
+        size = sum(each.size for each in of_interest)
+        is_read_here = size <= self.request.most_bytes_here
+        if is_read_here:
+            findings = self._read_whole(of_interest, size, scan_here)
+            # A destination elsewhere is looked at by Spark, in check mode, too.
+            if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
+                return findings, None
         self.progress.step("starting Spark")
         with SalvageWriter(self.request.destination, spark) as writer:
             # Before hours of reading: what is there is a finished salvage, or nothing.
             there = writer.manifest_there()
-            self.progress.step(f"reading {len(of_interest)} segments, {sum(each.size for each in of_interest)} bytes")
-            self.contents |= scan_segments(writer.spark, of_interest)
-            findings = self._compared()
-            if check_mode or all(each.status is not Status.WOULD_BE_SAVED for each in findings):
+            if not is_read_here:
+                findings = self._read_whole(of_interest, size, partial(scan_on_spark, writer.spark))
+            if check_mode or not _has_work(findings):
                 return findings, None
             if there is not None:
                 return self._saved_before(there, findings), there.salvage_id
             return self._save(writer, findings)
+
+    def _read_whole(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
+        self.progress.step(f"reading {len(segments)} segments, {size} bytes")
+        self.contents |= scan(segments)
+        return self._compared()
 
     def _compared(self) -> list[DiskFinding]:
         return [
@@ -207,6 +226,10 @@ class _DiskRun:
                 replica.log_dir.directory_id,
             )
             yield Wanted(origin, held, tuple(segments_to_save(replica, held, self.contents)))
+
+
+def _has_work(findings: Sequence[DiskFinding]) -> bool:
+    return any(each.status is Status.WOULD_BE_SAVED for each in findings)
 
 
 def _newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,13 @@ def salvage(
     log_dirs: Sequence[Path] | None = None,
     topics: set[str] | None = None,
     check_mode: bool = False,
+    on_spark: bool = False,
 ) -> DiskSalvage:
     dirs = log_dirs or cluster.brokers[LAST_LEADER].data_dirs
     wanted = frozenset(topics) if topics is not None else None
     request = DiskRequest(tuple(map(str, dirs)), str(destination), wanted, 30_000)
+    if on_spark:
+        request = replace(request, most_bytes_here=0)
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 10_000})) as wire:
         return salvage_disk(wire, request, SparkOptions(driver_memory="1g"), NullProgress(), check_mode=check_mode)
 

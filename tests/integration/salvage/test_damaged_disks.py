@@ -47,13 +47,14 @@ _LENGTH_AT, _PREFIX = 8, 12
 
 
 @pytest.mark.wide
-def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_spark", [False, True], ids=["here", "on Spark"])
+def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path, *, on_spark: bool) -> None:
     """Partition 0 lacks a segment, 1 has a torn last batch, 2 a flipped bit in the middle. No index is left."""
     disks = copy_of_disks(oracle.cluster, tmp_path)
     gap = _remove_a_segment(segments(disks, CLIENT_CODECS, 0))
     torn = _tear(segments(disks, CLIENT_CODECS, 1)[-1])
     flipped = _flip(segments(disks, CLIENT_CODECS, 2)[-1])
-    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
+    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS}, on_spark=on_spark)
     findings = {each.partition: each for each in done.findings}
     assert {each.status for each in done.findings} == {Status.SAVED}
     assert _unreadable(findings[0]) == [gap]
