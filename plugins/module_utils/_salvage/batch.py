@@ -15,13 +15,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     from crc32c import crc32c
+    from kafka.errors import CorruptRecordError
+    from kafka.record.default_records import DefaultRecordBatch
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size
@@ -42,8 +44,6 @@ _GZIP = 16 + zlib.MAX_WBITS
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _BLOCK_LENGTH = struct.Struct(">i")
-_LONGEST_SHIFT = 63
-"""Of the last byte of a number of 64 bits."""
 
 
 class BatchError(KafkaOpsError):
@@ -148,16 +148,13 @@ def records_of(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Batch
 
     Raises BatchError: an unknown codec, a compressed payload or a record that does not decode.
     """
-    payload = _decompressed(header, batch[HEADER_BYTES : header.size])
-    try:
-        yield from _records(header, payload)
-    except (IndexError, ValueError) as error:
-        raise BatchError(f"the batch at offset {header.base_offset} does not decode: {error}") from None
+    for record in _decoded(header, batch):
+        yield BatchRecord(record.offset, record.timestamp, record.key, record.value, record.headers)
 
 
 def control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
     """Return what the one record of a control batch says. Raises BatchError."""
-    for record in records_of(header, batch):
+    for record in _decoded(header, batch):
         if record.key is None or len(record.key) < _CONTROL_KEY.size:
             break
         _version, kind = _CONTROL_KEY.unpack_from(record.key)
@@ -165,60 +162,14 @@ def control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
     return ControlType.OTHER
 
 
-def _records(header: BatchHeader, data: bytes) -> Iterator[BatchRecord]:
-    """Yield the records of an uncompressed payload. kafka-python's own reader takes more than twice as long.
-
-    Raises IndexError or ValueError: it ends too early, or a record is not as long as it says.
-    """
-    fixed = header.max_timestamp if header.has_log_append_time else None
-    at = 0
-    for _each in range(header.record_count):
-        length, at = _varint(data, at)
-        end = at + length
-        # One byte of attributes, of which none is in use.
-        timestamp, at = _varint(data, at + 1)
-        offset, at = _varint(data, at)
-        key, at = _nullable(data, at)
-        value, at = _nullable(data, at)
-        count, at = _varint(data, at)
-        headers = []
-        for _header in range(count):
-            name, at = _nullable(data, at)
-            content, at = _nullable(data, at)
-            if name is None:
-                raise ValueError("a header has no name")
-            headers.append((name.decode(), content))
-        if at != end or count < 0:
-            raise ValueError(f"a record ends at byte {at}, and not at {end} as it says")
-        time = header.base_timestamp + timestamp if fixed is None else fixed
-        yield BatchRecord(header.base_offset + offset, time, key, value, headers)
-    if at != len(data):
-        raise ValueError(f"{len(data) - at} bytes follow the last record")
-
-
-def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
-    """Return bytes after their length, and what is behind them."""
-    size, at = _varint(data, at)
-    end = at + size
-    if size < 0:
-        return None, at
-    if end > len(data):
-        raise ValueError(f"{size} bytes are to follow byte {at}, and {len(data) - at} do")
-    return data[at:end], end
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number in Kafka's (and Protocol Buffers') zigzag encoding, and what is behind it."""
-    raw = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint has its highest bit clear
-            return (raw >> 1) ^ -(raw & 1), at
-        shift += 7
-        if shift > _LONGEST_SHIFT:
-            raise ValueError(f"a number before byte {at} has more than ten bytes")
+def _decoded(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
+    """Yield kafka-python's records. It gets the records uncompressed: its own codecs need four more libraries."""
+    payload = _decompressed(header, batch[HEADER_BYTES : header.size])
+    plain = header._replace(attributes=header.attributes & ~_CODEC_MASK, length=_SMALLEST_LENGTH + len(payload))
+    try:
+        yield from DefaultRecordBatch(_HEADER.pack(*plain) + payload)
+    except (CorruptRecordError, UnicodeDecodeError, struct.error) as error:
+        raise BatchError(f"the batch at offset {header.base_offset} does not decode: {error}") from None
 
 
 def _decompressed(header: BatchHeader, payload: bytes | memoryview) -> bytes:
@@ -258,10 +209,10 @@ def _snappy_blocks(payload: bytes) -> Iterator[bytes]:
 
 
 def _snappy_block(block: bytes) -> bytes:
-    return bytes(pa.Codec("snappy").decompress(block, _unsigned(block)))
+    return bytes(pa.Codec("snappy").decompress(block, _varint(block)))
 
 
-def _unsigned(data: bytes) -> int:
+def _varint(data: bytes) -> int:
     """Read the decompressed size that a raw snappy block begins with."""
     size = shift = 0
     for byte in data:
