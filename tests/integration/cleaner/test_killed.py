@@ -91,7 +91,7 @@ def test_the_next_run_leaves_every_replica_and_setting_as_it_was(
 
     reported = second.run("log_cleaner_repair", check_mode=False, **options)
     assert {each["undoing"] for each in reported["leftovers"]} <= {"restored", "already_back"}, reported
-    assert {each["status"] for each in reported["outcomes"]} <= {"repaired", "not_needed"}, reported
+    assert [each["status"] for each in reported["outcomes"]] in (["repaired"], ["not_needed"]), reported
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
     second.assert_well(3)
     assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))
