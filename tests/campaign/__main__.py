@@ -60,7 +60,11 @@ def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> I
 def _on_a_lease(pool: ClusterPool, kafka_version: str, trial: Callable[[Cluster], Verdict]) -> Verdict:
     # Not in the generator: where that is left early, the cluster would be given back late (pylint, W0135).
     with pool.lease(CAMPAIGN, kafka_version) as cluster:
-        return trial(cluster)
+        verdict = trial(cluster)
+    if verdict.not_judged:
+        # What was broken off may have left anything.
+        pool.close()
+    return verdict
 
 
 def _parser() -> argparse.ArgumentParser:
