@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -42,6 +44,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 _SOME_BYTES = 1024
 """A guess of what a record takes, to deal tails out to tasks."""
+_ATTEMPTS = 3
+_PAUSE_S = 0.5
+_UNANSWERED: Counter[tuple[str, Address]] = Counter()
+"""How often in turn brokers have not answered this task's process, by where the settings are, and by address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,24 +146,32 @@ class TailSaver:
             raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(back.faults))
         saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
         failures: dict[TopicPartition, str] = {}
+        silent: dict[int, str] = {}
         with Wire(self.settings) as wire:
             for each in wanted:
                 absent = minus(each.lost, saved.get(each.partition, ()))
-                reason = self._why(wire, each, absent) if absent else ""
+                reason = self._why(wire, each, absent, silent) if absent else ""
                 if reason:
                     failures[each.partition] = reason
         return failures
 
-    def _why(self, wire: Wire, tail: Tail, absent: Stretches) -> str:
-        """Return why offsets were not saved; empty where the broker has no batch of them, as after compaction."""
+    def _why(self, wire: Wire, tail: Tail, absent: Stretches, silent: dict[int, str]) -> str:
+        """Return why offsets were not saved; empty where the broker has no batch of them, as after compaction.
+
+        A broker that is in ``silent`` is not asked again, and one that does not answer is added.
+        """
         offsets = ", ".join(f"{each.start_offset} to {each.end_offset - 1}" for each in absent)
         what = f"offsets {offsets}, which only broker {tail.broker_id} holds, were not saved"
         address = self.addresses.get(tail.broker_id)
         if address is None:
             return f"{what}: the broker has no address"
+        if tail.broker_id in silent:
+            return f"{what}: {silent[tail.broker_id]}"
         try:
             batches = list(_batches(partial(wire.call, address), tail.partition, absent))
         except KafkaOpsError as error:
+            if isinstance(error, BrokerCallError) and error.cause in (Cause.HUNG, Cause.UNREACHABLE):
+                silent[tail.broker_id] = str(error)
             return f"{what}: {error}"
         there = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
         return f"{what}, and can be read now: run again" if within(there, absent) else ""
@@ -170,10 +184,7 @@ def _weight(work: _Work) -> int:
 def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
     """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
     tail = work.tail
-    batches: list[Fetched] = []
-    with suppress(BrokerCallError, RequestRefusedError):
-        ask = partial(_wire(work.settings_reference).call, work.address)
-        batches.extend(_batches(ask, tail.partition, tail.lost))
+    batches = _sent(partial(_wire(work.settings_reference).call, work.address), work)
     markers = Markers()
     for header, raw in batches:
         if header.is_control:
@@ -189,13 +200,39 @@ def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
     yield from buffer.batches(last=True)
 
 
-def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches) -> Iterator[Fetched]:
-    """Yield the batches from the first offset to the last one, whatever of them is wanted.
+def _sent(ask: Ask, work: _Work) -> list[Fetched]:
+    """Return what a broker sends of a tail. It is asked again where it fails, for its records are gone soon.
+
+    One that has not answered several times in turn is left alone: each time took a whole timeout, and elections wait.
+    """
+    found: list[Fetched] = []
+    place = (work.settings_reference, work.address)
+    for attempt in range(_ATTEMPTS):
+        if _UNANSWERED[place] >= _ATTEMPTS:
+            break
+        time.sleep(_PAUSE_S if attempt else 0)
+        after = found[-1].header.next_offset if found else 0
+        try:
+            for each in _batches(ask, work.tail.partition, work.tail.lost, after):
+                _UNANSWERED[place] = 0
+                found.append(each)
+            break
+        except RequestRefusedError as error:
+            if not error.is_transient:
+                break
+        except BrokerCallError as error:
+            _UNANSWERED[place] += error.cause in (Cause.HUNG, Cause.UNREACHABLE)
+    return found
+
+
+def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: int = 0) -> Iterator[Fetched]:
+    """Yield the batches from the first offset, or ``after``, to the last one, whatever of them is wanted.
 
     Raises BrokerCallError or RequestRefusedError. Nothing where something must be is an error, too: compaction never
     removes the last batch of a log.
     """
     offset, end = min(each.start_offset for each in stretches), max(each.end_offset for each in stretches)
+    offset = max(offset, after)
     while offset < end:
         answer = fetch(ask, partition, offset, replica_id=FUTURE_REPLICA)
         if not answer.batches:

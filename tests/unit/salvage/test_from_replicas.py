@@ -12,10 +12,18 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import _batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import from_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
+    Tail,
+    _batches,
+    _sent,
+    _Work,
+)
 from unit.salvage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)
@@ -59,6 +67,42 @@ def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> Non
     assert [next(batches).header.base_offset for _each in range(2)] == [0, 2]
     with pytest.raises(BrokerCallError, match="it answers with nothing from offset 4 on, and its log went on to 8"):
         next(batches)
+
+
+def work(address: Address) -> _Work:
+    return _Work(Tail(ORDERS, "id", 1, (EpochRange(0, 0, 8),)), "cluster", address, "settings")
+
+
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_replicas, "_PAUSE_S", 0)
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_a_broker_that_fails_is_asked_on_from_where_it_stopped() -> None:
+    replica, asked = FakeReplica(*some(0, 2, 4, 6), high_watermark=8), []
+
+    def ask(request: Any) -> Any:
+        asked.append(request.topics[0].partitions[0].fetch_offset)
+        if len(asked) in (1, 3):
+            raise BrokerCallError("broker", Cause.HUNG, "no answer", request="Fetch")
+        return replica(request)
+
+    found = [header.base_offset for header, _raw in _sent(ask, work(Address("first", 1)))]
+    assert (found, asked) == ([0, 2, 4, 6], [0, 0, 4, 4])
+
+
+@pytest.mark.usefixtures("no_pause")
+def test_a_silent_broker_does_not_cost_a_timeout_for_each_tail() -> None:
+    asked = []
+
+    def ask(request: Any) -> Any:
+        asked.append(request)
+        raise BrokerCallError("broker", Cause.HUNG, "no answer", request="Fetch")
+
+    for _tail in range(10):
+        assert _sent(ask, work(Address("second", 1))) == []
+    assert len(asked) == 3
 
 
 def test_what_compaction_removed_is_passed_over() -> None:
