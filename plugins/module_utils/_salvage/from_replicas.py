@@ -132,7 +132,10 @@ class TailSaver:
             with SalvageWriter(self.destination, self.spark) as writer:
                 partitions = len({each.partition for each in wanted})
                 self.progress.step(f"saving what other replicas hold of {partitions} partitions")
-                written = writer.write(in_tasks(writer.spark, work, _weight, _rows, ROW_SCHEMA))
+                # One file for each partition, in the order of offsets, for whoever gives it back.
+                work.sort(key=lambda each: each.tail.lost[0].start_offset)
+                rows = in_tasks(writer.spark, work, _weight, _rows, ROW_SCHEMA, together=_partition)
+                written = writer.write(rows)
                 failures = self._failures(wanted, written.back)
                 held = without_emptied(held_by_losers(wanted), written.back, failures)
                 if not written.back.partitions:
@@ -175,6 +178,10 @@ class TailSaver:
             return f"{what}: {error}"
         there = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
         return f"{what}, and can be read now: run again" if within(there, absent) else ""
+
+
+def _partition(work: _Work) -> TopicPartition:
+    return work.tail.partition
 
 
 def _weight(work: _Work) -> int:

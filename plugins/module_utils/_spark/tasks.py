@@ -10,7 +10,7 @@ each item's rows come once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -34,17 +34,24 @@ def in_tasks(
     weight: Callable[[Item], int],
     work: Callable[[Item], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
+    *,
+    together: Callable[[Item], Hashable] = id,
 ) -> DataFrame:
     """Return the rows that ``work`` yields for every item, in tasks of about the same total ``weight``.
 
-    The rows of one item are in its own order, and in one partition. ``items`` must not be empty.
+    The rows of one item are in its own order, and in one partition. So are those of all items for which ``together``
+    returns the same, in the order of ``items``, which must not be empty.
     """
+    groups: dict[Hashable, list[Item]] = {}
+    for each in items:
+        groups.setdefault(together(each), []).append(each)
 
-    def one_by_one(hand: Sequence[Item]) -> Iterator[pa.RecordBatch]:
-        for item in hand:
-            yield from work(item)
+    def one_by_one(hand: Sequence[Sequence[Item]]) -> Iterator[pa.RecordBatch]:
+        for group in hand:
+            for item in group:
+                yield from work(item)
 
-    hands = deal(items, weight, slots(spark) * _TASKS_A_SLOT)
+    hands = deal([*groups.values()], lambda group: sum(map(weight, group)), slots(spark) * _TASKS_A_SLOT)
     return task_for_each(spark, hands, one_by_one, from_arrow_schema(schema))
 
 
