@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.class_archive import trusted_cache
 from lab.playbook import RECOVER, PlaybookRun, run_playbook
 
 LOUD = ("-vvv", "--diff")
@@ -27,9 +28,12 @@ def keep_below(directory: Path, patch: pytest.MonkeyPatch) -> None:
 
     Ansible's own temporary files are in the home.
     """
+    classes = trusted_cache()
     temporary, home = directory / "tmp", directory / "home"
-    for each in (directory, temporary, home):
+    for each in (directory, temporary, home, home / ".cache"):
         each.mkdir()
+    # To record Spark's classes again would take longer than all else.
+    (home / ".cache" / classes.name).symlink_to(classes)
     for name in ("TMPDIR", "SPARK_LOCAL_DIRS"):
         patch.setenv(name, str(temporary))
     patch.setenv("JAVA_TOOL_OPTIONS", f"-Djava.io.tmpdir={temporary}")
