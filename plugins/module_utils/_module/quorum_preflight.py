@@ -9,7 +9,6 @@ Asks whether the quorum can bear what a module is about to ask of the controller
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
+from .._model.background import in_background
 from .._model.run import KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
@@ -67,19 +67,9 @@ class QuorumCheck:
         self._verdict: Future[Verdict] | None = None
         if params["ignore_quorum"]:
             return
-        self._verdict = Future()
         window_ms = 0 if check_mode else max(0, params["quorum_window_ms"])
-        # A daemon: a run that ends without a write does not wait for it.
-        threading.Thread(
-            target=self._observe, args=(self._verdict, partial(observe, settings, params, window_ms)), daemon=True
-        ).start()
-
-    @staticmethod
-    def _observe(verdict: Future[Verdict], observe: Callable[[], Verdict]) -> None:
-        try:
-            verdict.set_result(observe())
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where the verdict is waited for
-            verdict.set_exception(error)
+        # A run that ends without a write does not wait for it.
+        self._verdict = in_background(partial(observe, settings, params, window_ms), "quorum-check")
 
     def require(self) -> None:
         """Wait for the end of the window, and refuse with every reason where the quorum cannot bear elections.
