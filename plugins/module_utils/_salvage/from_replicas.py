@@ -25,16 +25,14 @@ from .._model.replica_log import Cause
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .._spark.tasks import in_tasks
-from .batch import BatchError, ControlType, control_type
 from .directory import check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .places import is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowBuffer
-from .save import overlaps
+from .rows import Origin
+from .save import rows_from
 from .stretch import merged, minus, within
-from .transactions import Markers
 from .writer import SalvageError, SalvageWriter
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -192,19 +190,10 @@ def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
     """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
     tail = work.tail
     batches = _sent(partial(_wire(work.settings_reference).call, work.address), work)
-    markers = Markers()
-    for header, raw in batches:
-        if header.is_control:
-            markers.add(header, _kind(Fetched(header, raw)))
     origin = Origin(
         work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
     )
-    buffer = RowBuffer(origin, tail.lost)
-    for header, raw in batches:
-        if overlaps(header, tail.lost):
-            buffer.add(header, raw, markers.outcome(header))
-            yield from buffer.batches()
-    yield from buffer.batches(last=True)
+    return rows_from(lambda: batches, origin, tail.lost)
 
 
 def _sent(ask: Ask, work: _Work) -> list[Fetched]:
@@ -257,13 +246,6 @@ def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: i
 def _wire(settings_reference: str) -> Wire:
     """Return the connections of this task's process: a broker's tails come over one connection each process."""
     return Wire(read_settings_reference(settings_reference))
-
-
-def _kind(batch: Fetched) -> ControlType:
-    try:
-        return control_type(batch.header, batch.raw)
-    except BatchError:
-        return ControlType.OTHER
 
 
 def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -54,19 +54,26 @@ def _size(wanted: Wanted) -> int:
 
 def rows(wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """Yield one replica's rows, in the order of its log."""
+    return rows_from(lambda: _batches(wanted.segments), wanted.origin, wanted.stretches)
+
+
+def rows_from(
+    read: Callable[[], Iterable[tuple[BatchHeader, bytes | memoryview]]], origin: Origin, stretches: Stretches
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows of what lies in the stretches. ``read`` is called twice: markers lie behind what they are about."""
     markers = Markers()
-    for found in _batches(wanted.segments):
-        if found.header.is_control:
-            markers.add(found.header, control_type_or_other(found))
-    buffer = RowBuffer(wanted.origin, wanted.stretches)
-    for found in _batches(wanted.segments):
-        if overlaps(found.header, wanted.stretches):
-            buffer.add(found.header, bytes(found.data), markers.outcome(found.header))
+    for header, raw in read():
+        if header.is_control:
+            markers.add(header, _control_type_or_other(header, raw))
+    buffer = RowBuffer(origin, stretches)
+    for header, raw in read():
+        if _overlaps(header, stretches):
+            buffer.add(header, bytes(raw), markers.outcome(header))
             yield from buffer.batches()
     yield from buffer.batches(last=True)
 
 
-def overlaps(header: BatchHeader, stretches: Stretches) -> bool:
+def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
     """Whether a batch has offsets in one of the stretches of its epoch."""
     return any(
         each.epoch == header.leader_epoch
@@ -76,18 +83,18 @@ def overlaps(header: BatchHeader, stretches: Stretches) -> bool:
     )
 
 
-def control_type_or_other(batch: Batch) -> ControlType:
+def _control_type_or_other(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
     """Return what a control batch says; one that does not decode ends no transaction."""
     try:
-        return control_type(batch.header, batch.data)
+        return control_type(header, raw)
     except BatchError:
         return ControlType.OTHER
 
 
-def _batches(segments: Sequence[Segment]) -> Iterator[Batch]:
+def _batches(segments: Sequence[Segment]) -> Iterator[tuple[BatchHeader, memoryview]]:
     for segment in segments:
         # The first pass names what cannot be read. What only this one cannot read is missed when all is read back.
         with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
             for found in read_segment(file, segment):
                 if isinstance(found, Batch):
-                    yield found
+                    yield found.header, found.data
