@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import suppress
@@ -35,7 +36,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     )
 
 
-_ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]|\b(\d+) E[A-Z]+")
+_SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\]|\b(E[A-Z]+)\b")
 """As Python and kafka-python write an error of the system into their texts."""
 _FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
 _TLS_ALERT = 0x15
@@ -92,8 +93,7 @@ def _sort(fault: BaseException, text: str, settings: ConnectionSettings, stage: 
 
 def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
     if stage is Stage.CONNECTING:
-        number = _ERROR_NUMBER.search(text)
-        return Cause.UNREACHABLE, os.strerror(int(number[1] or number[2])).lower() if number else text, ""
+        return Cause.UNREACHABLE, _in_words(text), ""
     if stage is Stage.AUTHENTICATING and settings.uses_sasl:
         # A broker that refuses credentials answers and closes; kafka-python drops an answer that comes with the close.
         return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _refusal_hint(settings)
@@ -103,6 +103,12 @@ def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -
         hint = "a broker that crashed closes like this, and so does a port that wants SASL: check security_protocol"
         return Cause.DISCONNECTED, text, hint
     return Cause.DISCONNECTED, text, ""
+
+
+def _in_words(text: str) -> str:
+    found = _SYSTEM_ERROR.search(text)
+    number = found and (int(found[1]) if found[1] else getattr(errno, found[2], None))
+    return os.strerror(number).lower() if number else text
 
 
 def _refusal_hint(settings: ConnectionSettings) -> str:

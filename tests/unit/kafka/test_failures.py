@@ -158,6 +158,20 @@ def test_a_fault_without_a_text_is_reported_by_its_name() -> None:
     assert found.detail == "ConnectionResetError"
 
 
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("KafkaConnectionError: 111 ECONNREFUSED", "connection refused"),
+        ("[Errno 113] No route to host", "no route to host"),
+        ("[Errno -2] Name or service not known", "[Errno -2] Name or service not known"),
+        ("8 EOF occurred", "8 EOF occurred"),
+    ],
+)
+def test_an_error_of_the_system_is_reported_in_its_words(text: str, detail: str) -> None:
+    found = broker_call_error(OSError(text), SETTINGS["PLAINTEXT"], "one:1", "Metadata", Stage.CONNECTING)
+    assert found.detail == detail
+
+
 def test_that_nobody_answers_is_reported_with_every_failure() -> None:
     failures = [
         broker_call_error(ConnectionRefusedError(111, "Connection refused"), SETTINGS["SSL"], address, "", stage)
