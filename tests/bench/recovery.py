@@ -15,7 +15,7 @@ from bench.baselines import leader_election_command, raw_recovery
 from bench.kit.playbooks import timed_playbook
 from bench.kit.row import Options, Row, Run, Timing
 from bench.kit.timing import timed
-from bench.kit.worlds import check_led_by, offline_cluster
+from bench.kit.worlds import check_led_by, offline_cluster, recovery_variables
 from integration.on_call import OnCall
 from lab import Cluster
 from lab.playbook import RECOVER
@@ -65,15 +65,7 @@ def _by_command(cluster: Cluster, offline: Offline) -> Run:
 
 def _by_playbook(cluster: Cluster, offline: Offline) -> Run:
     with TemporaryDirectory() as scratch:
-        variables = {
-            "kafka_bootstrap_servers": cluster.bootstrap(),
-            "unclean_recovery_all_offline_partitions": True,
-            "unclean_recovery_automated_recovery": True,
-            "unclean_recovery_strategy": "aggressive",
-            "unclean_recovery_lost_brokers": [offline.replicas[0]],
-            "unclean_recovery_report_file": str(Path(scratch, "report.json")),
-        }
-        run = timed_playbook(RECOVER, variables)
+        run = timed_playbook(RECOVER, recovery_variables(cluster, offline, Path(scratch)))
     check_led_by(cluster, offline, offline.best)
     return run
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import read_manifest
 from bench.kit.playbooks import timed_playbook
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
-from bench.kit.worlds import check_led_by
+from bench.kit.worlds import check_led_by, recovery_variables
 from lab import Cluster
 from lab.playbook import RECOVER
 from lab.scenarios import longer_log_of_older_epoch
@@ -47,12 +47,7 @@ def _measured(salvage: str) -> Run:
         )
         saved = Path(name, "saved")
         variables = {
-            "kafka_bootstrap_servers": cluster.bootstrap(),
-            "unclean_recovery_all_offline_partitions": True,
-            "unclean_recovery_automated_recovery": True,
-            "unclean_recovery_strategy": "aggressive",
-            "unclean_recovery_lost_brokers": [offline.replicas[0]],
-            "unclean_recovery_report_file": str(Path(name, "report.json")),
+            **recovery_variables(cluster, offline, Path(name)),
             "unclean_recovery_salvage": salvage,
             "unclean_recovery_salvage_dir": str(saved),
         }

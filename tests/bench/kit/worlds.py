@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from bench.kit.row import CannotMeasureError
 from lab import Cluster
@@ -26,6 +27,18 @@ def offline_cluster(partitions: int) -> Iterator[tuple[Cluster, Offline]]:
     """
     with Cluster(heap="1g") as cluster:
         yield cluster, diverged(cluster, _TOPIC, partitions)
+
+
+def recovery_variables(cluster: Cluster, offline: Offline, directory: Path) -> dict[str, object]:
+    """Return the variables with which the playbook elects everything at once. Its report goes to the directory."""
+    return {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "unclean_recovery_all_offline_partitions": True,
+        "unclean_recovery_automated_recovery": True,
+        "unclean_recovery_strategy": "aggressive",
+        "unclean_recovery_lost_brokers": [offline.replicas[0]],
+        "unclean_recovery_report_file": str(directory / "report.json"),
+    }
 
 
 def check_led_by(cluster: Cluster, offline: Offline, leader: int) -> None:
