@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A page as one HTML file: autoescaped, without a script, with a policy that lets nothing be loaded."""
+"""A page as one HTML file: autoescaped, without a script, with a policy that lets nothing be loaded.
+
+The template is a string, since Ansible sends a module to its host with Python files only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from typing import TYPE_CHECKING
 from .blocks import Block
 from .charts import HATCH
 from .page import Page
-from .template import STYLE, TEMPLATE
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -24,6 +26,134 @@ if TYPE_CHECKING:
 with suppress(ImportError):
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
+
+
+STYLE = """
+:root { color-scheme: light dark; --text: #1b1f24; --page: #ffffff; --soft: #f3f4f6; --line: #8886; }
+:root { --good: #1a7f37; --warning: #8a5a00; --bad: #c62828; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6edf3; --page: #0d1117; --soft: #1c2128; --good: #56d364; --warning: #e3b341; --bad: #ff8a80; }
+}
+* { box-sizing: border-box; }
+body { color: var(--text); background: var(--page); }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.4rem; margin: 0; }
+h1, h2, p, caption { overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); }
+.verdict { font-size: 1.25rem; font-weight: 600; border-left: .4rem solid; padding: .5rem 1rem; }
+.verdict { background: var(--soft); }
+.good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); }
+.facts { margin: 0; } .facts div { display: inline-block; margin-right: 2rem; }
+.facts dt, .facts dd { display: inline; margin: 0; } .facts dt::after { content: ": "; }
+.scroll { overflow-x: auto; margin: .5rem 0 1rem; }
+table { border-collapse: collapse; min-width: 50%; }
+caption { text-align: left; font-weight: 600; padding: .25rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem 1rem .25rem 0; border-top: 1px solid var(--line); }
+td { overflow-wrap: break-word; max-width: 34rem; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
+figure { margin: 0; break-inside: avoid; }
+figure h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere; } figcaption { font-size: .9rem; }
+figure svg { width: 100%; max-width: 32rem; height: auto; }
+pre, code { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; white-space: pre-wrap; }
+pre { border: 1px solid var(--line); padding: .5rem; overflow-x: auto; }
+summary { cursor: pointer; overflow-wrap: anywhere; }
+.steps { list-style: none; padding: 0; } .steps li { margin: .5rem 0; padding-left: 1.6rem; text-indent: -1.6rem; }
+.steps li::before { content: "\\2610\\00a0\\00a0"; } .steps code { display: block; text-indent: 0; }
+.defs { position: absolute; width: 0; height: 0; }
+@media (max-width: 44rem) {
+  thead { display: none; } tr { display: block; border-top: 1px solid var(--line); padding: .25rem 0; }
+  table, tbody, caption, td { display: block; width: 100%; }
+  td { display: grid; grid-template-columns: 6.5rem 1fr; gap: .5rem; border: 0; padding: .1rem 0; text-align: left; }
+  td::before { content: attr(data-name); font-size: .85rem; color: var(--text); }
+  td, td::before { overflow-wrap: anywhere; } td.number { text-align: left; }
+}
+@media print {
+  body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
+  thead { display: table-header-group; } td { max-width: none; }
+}
+"""
+
+TEMPLATE = """\
+{%- macro block(each) -%}
+{%- if each.kind == "paragraph" -%}
+<p{% if each.tone %} class="{{ each.tone }}"{% endif %}>{{ each.text }}</p>
+{%- elif each.kind == "table" -%}
+{%- if each.rows -%}
+<div class="scroll" tabindex="0" role="region" aria-label="{{ each.caption }}">
+<table><caption>{{ each.caption }}</caption>
+<thead><tr>
+{%- for name in each.columns -%}
+<th scope="col"{% if each.rows[0][loop.index0].is_number %} class="number"{% endif %}>{{ name }}</th>
+{%- endfor -%}
+</tr></thead>
+<tbody>
+{%- for row in each.rows %}
+<tr>
+{%- for cell in row -%}
+{%- set style = (("number " if cell.is_number else "") ~ cell.tone) | trim -%}
+<td data-name="{{ each.columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>{{ cell.text }}</td>
+{%- endfor -%}
+</tr>
+{%- endfor %}
+</tbody></table></div>
+{%- else -%}
+<p>{{ each.caption }}: none.</p>
+{%- endif -%}
+{%- elif each.kind == "steps" -%}
+<ul class="steps">
+{%- for step in each.steps -%}
+<li>{{ step.text }}{% if step.command %}<code>{{ step.command }}</code>{% endif %}</li>
+{%- endfor -%}
+</ul>
+{%- elif each.kind == "folded" -%}
+<details><summary>{{ each.title }}</summary><pre tabindex="0">{{ each.text }}</pre></details>
+{%- endif -%}
+{%- endmacro -%}
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src '{{ style_digest }}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{{ page.title }}</title>
+<style>{{ style }}</style>
+</head>
+<body>
+<svg class="defs" aria-hidden="true"><defs>
+<pattern id="{{ hatch }}" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect width="3" height="8" fill="#888888"/></pattern>
+</defs></svg>
+<header>
+<h1>{{ page.title }}</h1>
+<p class="verdict {{ page.tone }}">{{ page.verdict }}</p>
+<dl class="facts">{% for name, value in page.facts %}<div><dt>{{ name }}</dt><dd>{{ value }}</dd></div>{% endfor %}</dl>
+</header>
+<main>
+{%- for section in page.sections %}
+<section>
+<h2>{{ section.title }}</h2>
+{%- for kind, blocks in section.blocks | groupby_runs %}
+{%- if kind == "picture" %}
+<div class="pictures">
+{%- for each in blocks %}
+<figure><h3>{{ each.title }}</h3>{{ each.svg | trusted }}<figcaption>{{ each.caption }}</figcaption></figure>
+{%- endfor %}
+</div>
+{%- else %}
+{%- for each in blocks %}
+{{ block(each) }}
+{%- endfor %}
+{%- endif %}
+{%- endfor %}
+</section>
+{%- endfor %}
+</main>
+</body>
+</html>
+"""
 
 
 def to_html(page: Page) -> bytes:

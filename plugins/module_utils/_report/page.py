@@ -16,13 +16,12 @@ from .._recovery.plan import Outcome, outcomes_of_plan
 from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
-from .readiness_section import readiness_section
-from .recovery_sections import outcomes_of, recovery_sections
-from .salvage_runs import disk_section, replay_section
+from .readiness_section import readiness_section, readiness_verdict
+from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
+from .salvage_runs import disk_section, disk_verdict, replay_section, replay_verdict
 from .salvage_section import account_section, saved_ranges
 from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
 from .sources import SALVAGE_KINDS, Kind, Source
-from .verdict import verdict_of
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
@@ -73,7 +72,7 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
         main += recovery_sections(outcomes, (), (), saved)
     if any(salvaged.values()):
         main.append(account_section(outcomes, *salvaged.values()))
-    verdict, tone = verdict_of(sources, outcomes, first)
+    verdict, tone = _verdict(sources, outcomes, first)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
     about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
@@ -92,6 +91,47 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
             )
         ),
     )
+
+
+def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None) -> tuple[str, str]:
+    """Return the sentence that the page begins with, and its tone: of the recovery, or else of the first document.
+
+    ``first`` is the broker to start first, where a document says so.
+    """
+    if outcomes:
+        statuses = {each.status.value for each in outcomes}
+        tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
+        return recovery_verdict(outcomes, first), tone
+    for source in sources:
+        content = source.content
+        match source.kind:
+            case Kind.RECOVERY:
+                return "No partition is offline.", "good"
+            case Kind.SURVEY:
+                count = len(content["partitions"])
+                start = "" if first is None else f"; broker {first} should be started first"
+                offline = "1 partition has" if count == 1 else f"{count:,} partitions have"
+                return f"{offline} no leader{start}.", "bad" if count else "good"
+            case Kind.QUORUM:
+                allowed = content["verdicts"]["elections"]["allowed"]
+                return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
+            case Kind.CLEANER:
+                well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
+                return f"{sum(well)} of {len(well)} log cleaners are healthy or idle.", "good" if all(well) else "bad"
+            case Kind.LEADERSHIP:
+                bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
+                return f"{bad:,} replica orders are not as wanted.", "bad" if bad else "good"
+            case Kind.READINESS:
+                return readiness_verdict(content)
+            case Kind.DISK_SALVAGE:
+                return disk_verdict(content)
+            case Kind.REPLAY:
+                return replay_verdict(content)
+            case Kind.MANIFEST:
+                return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
+            case Kind.EVIDENCE:
+                return f"Evidence of {len(content.partitions):,} partitions; nothing was decided.", "warning"
+    return "There is nothing to report.", "good"
 
 
 def _of(sources: Sequence[Source], kind: Kind) -> list[Source]:

@@ -18,9 +18,8 @@ from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.plan import Outcome, Status
 from .._recovery.verdict import verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
-from .charts import are_available, bar_chart
+from .charts import are_available, bar_chart, forecast_of, pictures
 from .extents import Saved
-from .pictures import forecast_of, pictures
 
 MAX_ROWS = 1000
 """Rows of single partitions, worst first. The groups name all of them."""

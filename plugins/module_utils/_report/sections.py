@@ -17,7 +17,7 @@ from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast
 from .._recovery.plan import Outcome, Status
 from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, ids_or_unknown, number
-from .pictures import pictures
+from .charts import pictures
 from .recovery_sections import MAX_ROWS
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}

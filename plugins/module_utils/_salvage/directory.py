@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .._documents.files import write_new_file
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, to_json
-from .places import SalvageDirectoryError
+from .options import SalvageDirectoryError
 
 _SUFFIX = ".unfinished"
 _MARK = "kafkaops.recovery-salvage"

@@ -19,7 +19,7 @@ from .._spark.options import SparkOptions, options_here
 from .account import Account, Balance, document
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
-from .places import place_of
+from .options import place_of
 
 DISK_SALVAGE = Arguments(
     argument_spec={

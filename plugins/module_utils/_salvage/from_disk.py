@@ -22,33 +22,31 @@ from .._model.partition import TopicPartition
 from .._model.replica_log import ReplicaLog
 from .._model.run import Progress
 from .._spark.options import SparkOptions
-from .contents import SegmentContents
 from .directory import check_destination
-from .disk_findings import (
+from .finding import (
     Comparable,
+    DiskFinding,
     DiskReplica,
+    Status,
     compare_with_leader,
     compare_with_metadata,
     held_in,
     segments_to_save,
     segments_with,
 )
-from .finding import DiskFinding, Status
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, Segment, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
-from .outline import outlines
-from .places import SalvageDirectoryError, is_remote
-from .read_back import ReadBack
+from .options import SalvageDirectoryError, is_remote
 from .remote import local_copy
 from .rows import Origin
 from .save import Wanted, rows_of
 from .saved import SavedRecords
 from .saved_rows import saved_rows
-from .scan import scan_here, scan_on_spark
+from .scan import SegmentContents, outlines, scan_here, scan_on_spark
 from .stretch import minus, within
-from .writer import SalvageError, SalvageWriter
+from .writer import ReadBack, SalvageError, SalvageWriter
 
 _MOST_BYTES_HERE = 4 * 1024**3
 """This much takes as long as Spark's start."""

@@ -28,12 +28,11 @@ from .._spark.tasks import in_tasks
 from .directory import check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
-from .places import is_remote
-from .read_back import ReadBack
+from .options import is_remote
 from .rows import Origin
 from .save import rows_from
 from .stretch import merged, minus, within
-from .writer import SalvageError, SalvageWriter
+from .writer import ReadBack, SalvageError, SalvageWriter
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa

@@ -23,7 +23,7 @@ from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, manifest_from, to_json
-from .places import SalvageDirectoryError, is_remote, place_of
+from .options import SalvageDirectoryError, is_remote, place_of
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types

@@ -22,8 +22,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .ledger import Ledger
 from .manifest import Manifest, faults_of_files, read_manifest
-from .newer_keys import NewerKeys
-from .part import Part, wanted_keys
+from .part import NewerKeys, Part, wanted_keys
 from .replay_progress import Place, ProgressTopic, create_and_wait
 from .replayed import Counts, Replayed, ReplayStatus, target_topic
 from .saved import SavedRecords

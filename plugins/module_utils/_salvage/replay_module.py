@@ -21,7 +21,7 @@ from .._module.messages import plain
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
 from .account import Account, Balance, document
-from .places import place_of
+from .options import place_of
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
 from .replayed import LeftOut, Replayed, ReplayStatus, Target, not_done

@@ -22,8 +22,7 @@ from .._module.libraries import KAFKA_AND_SPARK, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import check_destination
-from .options import Salvage
-from .places import is_remote, place_of
+from .options import Salvage, is_remote, place_of
 
 if TYPE_CHECKING:
     from .from_replicas import TailSalvage

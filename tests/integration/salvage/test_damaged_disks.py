@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir
     LogDirError,
     Segment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
     Batch,
     DamageKind,

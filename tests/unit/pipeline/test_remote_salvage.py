@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     faults_of_files,
     read_manifest,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import (
     RemoteDirectory,
     unfinished_remote,

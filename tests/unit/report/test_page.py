@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import report_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts, pictures
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
@@ -164,7 +164,7 @@ def test_nothing_is_loaded(tmp_path: Path) -> None:
 def test_a_picture_for_each_way_to_lose_and_at_most_fifty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = html_of(tmp_path, a_report(outages.fourteen()))
     assert re.findall(r"<figure><h3>([^<]*)", page)[:4] == ["payments-0", "orders-9", "orders-10", "orders-0"]
-    monkeypatch.setattr(pictures, "MAX_PICTURES", 3)
+    monkeypatch.setattr(charts, "MAX_PICTURES", 3)
     outcomes = [outages.recovered(outages.losing(each, lost=each + 1)) for each in range(9)]
     page = html_of(tmp_path, a_report(outcomes))
     assert re.findall(r"<figure><h3>(orders[^<]*)", page) == ["orders-8", "orders-7", "orders-6"]

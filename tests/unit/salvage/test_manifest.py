@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     read_manifest,
     to_json,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from unit.salvage.saved import SAVED
 
 

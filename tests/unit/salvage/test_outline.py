@@ -18,16 +18,20 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.contents import SegmentContents, contents_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_findings import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
     Comparable,
+    DiskFinding,
     DiskReplica,
+    Status,
     compare_with_leader,
     segments_with,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import LogDir, PartitionDir, Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.outline import outlines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import (
+    SegmentContents,
+    contents_of,
+    outlines,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import within
 from unit.salvage.batches import batch

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.places import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import (
     SalvageDirectoryError,
     is_remote,
     place_of,

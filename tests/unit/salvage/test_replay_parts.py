@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_rea
     CommittedLog,
     OpenTransactionError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.newer_keys import NewerKeys, digest_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.part import NewerKeys, digest_of
 from unit.salvage.saved import a_run, runs
 
 ORDERS = TopicPartition("orders", 0)
