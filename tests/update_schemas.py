@@ -20,6 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.repor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
 
 DIRECTORY = Path(__file__).parents[1] / "docs" / "schemas"
 
@@ -34,7 +36,10 @@ def published() -> dict[Path, str]:
         "plan-file": PLAN_FILE,
         "quorum-report": QUORUM_REPORT,
         "readiness-report": READINESS_REPORT,
+        "replay-report": REPLAY_REPORT,
         "report-file": REPORT_FILE,
+        "salvage-manifest": SALVAGE_MANIFEST,
+        "salvage-report": DISK_REPORT,
     }
     return {DIRECTORY / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 

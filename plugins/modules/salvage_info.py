@@ -150,6 +150,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         manifest = read_manifest(directory)
         faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
     described = plain(manifest)
+    del described["schema_version"]
     files = described.pop("files")
     summary = {
         "partitions": len(manifest.partitions),

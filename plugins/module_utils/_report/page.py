@@ -201,13 +201,13 @@ def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
                 yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
             case Kind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
-                yield _Event(content["taken_at"], f"{records:,} records saved", "salvage")
+                yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
             case Kind.DISK_SALVAGE:
-                what = f"disks of broker {content['broker_id']} compared with the leaders"
-                yield _Event(content["finished_at"], what, "log_salvage")
+                what = f"disks of broker {content['brokerId']} compared with the leaders"
+                yield _Event(content["finishedAt"], what, "log_salvage")
             case Kind.REPLAY:
                 given = sum(each["given"] for each in content["partitions"])
-                yield _Event(content["finished_at"], f"{given:,} records given back", "salvage_replay")
+                yield _Event(content["finishedAt"], f"{given:,} records given back", "salvage_replay")
 
 
 def _timeline_section(events: Sequence[_Event], *, about_leaders: bool) -> Section:

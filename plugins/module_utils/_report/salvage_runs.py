@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._salvage.finding import Status
-from .._salvage.replayed import ReplayStatus
+from .._salvage.replayed import LeftOut, ReplayStatus
 from .blocks import Block, Cell, Paragraph, Section, Table, number
 from .recovery_sections import MAX_ROWS
 
@@ -32,11 +32,11 @@ _TONES = {
 _NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
 """Of a replica that ended so, what the cluster lacks is unknown where nothing is listed."""
 _LEFT_OUT = {
-    "aborted": "of aborted transactions",
-    "unknown": "of transactions whose outcome is unknown",
-    "newer_key": "whose key has a newer record",
-    "no_key": "without a key",
-    "undecodable": "batches that do not decode",
+    LeftOut.ABORTED: "of aborted transactions",
+    LeftOut.UNKNOWN: "of transactions whose outcome is unknown",
+    LeftOut.NEWER_KEY: "whose key has a newer record",
+    LeftOut.NO_KEY: "without a key",
+    LeftOut.UNDECODABLE: "batches that do not decode",
 }
 
 
@@ -48,7 +48,7 @@ def disk_verdict(report: _Document) -> tuple[str, str]:
     failed, pending = statuses[Status.FAILED], statuses[Status.WOULD_BE_SAVED]
     lacking = _counted(sum(_offsets(each["lost"]) for each in partitions), "offset")
     sentences = [
-        f"The cluster lacks {'at least ' if failed else ''}{lacking} that the disks of broker {report['broker_id']} "
+        f"The cluster lacks {'at least ' if failed else ''}{lacking} that the disks of broker {report['brokerId']} "
         f"have; {_counted(saved, 'record')} saved."
     ]
     sentences += [f"{_counted(pending, 'partition')} would be saved."] if pending else []
@@ -60,7 +60,7 @@ def replay_verdict(report: _Document) -> tuple[str, str]:
     """Return what was given back, and the tone to say it in."""
     partitions = report["partitions"]
     saved, to_give, given, before = (
-        sum(each[name] for each in partitions) for name in ("saved", "to_give", "given", "given_before")
+        sum(each[name] for each in partitions) for name in ("saved", "toGive", "given", "givenBefore")
     )
     statuses = Counter(each["status"] for each in partitions)
     pending = statuses[ReplayStatus.WOULD_BE_GIVEN_BACK]
@@ -76,11 +76,11 @@ def disk_section(report: _Document) -> Section:
     partitions = report["partitions"]
     listed = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
     damages = [(each, one) for each in partitions for one in each["damages"]]
-    before_start = [each for each in partitions if each["before_log_start"]]
+    before_start = [each for each in partitions if each["beforeLogStart"]]
     sentence, tone = disk_verdict(report)
     blocks: list[Block] = [
         Paragraph(sentence, tone),
-        Paragraph(f"Read: {', '.join(report['log_dirs'])}. Saved to: {report['salvage_dir']}."),
+        Paragraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
         _table(
             f"{len(listed):,} of {_counted(len(partitions), 'replica')}; the others lack nothing",
             (
@@ -98,17 +98,17 @@ def disk_section(report: _Document) -> Section:
         ),
     ]
     if before_start:
-        rows = [(_partition(each), Cell(_ranges(each["before_log_start"]))) for each in before_start]
+        rows = [(_partition(each), Cell(_ranges(each["beforeLogStart"]))) for each in before_start]
         caption = "Before the leader's log start: unknown whether the leader ever held them, not saved"
         blocks.append(_table(caption, ("Partition", "Offsets"), rows))
     if damages:
         columns = ("Partition", "File", "Damage", "Position", "Bytes", "Between offsets")
         blocks.append(_table("What could not be read", columns, [_damage_row(*each) for each in damages]))
-    if report["newer_commits"]:
+    if report["newerCommits"]:
         caption = "Groups that had committed more than the cluster knows"
-        commits = [_commit_row(each) for each in report["newer_commits"]]
+        commits = [_commit_row(each) for each in report["newerCommits"]]
         blocks.append(_table(caption, ("Group", "Partition", "On the disk", "In the cluster"), commits))
-    return Section(f"Disks of broker {report['broker_id']}", tuple(blocks))
+    return Section(f"Disks of broker {report['brokerId']}", tuple(blocks))
 
 
 def replay_section(report: _Document) -> Section:
@@ -120,7 +120,7 @@ def replay_section(report: _Document) -> Section:
         "Records given back",
         (
             Paragraph(sentence, tone),
-            Paragraph(f"From {report['salvage_dir']} to {to}."),
+            Paragraph(f"From {report['salvageDir']} to {to}."),
             _table(
                 f"What became of {_counted(len(report['partitions']), 'partition')}",
                 columns,
@@ -146,28 +146,28 @@ def _disk_row(each: _Document) -> tuple[Cell, ...]:
 
 def _damage_row(partition: _Document, file: _Document) -> tuple[Cell, ...]:
     damage = file["damage"]
-    end = "the end" if damage["to_offset"] is None else f"{damage['to_offset']:,}"
+    end = "the end" if damage["toOffset"] is None else f"{damage['toOffset']:,}"
     return (
         _partition(partition),
         Cell(file["path"]),
         Cell(damage["kind"].replace("_", " "), "bad"),
         number(damage["position"]),
         number(damage["size"]),
-        Cell(f"{damage['from_offset']:,} and {end}"),
+        Cell(f"{damage['fromOffset']:,} and {end}"),
     )
 
 
 def _commit_row(each: _Document) -> tuple[Cell, ...]:
-    return Cell(each["group"]), _partition(each), number(each["saved_offset"]), number(each["committed_offset"])
+    return Cell(each["group"]), _partition(each), number(each["savedOffset"]), number(each["committedOffset"])
 
 
 def _replay_row(each: _Document) -> tuple[Cell, ...]:
-    left_out = ", ".join(f"{count:,} {_LEFT_OUT[why]}" for why, count in each["left_out"].items())
+    left_out = ", ".join(f"{count:,} {_LEFT_OUT[why]}" for why, count in each["leftOut"].items() if count)
     return (
         _partition(each),
         _status(each),
-        Cell(each["target_topic"]),
-        *(number(each[name]) for name in ("saved", "to_give", "given", "given_before")),
+        Cell(each["targetTopic"]),
+        *(number(each[name]) for name in ("saved", "toGive", "given", "givenBefore")),
         Cell(left_out or "none"),
         Cell(each["reason"] or "none"),
     )
@@ -186,14 +186,12 @@ def _status(each: _Document) -> Cell:
     return Cell(each["status"].replace("_", " "), _TONES.get(each["status"], "bad"))
 
 
-def _ranges(ranges: Sequence[Mapping[str, int]]) -> str:
-    return ", ".join(
-        f"{each['start_offset']:,} to {each['end_offset'] - 1:,} (epoch {each['epoch']})" for each in ranges
-    )
+def _ranges(stretches: Sequence[Sequence[int]]) -> str:
+    return ", ".join(f"{start:,} to {end - 1:,} (epoch {epoch})" for epoch, start, end in stretches)
 
 
-def _offsets(ranges: Sequence[Mapping[str, int]]) -> int:
-    return sum(each["end_offset"] - each["start_offset"] for each in ranges)
+def _offsets(stretches: Sequence[Sequence[int]]) -> int:
+    return sum(end - start for _epoch, start, end in stretches)
 
 
 def _counted(count: int, noun: str) -> str:

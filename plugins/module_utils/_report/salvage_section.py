@@ -48,12 +48,12 @@ def account_section(
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
     _add_held(accounts, outcomes, manifests, disks)
     for _salvage_id, name, saved in _saved(manifests, disks):
-        part = (tuple(_ranges(saved["ranges"])), *(saved[one] for one in ("records", "aborted", "undecodable_batches")))
+        part = (tuple(_ranges(saved["ranges"])), *(saved[one] for one in ("records", "aborted", "undecodableBatches")))
         accounts[name].salvages.append(_Part(*part))
-    known = {each["salvage_id"] for each in (*manifests, *disks)}
-    for salvage_id, each in ((run["salvage_id"], one) for run in replays for one in run["partitions"]):
+    known = {each["salvageId"] for each in (*manifests, *disks)}
+    for salvage_id, each in ((run["salvageId"], one) for run in replays for one in run["partitions"]):
         account = accounts[_name(each)]
-        given = each["given"] + each["given_before"]
+        given = each["given"] + each["givenBefore"]
         account.given = max(account.given or 0, given)
         account.settled = max(account.settled, given + each["superseded"])
         if salvage_id not in known:
@@ -83,7 +83,7 @@ def _add_held(
     """Add what losers held. What a salvage found is more exact than the forecast, which does not know compaction."""
     for each in (one for manifest in manifests for one in manifest["held"]):
         accounts[_name(each)].held += _ranges(each["ranges"])
-    of_live = [each for each in manifests if not any(one["log_dirs"] for one in each["origins"])]
+    of_live = [each for each in manifests if not any(one["logDirs"] for one in each["origins"])]
     found = {_name(each) for manifest in of_live for each in manifest["held"]}
     for outcome in outcomes:
         name = outcome.topic_partition
@@ -109,8 +109,8 @@ def saved_ranges(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
 ) -> dict[TopicPartition, list[Saved]]:
     """Return which offsets were saved of each partition, and from which brokers, for the pictures."""
-    brokers = {each["salvage_id"]: (each["broker_id"],) for each in disks}
-    brokers |= {each["salvage_id"]: tuple(one["broker_id"] for one in each["origins"]) for each in manifests}
+    brokers = {each["salvageId"]: (each["brokerId"],) for each in disks}
+    brokers |= {each["salvageId"]: tuple(one["brokerId"] for one in each["origins"]) for each in manifests}
     ranges: dict[TopicPartition, list[Saved]] = defaultdict(list)
     for salvage_id, name, saved in _saved(manifests, disks):
         ranges[name] += [Saved(brokers[salvage_id], each) for each in _ranges(saved["ranges"])]
@@ -135,19 +135,19 @@ def _saved(
 
     The same salvage may be there twice, by its manifest and by a copy of it.
     """
-    by_id = {each["salvage_id"]: each for each in manifests}
+    by_id = {each["salvageId"]: each for each in manifests}
     for manifest in by_id.values():
         for each in manifest["partitions"]:
-            yield manifest["salvage_id"], _name(each), each
-    for disk in {each["salvage_id"]: each for each in disks if each["salvage_id"] not in by_id}.values():
+            yield manifest["salvageId"], _name(each), each
+    for disk in {each["salvageId"]: each for each in disks if each["salvageId"] not in by_id}.values():
         for each in disk["partitions"]:
             if each["saved"] is not None:
-                yield disk["salvage_id"], _name(each), each["saved"]
+                yield disk["salvageId"], _name(each), each["saved"]
 
 
 def _name(each: Mapping[str, Any]) -> TopicPartition:
     return TopicPartition(each["topic"], each["partition"])
 
 
-def _ranges(ranges: Sequence[Mapping[str, int]]) -> list[EpochRange]:
-    return [EpochRange(each["epoch"], each["start_offset"], each["end_offset"]) for each in ranges]
+def _ranges(stretches: Sequence[Sequence[int]]) -> list[EpochRange]:
+    return [EpochRange(*each) for each in stretches]

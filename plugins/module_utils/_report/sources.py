@@ -25,8 +25,8 @@ from .._quorum.report import QUORUM_REPORT
 from .._readiness.report import READINESS_REPORT
 from .._recovery.plan_file import check_plan
 from .._recovery.report_file import REPORT_FILE
-from .._salvage.manifest import MANIFEST as SALVAGE_MANIFEST
-from .salvage import DISK_REPORT, MANIFEST, REPLAY_REPORT
+from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST
+from .._salvage.report import DISK_REPORT, REPLAY_REPORT
 from .survey import SURVEY, known_fields
 
 MAX_BYTES = 1024 * MIB
@@ -57,15 +57,13 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
     (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
-    (Kind.MANIFEST, frozenset({"salvage_id", "origins", "files"}), MANIFEST),
-    (Kind.DISK_SALVAGE, frozenset({"salvage_id", "log_dirs"}), DISK_REPORT),
-    (Kind.REPLAY, frozenset({"salvage_id", "target"}), REPLAY_REPORT),
+    (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
+    (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),
+    (Kind.REPLAY, frozenset({"salvageId", "target"}), REPLAY_REPORT),
 )
 """Keys that only a document of this kind has, and its schema. A plan is checked with its digest."""
 
 SALVAGE_KINDS = (Kind.MANIFEST, Kind.DISK_SALVAGE, Kind.REPLAY)
-_PICKED = frozenset({Kind.SURVEY, *SALVAGE_KINDS})
-"""Of which the page uses some fields only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
             )
             raise DocumentError(directory, [problem]) from error
         found += [str(each) for each in entries if each.suffix == ".json" or (each / "partitions.parquet").is_file()]
-        found += [str(path) for each in entries if (path := each / SALVAGE_MANIFEST).is_file()]
+        found += [str(path) for each in entries if (path := each / MANIFEST).is_file()]
     if not found:
         problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
         raise DocumentError(directory or "files", [problem])
@@ -153,7 +151,7 @@ def _checker(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], An
     def check(value: Any) -> Any:
         if schema is None:
             return check_plan(value, path)
-        checked = known_fields(value, schema) if kind in _PICKED else value
+        checked = known_fields(value, schema) if kind is Kind.SURVEY else value
         refuse_if_any(path, schema_problems(checked, schema))
         return checked
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
+from .._model.fields import Meta, PartitionIndex, TopicName
 from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import TopicPartition
+from .saved import Number
 from .stretch import merged, minus
 
 
@@ -32,15 +34,15 @@ class Salvaged(Protocol):
 class Balance:
     """The numbers of one partition."""
 
-    held_by_losers: int | None
+    held_by_losers: Number | None
     """Offsets, each once, which count transaction markers. None where it could not be compared."""
-    saved: int
+    saved: Number
     """Records, each once, without those that do not decode."""
-    given_back: int | None
+    given_back: Number | None
     """Records. None where that was not asked."""
-    still_lost: int | None
+    still_lost: Number | None
     """What was held and not saved, or saved and not given back. None where that is unknown."""
-    at_hand: int
+    at_hand: Number
     """What of it is saved."""
 
 
@@ -48,14 +50,31 @@ class Balance:
 class Total:
     """The numbers of all partitions. What is unknown is not in them."""
 
-    partitions: int
-    held_by_losers: int
-    saved: int
-    given_back: int
-    still_lost: int
-    at_hand: int
-    unknown: int
+    partitions: Number
+    held_by_losers: Number
+    saved: Number
+    given_back: Number
+    still_lost: Number
+    at_hand: Number
+    unknown: Number
     """Partitions of which it is unknown what is still lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBalance:
+    """The numbers of one partition, and its name."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    balance: Annotated[Balance, Meta(flat=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The account of all partitions, in order of topic and number."""
+
+    total: Total
+    partitions: tuple[PartitionBalance, ...]
 
 
 @dataclass(slots=True)
@@ -126,10 +145,19 @@ def total_of(balances: Iterable[Balance]) -> Total:
     )
 
 
-def document(balances: Mapping[TopicPartition, Balance]) -> dict[str, Any]:
-    """Return what modules return and reports hold, in order of topic and number."""
-    rows = [{"topic": each.topic, "partition": each.partition, **asdict(balances[each])} for each in sorted(balances)]
-    return {"total": asdict(total_of(balances.values())), "partitions": rows}
+def accounts_of(balances: Mapping[TopicPartition, Balance]) -> Accounts:
+    """Return the account of the partitions."""
+    rows = (PartitionBalance(each.topic, each.partition, balances[each]) for each in sorted(balances))
+    return Accounts(total_of(balances.values()), tuple(rows))
+
+
+def account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
+    """Return the total and the first ``max_rows`` partitions as modules return them."""
+    rows = [
+        {"topic": each.topic, "partition": each.partition, **asdict(each.balance)}
+        for each in accounts.partitions[:max_rows]
+    ]
+    return {"total": asdict(accounts.total), "partitions": rows}
 
 
 def verdict(total: Total) -> str:

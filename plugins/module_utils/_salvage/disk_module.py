@@ -16,10 +16,11 @@ from .._model.run import KafkaOpsError
 from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._spark.options import SparkOptions, options_here
-from .account import Account, Balance, document
+from .account import Account, Balance, account_result, accounts_of
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
 from .options import place_of
+from .report import DISK_REPORT, DiskReport, disk_report_document, disk_summary
 
 DISK_SALVAGE = Arguments(
     argument_spec={
@@ -36,7 +37,6 @@ DISK_SALVAGE = Arguments(
     }
 )
 _DRIVER_MEMORY = "1g"
-REPORT_FORMAT = 1
 
 
 class DiskOptionsError(KafkaOpsError):
@@ -64,46 +64,46 @@ def local_spark(params: Mapping[str, Any]) -> SparkOptions:
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` says what failed."""
-    summary = _summary(done.findings)
-    header = {
+    summary = disk_summary(done.findings)
+    accounts = accounts_of(_balances(done.findings))
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        return disk_report_document(
+            DiskReport(
+                cluster_id=done.cluster_id,
+                broker_id=done.broker_id,
+                log_dirs=done.log_dirs,
+                salvage_dir=params["salvage_dir"],
+                salvage_id=done.salvage_id,
+                started_at=started_at,
+                finished_at=finished_at,
+                summary=summary,
+                account=accounts,
+                partitions=tuple(done.findings),
+                newer_commits=tuple(done.newer_commits),
+            )
+        )
+
+    report_error = report_file.write_or_explain(document_at, DISK_REPORT)
+    shown = done.findings[: params["max_rows"]]
+    results = {
+        "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
         "cluster_id": done.cluster_id,
         "broker_id": done.broker_id,
         "log_dirs": list(done.log_dirs),
         "salvage_dir": params["salvage_dir"],
         "salvage_id": done.salvage_id,
-    }
-    rows = [plain(each) for each in done.findings]
-    commits = [plain(each) for each in done.newer_commits]
-    account = document(_balances(done.findings))
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        times = {"started_at": started_at, "finished_at": finished_at}
-        report = {
-            "format": REPORT_FORMAT,
-            **times,
-            **header,
-            "summary": summary,
-            "account": account,
-            "partitions": rows,
-        }
-        return {**report, "newer_commits": commits}
-
-    report_error = report_file.write_or_explain(document_at)
-    shown = rows[: params["max_rows"]]
-    results = {
-        "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
-        **header,
-        "summary": summary,
-        "account": {**account, "partitions": account["partitions"][: params["max_rows"]]},
-        "partitions": shown,
-        "truncated": len(shown) < len(rows),
-        "newer_commits": commits[: params["max_rows"]],
+        "summary": plain(summary),
+        "account": account_result(accounts, params["max_rows"]),
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(done.findings),
+        "newer_commits": plain(done.newer_commits[: params["max_rows"]]),
     }
     failed = [each for each in done.findings if each.status is Status.FAILED]
     faults = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:20])
-        faults.insert(0, f"{len(failed)} of {len(rows)} partitions were not salvaged: {named}")
+        faults.insert(0, f"{len(failed)} of {len(done.findings)} partitions were not salvaged: {named}")
     if faults:
         results["msg"] = "\n".join(faults)
     return results
@@ -130,18 +130,4 @@ def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:
         ).balance()
         for each in findings
         if each.lost or each.status is Status.FAILED
-    }
-
-
-def _summary(findings: Sequence[DiskFinding]) -> dict[str, Any]:
-    return {
-        "partitions": len(findings),
-        "statuses": {
-            status.value: count for status in Status if (count := sum(each.status is status for each in findings))
-        },
-        "lost_offsets": sum(each.lost_records for each in findings),
-        "unreadable_offsets": sum(each.unreadable_records for each in findings),
-        "saved_records": sum(each.saved.records for each in findings if each.saved is not None),
-        "saved_bytes": sum(each.saved.bytes for each in findings if each.saved is not None),
-        "damages": sum(len(each.damages) for each in findings),
     }

@@ -10,8 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
 
 from .._kafka.partitions import Description, TopicError
+from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, records_in, union
 from .._model.partition import PartitionState, TopicPartition
 from .._model.replica_log import ReplicaLog
@@ -52,20 +54,22 @@ class FileDamage:
 class DiskFinding:
     """One replica on a disk. Ranges are offsets of one leader epoch each; see also ``log_contents``."""
 
-    topic: str
-    partition: int
-    topic_id: str | None
+    topic: TopicName
+    partition: PartitionIndex
+    topic_id: TopicId | None
     directory_id: str | None
-    status: Status
+    status: Annotated[Status, Meta("the status")]
     reason: str = ""
-    leader_id: int | None = None
-    held: Stretches = ()
+    leader_id: BrokerId | None = None
+    held: Annotated[Stretches, Meta(description="what the disk holds is a list of stretches")] = ()
     """By the headers of batches; what of it is in ``lost`` has good checksums."""
     lost: Stretches = ()
     """What the leader never held. Offsets that compaction emptied are in it."""
-    unreadable: Stretches = ()
+    unreadable: Annotated[Stretches, Meta(description="what is unreadable is a list of stretches")] = ()
     """What of ``lost`` is in no batch that could be read: damaged, in a missing segment, or removed by compaction."""
-    before_log_start: Stretches = ()
+    before_log_start: Annotated[
+        Stretches, Meta(description="what lies before the leader's log start offset is a list of stretches")
+    ] = ()
     """What lies before the leader's log start offset: it is unknown whether the leader ever held it."""
     damages: tuple[FileDamage, ...] = ()
     saved: SavedRecords | None = field(default=None)

@@ -19,6 +19,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
+from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
 from .saved_run import SavedRun
 from .transactions import Outcome
@@ -33,10 +34,10 @@ class NewerCommit:
     """A committed offset that is further than the one that the cluster has."""
 
     group: str
-    topic: str
-    partition: int
-    saved_offset: int
-    committed_offset: int | None
+    topic: TopicName
+    partition: PartitionIndex
+    saved_offset: Offset
+    committed_offset: Offset | None
     """None where the cluster has none, or nobody said."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from .._documents.report_file import ReportFile
@@ -20,11 +20,12 @@ from .._module.arguments import Arguments
 from .._module.messages import plain
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
-from .account import Account, Balance, document
+from .account import Account, Balance, account_result, accounts_of
 from .options import place_of
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
-from .replayed import LeftOut, Replayed, ReplayStatus, Target, not_done
+from .replayed import ReplayStatus, Target, not_done
+from .report import REPLAY_REPORT, ReplayReport, replay_report_document, replay_summary
 from .targets import Terms
 
 REPLAY = Arguments(
@@ -40,7 +41,6 @@ REPLAY = Arguments(
         "max_rows": {"type": "int", "default": 1000},
     }
 )
-REPORT_FORMAT = 1
 _MOST_NAMED = 20
 
 
@@ -91,36 +91,43 @@ def replay(
 
 def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` is there when one of them was not done."""
-    summary = _summary(done.partitions)
-    header = {
+    summary = replay_summary(done.partitions)
+    accounts = accounts_of(_balances(done))
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        return replay_report_document(
+            ReplayReport(
+                cluster_id=done.manifest.cluster_id,
+                salvage_id=done.manifest.salvage_id,
+                salvage_dir=params["salvage_dir"],
+                target=Target(params["target"]),
+                started_at=started_at,
+                finished_at=finished_at,
+                summary=summary,
+                account=accounts,
+                partitions=tuple(done.partitions),
+            )
+        )
+
+    report_error = report_file.write_or_explain(document_at, REPLAY_REPORT)
+    shown = done.partitions[: params["max_rows"]]
+    would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
+    results = {
+        "changed": would_change or any(each.given for each in done.partitions),
         "cluster_id": done.manifest.cluster_id,
         "salvage_id": done.manifest.salvage_id,
         "salvage_dir": params["salvage_dir"],
         "target": params["target"],
-    }
-    rows = [_row(each) for each in done.partitions]
-    account = document(_balances(done))
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        times = {"started_at": started_at, "finished_at": finished_at}
-        return {"format": REPORT_FORMAT, **times, **header, "summary": summary, "account": account, "partitions": rows}
-
-    report_error = report_file.write_or_explain(document_at)
-    shown = rows[: params["max_rows"]]
-    would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
-    results = {
-        "changed": would_change or any(each.given for each in done.partitions),
-        **header,
-        "summary": summary,
-        "account": {**account, "partitions": account["partitions"][: params["max_rows"]]},
-        "partitions": shown,
-        "truncated": len(shown) < len(rows),
+        "summary": plain(summary),
+        "account": account_result(accounts, params["max_rows"]),
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(done.partitions),
     }
     failed = not_done(done.partitions)
     faults = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
-        faults.insert(0, f"{len(failed)} of {len(rows)} partitions were not given back: {named}")
+        faults.insert(0, f"{len(failed)} of {len(done.partitions)} partitions were not given back: {named}")
     if faults:
         results["msg"] = "\n".join(faults)
     return results
@@ -141,23 +148,3 @@ def _balances(done: Replay) -> dict[TopicPartition, Balance]:
         account.given = each.given + each.given_before
         account.settled = account.given + each.superseded
     return {name: account.balance() for name, account in accounts.items()}
-
-
-def _row(each: Replayed) -> dict[str, Any]:
-    row: dict[str, Any] = plain(each)
-    return {**row, "left_out": {why.value: count for why in LeftOut if (count := each.left_out.get(why, 0))}}
-
-
-def _summary(rows: Sequence[Replayed]) -> dict[str, Any]:
-    return {
-        "partitions": len(rows),
-        "statuses": {
-            status.value: count for status in ReplayStatus if (count := sum(each.status is status for each in rows))
-        },
-        "saved": sum(each.saved for each in rows),
-        "to_give": sum(each.to_give for each in rows),
-        "given": sum(each.given for each in rows),
-        "given_bytes": sum(each.given_bytes for each in rows),
-        "given_before": sum(each.given_before for each in rows),
-        "left_out": {why.value: count for why in LeftOut if (count := sum(each.left_out.get(why, 0) for each in rows))},
-    }

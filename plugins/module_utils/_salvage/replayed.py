@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated, TypeAlias
 
+from .._model.fields import Into, Meta, PartitionIndex, SizeBytes, TopicId, TopicName
 from .._model.partition import TopicPartition
+from .saved import Number
 
 
 class Target(StrEnum):
@@ -85,23 +88,32 @@ class Counts:
         self.left_out[why] = self.left_out.get(why, 0) + records
 
 
+def _of_each_reason(left_out: Mapping[LeftOut, int]) -> dict[str, int]:
+    return {why.value: left_out.get(why, 0) for why in LeftOut}
+
+
+_AllReasons = Annotated[Mapping[str, Number], Meta(description="what was left out is an object", keys=LeftOut)]
+CountsLeftOut: TypeAlias = Annotated[dict[LeftOut, int], Into(_AllReasons, _of_each_reason)]
+"""Without the reasons of which there was no record; documents name each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What became of the saved records of one partition."""
 
-    topic: str
-    partition: int
-    topic_id: str | None
-    target_topic: str
-    status: ReplayStatus
+    topic: TopicName
+    partition: PartitionIndex
+    topic_id: TopicId | None
+    target_topic: TopicName
+    status: Annotated[ReplayStatus, Meta("the status")]
     reason: str
-    saved: int
-    to_give: int
-    given: int
-    given_bytes: int
-    given_before: int
-    superseded: int
-    left_out: dict[LeftOut, int]
+    saved: Number
+    to_give: Number
+    given: Number
+    given_bytes: SizeBytes
+    given_before: Number
+    superseded: Number
+    left_out: CountsLeftOut
 
     @property
     def topic_partition(self) -> TopicPartition:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from .._model.fields import Offset, SizeBytes
 from .batch import HEADER_BYTES, MAGIC, MAGIC_AT, BatchHeader, has_its_checksum, header_at
 from .failing_file import FailingFile
 from .log_dir import Segment
@@ -47,10 +48,10 @@ class Damage:
     """Bytes that were skipped. Offsets ``from_offset`` up to, not including, ``to_offset`` may have been there."""
 
     kind: DamageKind
-    position: int
-    size: int
-    from_offset: int
-    to_offset: int | None
+    position: SizeBytes
+    size: SizeBytes
+    from_offset: Offset
+    to_offset: Offset | None
     """None where no batch follows in this file."""
 
 

@@ -26,16 +26,21 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
 from unit.documents.examples import a_plan, plans
 
 SCHEMAS = [
+    DISK_REPORT,
     LEADERSHIP_REPORT,
     LOG_CLEANER_REPORT,
     PARTITIONS_FILE,
     PLAN_FILE,
     QUORUM_REPORT,
     READINESS_REPORT,
+    REPLAY_REPORT,
     REPORT_FILE,
+    SALVAGE_MANIFEST,
 ]
 
 

@@ -40,7 +40,9 @@ def mounted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def save(spark: SparkSession, uri: str) -> Manifest:
     with unfinished_remote(spark, uri) as directory:
         spark.range(_ROWS).write.parquet(directory.records_uri)
-        manifest = Manifest("s", "c", "now", "host", "user", "1", (SavedFrom(1),), (), (SAVED,), directory.files())
+        manifest = Manifest(
+            "s", "c", "2026-01-31T23:59:59Z", "host", "user", "1", (SavedFrom(1),), (), (SAVED,), directory.files()
+        )
         directory.finish(manifest)
     return manifest
 

@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance, document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
+    Balance,
+    account_result,
+    accounts_of,
+)
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
 
@@ -25,7 +29,7 @@ def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
     counts = {"saved": 350, "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
     balances = {TopicPartition("orders", 0): Balance(350, 350, 330, 0, 0), TopicPartition("orders", 2): UNKNOWN}
     result = {"summary": {**counts, "statuses": {}, **summary}, "partitions": list(partitions)}
-    result["account"] = document(balances)
+    result["account"] = account_result(accounts_of(balances), 1000)
     return " ".join(rendered(blocks(result), 200, color=False).split())
 
 

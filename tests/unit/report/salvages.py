@@ -32,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
 AT = "2026-01-31T23:59:59Z"
 HOSTILE = "</td><script>alert(1)</script>{{ 7*7 }}\"'><img src=x onerror=alert(1)>"
 SALVAGE_DIR = "/var/tmp/salvage-broker1"
@@ -41,7 +42,7 @@ _PARAMS = {"salvage_dir": SALVAGE_DIR, "target": "side", "max_rows": 1}
 def saved(partition: int, start: int, end: int, *, aborted: int = 0, unknown: int = 0) -> SavedRecords:
     """Return what the files hold of one partition of orders: every offset is a record."""
     counts = (end - start, 40 * (end - start), 1, 2, 30, aborted, unknown)
-    return SavedRecords("orders", partition, "id", (EpochRange(3, start, end),), *counts, 1, 1, 1, 0, 3, 120, 4000)
+    return SavedRecords("orders", partition, TOPIC_ID, (EpochRange(3, start, end),), *counts, 1, 1, 1, 0, 3, 120, 4000)
 
 
 SAVED = (saved(0, 100, 350, aborted=20), saved(1, 70, 80, unknown=5))
@@ -52,11 +53,11 @@ def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
     """Return two saved replicas, one that could not be compared, and one that lacks nothing but is damaged."""
     torn = FileDamage("/var/lib/kafka/orders-3/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None))
     findings = (
-        DiskFinding("orders", 0, "id", None, Status.SAVED, lost=(EpochRange(3, 100, 350),), saved=SAVED[0]),
+        DiskFinding("orders", 0, TOPIC_ID, None, Status.SAVED, lost=(EpochRange(3, 100, 350),), saved=SAVED[0]),
         DiskFinding(
             "orders",
             1,
-            "id",
+            TOPIC_ID,
             None,
             Status.SAVED,
             lost=(EpochRange(3, 70, 90),),
@@ -64,9 +65,9 @@ def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
             before_log_start=(EpochRange(2, 0, 7),),
             saved=SAVED[1],
         ),
-        DiskFinding("orders", 2, "id", None, Status.FAILED, reason),
-        DiskFinding("orders", 3, "id", None, Status.NOTHING_LACKING, damages=(torn,)),
-        DiskFinding("orders", 4, "id", None, Status.NOTHING_LACKING),
+        DiskFinding("orders", 2, TOPIC_ID, None, Status.FAILED, reason),
+        DiskFinding("orders", 3, TOPIC_ID, None, Status.NOTHING_LACKING, damages=(torn,)),
+        DiskFinding("orders", 4, TOPIC_ID, None, Status.NOTHING_LACKING),
     )
     commits = (NewerCommit(reason, "orders", 0, 300, 90), NewerCommit("billing", "orders", 1, 75, None))
     return DiskSalvage(CLUSTER, 1, ("/var/lib/kafka",), findings, MANIFEST.salvage_id, commits)
@@ -76,10 +77,10 @@ def a_replay(reason: str = "topic orders.salvaged has fewer partitions") -> Repl
     """Return one partition that was given back, and one that was refused."""
     rows = (
         Replayed(
-            "orders", 0, "id", "orders.salvaged", ReplayStatus.GIVEN_BACK, "", 250, 130, 130, 5200, 100, 0,
+            "orders", 0, TOPIC_ID, "orders.salvaged", ReplayStatus.GIVEN_BACK, "", 250, 130, 130, 5200, 100, 0,
             {LeftOut.ABORTED: 20},
         ),
-        Replayed("orders", 1, "id", "orders.salvaged", ReplayStatus.REFUSED, reason, 10, 0, 0, 0, 0, 0, {}),
+        Replayed("orders", 1, TOPIC_ID, "orders.salvaged", ReplayStatus.REFUSED, reason, 10, 0, 0, 0, 0, 0, {}),
     )  # fmt: skip
     return Replay(MANIFEST, rows)
 

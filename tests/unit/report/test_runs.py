@@ -76,7 +76,7 @@ def test_a_salvage_of_disks(tmp_path: Path) -> None:
     path = disk_file(tmp_path)
     page, reader = page_and_tables(path, salvages.manifest_in(tmp_path))
     summary = json.loads(path.read_text())["summary"]
-    lacking, records, failed = summary["lost_offsets"], summary["saved_records"], summary["statuses"]["failed"]
+    lacking, records, failed = summary["lostOffsets"], summary["savedRecords"], summary["statuses"]["failed"]
     sentence = f"The cluster lacks at least {lacking} offsets that the disks of broker 1 have; {records} records saved."
     assert (page.verdict, page.tone) == (f"{sentence} {failed} partition failed.", "bad")
     assert reader.tables["4 of 5 replicas; the others lack nothing"] == [
@@ -99,7 +99,7 @@ def test_records_given_back(tmp_path: Path) -> None:
     path = replay_file(tmp_path)
     page, reader = page_and_tables(path, salvages.manifest_in(tmp_path))
     summary = json.loads(path.read_text())["summary"]
-    given, before = summary["given"], summary["given_before"]
+    given, before = summary["given"], summary["givenBefore"]
     refused = salvages.a_replay().partitions[1]
     sentence = f"Of {summary['saved']} saved records, {given} were given back, {before} before."
     assert (page.verdict, page.tone) == (f"{sentence} 1 partition not done.", "bad")
@@ -176,8 +176,8 @@ def test_nothing_of_a_run_becomes_markup(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "field", "value"),
     [
-        (Kind.DISK_SALVAGE, "newer_commits", [{"group": 7}]),
-        (Kind.REPLAY, "partitions", [{"left_out": {"aborted": -1}}]),
+        (Kind.DISK_SALVAGE, "newerCommits", [{"group": 7}]),
+        (Kind.REPLAY, "partitions", [{"leftOut": {"aborted": -1}}]),
     ],
 )
 def test_a_wrong_value_is_refused(tmp_path: Path, kind: Kind, field: str, value: Any) -> None:

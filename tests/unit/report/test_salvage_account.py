@@ -7,56 +7,75 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import accounts_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, to_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Replayed, ReplayStatus, Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import (
+    DiskReport,
+    ReplayReport,
+    disk_report_document,
+    disk_summary,
+    replay_report_document,
+    replay_summary,
+)
+from unit.report import salvages
+from unit.report.salvages import AT, CLUSTER
 
-CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-AT = "2026-01-31T23:59:59Z"
 
-
-def a_range(start: int, end: int) -> dict[str, int]:
-    return {"epoch": 3, "start_offset": start, "end_offset": end}
-
-
-def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0) -> dict[str, Any]:
-    saved: dict[str, Any] = {"topic": "orders", "partition": 0, "ranges": [a_range(start, end)], "records": end - start}
-    saved["undecodable_batches"] = 0
-    place: dict[str, Any] = {
-        "salvage_id": salvage_id,
-        "cluster_id": CLUSTER,
-        "taken_at": AT,
-        "files": [],
-        "taken_on": "kafka1",
-    }
-    place["held"] = []
-    return {**place, "origins": [{"broker_id": 1, "log_dirs": ["/d"]}], "partitions": [{**saved, "aborted": aborted}]}
+def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: Stretches = ()) -> dict[str, Any]:
+    losers = (HeldRecords("orders", 0, held),) if held else ()
+    parts = (salvages.saved(0, start, end, aborted=aborted),)
+    document: dict[str, Any] = json.loads(
+        to_json(replace(salvages.MANIFEST, salvage_id=salvage_id, held=losers, partitions=parts))
+    )
+    return document
 
 
 def a_disk(start: int, end: int) -> dict[str, Any]:
-    lost = {"topic": "orders", "partition": 0, "status": "saved", "reason": "", "lost": [a_range(start, end)]}
-    place = {"cluster_id": CLUSTER, "salvage_id": "a", "broker_id": 1, "log_dirs": ["/d"], "finished_at": AT}
-    unread: dict[str, Any] = {"unreadable": [], "before_log_start": [], "damages": [], "saved": None}
-    more = {"salvage_dir": "/s", "started_at": AT, "newer_commits": []}
-    return {**place, **more, "partitions": [{**lost, **unread, "held": []}]}
+    found = (DiskFinding("orders", 0, None, None, Status.SAVED, lost=(EpochRange(3, start, end),)),)
+    return disk_report_document(
+        DiskReport(
+            cluster_id=CLUSTER,
+            broker_id=1,
+            log_dirs=("/d",),
+            salvage_dir="/s",
+            salvage_id="a",
+            started_at=AT,
+            finished_at=AT,
+            summary=disk_summary(found),
+            account=accounts_of({}),
+            partitions=found,
+            newer_commits=(),
+        )
+    )
 
 
 def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str, Any]:
-    counts: dict[str, Any] = {
-        "saved": 250,
-        "to_give": given,
-        "given": given,
-        "given_before": given_before,
-        "left_out": {},
-    }
-    counts["superseded"] = superseded
-    part = {"topic": "orders", "partition": 0, "target_topic": "orders", "status": "given_back", "reason": "", **counts}
-    place = {"cluster_id": CLUSTER, "salvage_id": "a", "finished_at": AT, "target": "original"}
-    return {**place, "salvage_dir": "/s", "started_at": AT, "partitions": [part]}
+    counts = (250, given, given, 40 * given, given_before, superseded)
+    rows = (Replayed("orders", 0, None, "orders", ReplayStatus.GIVEN_BACK, "", *counts, {}),)
+    return replay_report_document(
+        ReplayReport(
+            cluster_id=CLUSTER,
+            salvage_id="a",
+            salvage_dir="/s",
+            target=Target.ORIGINAL,
+            started_at=AT,
+            finished_at=AT,
+            summary=replay_summary(rows),
+            account=accounts_of({}),
+            partitions=rows,
+        )
+    )
 
 
 def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -104,8 +123,7 @@ def test_what_a_compacted_topic_does_not_need_is_not_lost(tmp_path: Path) -> Non
 
 
 def test_what_was_held_and_not_saved_is_in_the_manifest(tmp_path: Path) -> None:
-    manifest = a_manifest("a", 100, 150)
-    manifest["held"] = [{"topic": "orders", "partition": 0, "ranges": [a_range(100, 170)]}]
+    manifest = a_manifest("a", 100, 150, held=(EpochRange(3, 100, 170),))
     assert account(tmp_path, manifest, a_replay(50))[0] == ("70", "50", "50", "20")
 
 

@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_r
 SAVED = SavedRecords(
     topic="orders",
     partition=3,
-    topic_id="id-1",
+    topic_id="0kEHEMDdQ5eSgSKUP1y6Sw",
     ranges=(EpochRange(0, 100, 350),),
     records=250,
     bytes=5000,

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
     check_destination,
     unfinished,
@@ -20,7 +21,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     MANIFEST,
     HeldRecords,
     Manifest,
-    ManifestError,
     SavedFrom,
     faults_of_files,
     read_manifest,
@@ -37,7 +37,9 @@ def finished(target: Path) -> Manifest:
         (directory.records / "_SUCCESS").write_bytes(b"")
         origin = SavedFrom(1, ("d",), ("/var/lib/kafka",))
         held = HeldRecords(SAVED.topic, SAVED.partition, SAVED.ranges)
-        manifest = Manifest("s", "c", "now", "host", "user", "1", (origin,), (held,), (SAVED,), directory.files())
+        manifest = Manifest(
+            "s", "c", "2026-01-31T23:59:59Z", "host", "user", "1", (origin,), (held,), (SAVED,), directory.files()
+        )
         directory.finish(manifest)
     return manifest
 
@@ -53,18 +55,18 @@ def test_there_and_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda content: content | {"format": 2},
+        lambda content: content | {"schemaVersion": 2},
         lambda content: content | {"more": 1},
         lambda content: content | {"partitions": [content["partitions"][0] | {"records": -1}]},
         lambda content: content | {"files": [content["files"][0] | {"name": "../../etc/passwd"}]},
-        lambda content: {name: value for name, value in content.items() if name != "cluster_id"},
+        lambda content: {name: value for name, value in content.items() if name != "clusterId"},
     ],
 )
 def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
     path = tmp_path / MANIFEST
     content = json.loads(to_json(finished(tmp_path / "saved")))
     path.write_text(json.dumps(edit(content)))
-    with pytest.raises(ManifestError, match=r"is not a manifest of format 1"):
+    with pytest.raises(DocumentError):
         read_manifest(str(tmp_path))
 
 
