@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import left_out_in_words
+
 from .account_page import account_blocks
 from .page import Block, Paragraph
 from .salvage_page import partition_entries
 from .words import Result, counted, printable, size, words
 
 _QUIET = ("nothing_left",)
-_REASONS = {
-    "aborted": "of aborted transactions",
-    "unknown": "of transactions whose outcome is unknown",
-    "newer_key": "whose key has a newer record",
-    "no_key": "without a key",
-    "undecodable": "batches that do not decode",
-}
 
 
 def blocks(result: Result) -> Iterator[Block]:
@@ -38,7 +33,8 @@ def _verdict(result: Result) -> str:
         done = f"{counted(summary['to_give'], 'record')} would be given back{before}"
     else:
         done = f"{counted(summary['given'], 'record')} ({size(summary['given_bytes'])}) given back{before}"
-    return f"Of {counted(summary['saved'], 'saved record')}, {done}; left out: {_left_out(summary) or 'none'}."
+    left_out = left_out_in_words(summary["left_out"]) or "none"
+    return f"Of {counted(summary['saved'], 'saved record')}, {done}; left out: {left_out}."
 
 
 def _lines(each: Result) -> Iterator[str]:
@@ -50,10 +46,6 @@ def _lines(each: Result) -> Iterator[str]:
         yield f"{counted(each['to_give'], 'record')} for topic {each['target_topic']}"
     if each["given_before"]:
         yield f"{counted(each['given_before'], 'record')} given back before"
-    left_out = _left_out(each)
+    left_out = left_out_in_words(each["left_out"])
     if left_out:
         yield f"left out: {left_out}"
-
-
-def _left_out(counts: Result) -> str:
-    return ", ".join(f"{count:,} {_REASONS[why]}" for why, count in counts["left_out"].items())

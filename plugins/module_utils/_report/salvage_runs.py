@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._salvage.finding import Status
-from .._salvage.replayed import LeftOut, ReplayStatus
+from .._salvage.replayed import ReplayStatus, left_out_in_words
 from .blocks import Block, Cell, Paragraph, Section, Table, number
 from .recovery_sections import MAX_ROWS
 
@@ -31,13 +31,6 @@ _TONES = {
 }
 _NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
 """Of a replica that ended so, what the cluster lacks is unknown where nothing is listed."""
-_LEFT_OUT = {
-    LeftOut.ABORTED: "of aborted transactions",
-    LeftOut.UNKNOWN: "of transactions whose outcome is unknown",
-    LeftOut.NEWER_KEY: "whose key has a newer record",
-    LeftOut.NO_KEY: "without a key",
-    LeftOut.UNDECODABLE: "batches that do not decode",
-}
 
 
 def disk_verdict(report: _Document) -> tuple[str, str]:
@@ -162,13 +155,12 @@ def _commit_row(each: _Document) -> tuple[Cell, ...]:
 
 
 def _replay_row(each: _Document) -> tuple[Cell, ...]:
-    left_out = ", ".join(f"{count:,} {_LEFT_OUT[why]}" for why, count in each["leftOut"].items() if count)
     return (
         _partition(each),
         _status(each),
         Cell(each["targetTopic"]),
         *(number(each[name]) for name in ("saved", "toGive", "given", "givenBefore")),
-        Cell(left_out or "none"),
+        Cell(left_out_in_words(each["leftOut"]) or "none"),
         Cell(each["reason"] or "none"),
     )
 

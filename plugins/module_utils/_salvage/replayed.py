@@ -63,6 +63,20 @@ class LeftOut(StrEnum):
     """The topic is compacted, and takes no record without a key."""
 
 
+_IN_WORDS: Mapping[str, str] = {
+    LeftOut.ABORTED: "of aborted transactions",
+    LeftOut.UNKNOWN: "of transactions whose outcome is unknown",
+    LeftOut.UNDECODABLE: "batches that do not decode",
+    LeftOut.NEWER_KEY: "whose key has a newer record",
+    LeftOut.NO_KEY: "without a key",
+}
+
+
+def left_out_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many records were left out for which reason; empty when none was."""
+    return ", ".join(f"{count:,} {_IN_WORDS[why]}" for why, count in counts.items() if count)
+
+
 @dataclass(slots=True)
 class Counts:
     """Of one partition, while a run proceeds. All are records, but for undecodable batches."""
