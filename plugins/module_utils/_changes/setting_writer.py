@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from .._kafka import error_codes
 from .._kafka.addresses import Address
+from .._kafka.configs import BROKER, TOPIC
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.own_configs import BROKER, TOPIC
 from .._kafka.port import Kafka
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value

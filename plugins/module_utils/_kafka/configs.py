@@ -2,19 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configs of topics and brokers, and of the cluster default (DescribeConfigs, API key 32; IncrementalAlterConfigs, 44).
+"""Configs of topics, of brokers and of the cluster default (DescribeConfigs, API key 32; IncrementalAlterConfigs, 44).
 
-The resource of the cluster default has an empty name.
+The resource of the cluster default is a broker with an empty name. A broker's own configs are read from, and written
+to, that broker: it validates what the others cannot. Reads lag writes by some milliseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .._model.setting import Setting, Source
 from . import error_codes
 from .addresses import Address
 from .messages import in_batches
@@ -24,14 +26,25 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
 
-_TOPIC = 2
-_BROKER = 4
+TOPIC = 2
+BROKER = 4
 _SET_ON_TOPIC = 1
 """DYNAMIC_TOPIC_CONFIG, the source of a value that the topic itself has."""
+_SOURCES = {_SET_ON_TOPIC: Source.BROKER, 2: Source.BROKER, 3: Source.CLUSTER, 4: Source.STATIC, 5: Source.DEFAULT}
+"""DescribeConfigs' config_source. A topic's own value counts as the resource's own, like a broker's."""
 _TOPICS_PER_REQUEST = 1000
 _CLUSTER_DEFAULT = ""
 _SET = 0
 _DELETE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """A config as it holds for a topic."""
+
+    value: str | None
+    is_own: bool
+    """False where the broker that was asked gives the value, by its own config or by Kafka's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +57,6 @@ class ConfigEntry:
     """True also for every config that the broker does not know, since it could be a secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfig:
-    """A config as it holds for a topic."""
-
-    value: str | None
-    is_own: bool
-    """False where the broker that was asked gives the value, by its own config or by Kafka's default."""
-
-
 def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, TopicConfig]:
     """Return one config of each topic. Topics that are hidden from this principal, or do not exist, are left out.
 
@@ -60,7 +64,7 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response, _asked = wire.call_current(partial(_describe, _TOPIC, some, name), "DescribeConfigs")
+        response, _asked = wire.call_current(partial(_describe, TOPIC, some, [name]), "DescribeConfigs")
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
@@ -69,11 +73,11 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
 
 
 def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
-    """Return a config of the cluster default; None when it is not set. A write is visible some milliseconds later.
+    """Return a config of the cluster default; None when it is not set.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    response, _asked = wire.call_current(lambda: _describe(_BROKER, [_CLUSTER_DEFAULT], name), "DescribeConfigs")
+    response, _asked = wire.call_current(partial(_describe, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs")
     return _entry(response, name)
 
 
@@ -82,45 +86,81 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    return _entry(wire.call(address, _describe(_BROKER, [str(broker_id)], name)), name)
+    return _entry(wire.call(address, _describe(BROKER, [str(broker_id)], [name])), name)
 
 
-def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
-    """Set a config of the cluster default to the whole value, or delete it (None).
+def read_own(wire: Wire, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+    """Return the named configs of a broker or a topic with where they are from.
+
+    A config that is unknown there and not set is left out. A topic's can be asked of any broker: ``address`` is None
+    then.
+
+    Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
+    """
+    describe = partial(_describe, kind, [resource], names)
+    if address is None:
+        response, _asked = wire.call_current(describe, "DescribeConfigs")
+    else:
+        response = wire.call(address, describe())
+    return {
+        config.name: Setting(config.value, _SOURCES.get(config.config_source, Source.OTHER))
+        for config in _configs(response)
+        if config.name in names
+    }
+
+
+def write_own(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+    """Set configs of a broker or a topic to whole values, or delete them (None), all or none.
 
     Never SUBTRACT or APPEND: a broker refuses these for a config that it does not know.
 
     Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     message = IncrementalAlterConfigsRequest
-    resource = message.AlterConfigsResource
-    config = resource.AlterableConfig(name=name, config_operation=_SET if value is not None else _DELETE, value=value)
+    resource_message = message.AlterConfigsResource
     request = message(
         validate_only=False,
-        resources=[resource(resource_type=_BROKER, resource_name=_CLUSTER_DEFAULT, configs=[config])],
+        resources=[
+            resource_message(
+                resource_type=kind,
+                resource_name=resource,
+                configs=[
+                    resource_message.AlterableConfig(
+                        name=name, config_operation=_DELETE if value is None else _SET, value=value
+                    )
+                    for name, value in edits.items()
+                ],
+            )
+        ],
     )
     for result in wire.call(address, request).responses:
         if result.error_code:
             raise error_codes.refusal("IncrementalAlterConfigs", result.error_code, result.error_message)
 
 
-def _describe(resource_type: int, names: Sequence[str], config: str) -> DescribeConfigsRequest:
+def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
+    """Set a config of the cluster default, or delete it (None). Raises as ``write_own`` does."""
+    write_own(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
+
+
+def _describe(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:
     message = DescribeConfigsRequest
     return message(
         resources=[
-            message.DescribeConfigsResource(
-                resource_type=resource_type, resource_name=each, configuration_keys=[config]
-            )
-            for each in names
+            message.DescribeConfigsResource(resource_type=kind, resource_name=each, configuration_keys=[*names])
+            for each in resources
         ]
     )
 
 
 def _entry(response: Any, name: str) -> ConfigEntry | None:
+    found = (each for each in _configs(response) if each.name == name)
+    return next((ConfigEntry(each.value, bool(each.is_sensitive)) for each in found), None)
+
+
+def _configs(response: Any) -> list[Any]:
+    """Return the configs of all resources of an answer. Raises RequestRefusedError where one was refused."""
     for result in response.results:
         if result.error_code:
             raise error_codes.refusal("DescribeConfigs", result.error_code, result.error_message)
-        for config in result.configs:
-            if config.name == name:
-                return ConfigEntry(config.value, bool(config.is_sensitive))
-    return None
+    return [config for result in response.results for config in result.configs]

@@ -27,7 +27,6 @@ from . import (
     list_offsets,
     log_dirs,
     offers,
-    own_configs,
     reassignments,
 )
 from .addresses import Address
@@ -155,11 +154,11 @@ class Kafka(BaseKafka):
 
     def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
         """Return configs of a broker or topic with their sources."""
-        return own_configs.read_own(self.wire, address, kind, resource, names)
+        return configs.read_own(self.wire, address, kind, resource, names)
 
     def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         """Set configs of a broker or topic, or delete them (None), all or none."""
-        own_configs.write_own(self.wire, address, kind, resource, edits)
+        configs.write_own(self.wire, address, kind, resource, edits)
 
     # Producers and consumer groups.
 

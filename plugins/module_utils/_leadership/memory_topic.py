@@ -23,8 +23,8 @@ from .._changes.record import JournalError
 from .._changes.run_topic_errors import TopicOfflineError
 from .._kafka import error_codes
 from .._kafka.addresses import Address
+from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
-from .._kafka.own_configs import TOPIC
 from .._kafka.port import Kafka
 from .memory import Changes, Memory, list_changes, memory_of
 

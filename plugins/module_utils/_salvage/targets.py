@@ -10,8 +10,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
-from .._kafka.own_configs import TOPIC
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .headers import OVERHEAD_BYTES
