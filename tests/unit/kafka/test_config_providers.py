@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.config_providers import resolve
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import resolve
 
 CLASSES = {
     "config.providers": "file, env,dir",
