@@ -16,10 +16,10 @@ from typing import Any
 
 from .._model.replica_log import Cause
 from .addresses import Address
+from .client_configs import tls_context
 from .errors import BrokerCallError, SettingsError
 from .failures import Stage, broker_call_error
 from .settings import ConnectionSettings
-from .tls import tls_context
 
 with suppress(ImportError):  # named by own_certificates
     from cryptography import x509

@@ -2,15 +2,25 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The connection description in the words of each client. Standard library only."""
+"""The connection description in the words of each client: its configuration, the TLS context, and the credentials.
+
+Standard library only, so that it works in Spark's tasks too. Credentials that have to be fetched first are a token, a
+ticket or AWS keys. kafka-python asks for them on the one I/O thread, where waiting for another server would hold up
+every connection. So they are fetched before, by the thread that wants to call a broker, once for the whole process.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import ssl
+from functools import lru_cache
+from typing import Any, Protocol
 
 from .errors import SettingsError
+from .private_files import private_file
 from .settings import ConnectionSettings
-from .tls import tls_context
+
+# Credentials are imported only where needed: most runs authenticate with a password, or not at all.
+# ruff: noqa: PLC0415
 
 CLIENT_ID = "kafkaops.recovery"
 _NOT_IN_LIBRDKAFKA = ("GSSAPI", "AWS_MSK_IAM")
@@ -78,8 +88,110 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
         }
         if settings.sasl_mechanism == "OAUTHBEARER":
             # The same token as kafka-python's, so that both clients are the same principal.
-            from .oauth import OAuthCredentials  # noqa: PLC0415 - only where needed
+            from .oauth import OAuthCredentials
 
             config["oauth_cb"] = OAuthCredentials(settings).librdkafka_token
             config["sasl.oauthbearer.extensions"] = settings.sasl_oauthbearer_extensions
     return {name: value for name, value in config.items() if value is not None}
+
+
+@lru_cache(maxsize=4)
+def tls_context(settings: ConnectionSettings) -> ssl.SSLContext:
+    """Return the context for these settings; one for all connections, because reading the system's CAs takes a while.
+
+    Raises SettingsError: a certificate or key cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = settings.ssl_check_hostname
+    context.minimum_version = _tls_version(settings.ssl_min_version)
+    context.maximum_version = _tls_version(settings.ssl_max_version)
+    if settings.ssl_ciphers:
+        context.set_ciphers(settings.ssl_ciphers)
+    try:
+        _trust(context, settings)
+    except OSError as error:
+        raise SettingsError([f"{settings.ssl_cafile or 'the trust store'} cannot be used: {_cause(error)}"]) from None
+    try:
+        _identify(context, settings)
+    except (OSError, ValueError) as error:
+        where = settings.ssl_keyfile or settings.ssl_certfile or "the key store"
+        raise SettingsError([f"the certificate and key in {where} cannot be used: {_cause(error)}"]) from None
+    return context
+
+
+def _tls_version(name: str) -> ssl.TLSVersion:
+    return ssl.TLSVersion[name.replace(".", "_")]
+
+
+def _trust(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
+    if settings.ssl_cafile or settings.ssl_ca_pem:
+        context.load_verify_locations(settings.ssl_cafile, cadata=settings.ssl_ca_pem)
+    else:
+        context.load_default_certs()
+
+
+def _identify(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
+    was_asked = False
+
+    def password() -> str:
+        # Always an answer: without one OpenSSL would ask the terminal, and wait.
+        nonlocal was_asked
+        was_asked = True
+        return settings.ssl_key_password or ""
+
+    try:
+        if settings.ssl_key_pem and settings.ssl_certificate_pem:
+            with private_file((settings.ssl_key_pem + settings.ssl_certificate_pem).encode()) as path:
+                context.load_cert_chain(path, password=password)
+        elif settings.ssl_certfile:
+            context.load_cert_chain(settings.ssl_certfile, settings.ssl_keyfile, password)
+    except ssl.SSLError as error:
+        if was_asked and error.reason != "KEY_VALUES_MISMATCH":
+            raise ValueError("the password of the key is wrong or missing") from None
+        raise
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        if error.reason == "KEY_VALUES_MISMATCH":
+            return "the key does not belong to the certificate"
+        return f"OpenSSL cannot read it ({error.reason or 'no PEM block found'})"
+    return str(error.strerror if isinstance(error, OSError) else error)
+
+
+class Credentials(Protocol):
+    """Credentials that are fetched."""
+
+    def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
+        """Fetch what a connection to this host needs, if that is not there yet. Blocks, up to ``timeout_s`` seconds.
+
+        ``is_connected`` says that the connection exists, and may only have to authenticate again later (KIP-368).
+
+        Raises CredentialsError.
+        """
+
+    def kafka_python_config(self) -> dict[str, Any]:
+        """Return what kafka-python's configuration needs for them."""
+
+
+@lru_cache(maxsize=4)
+def credentials_for(settings: ConnectionSettings) -> Credentials | None:
+    """Return what is fetched for these settings, one for the whole process; None where nothing is.
+
+    Raises SettingsError: a library that this mechanism needs is missing.
+    """
+    if not settings.uses_sasl:
+        return None
+    if settings.sasl_mechanism == "OAUTHBEARER":
+        from .oauth import OAuthCredentials
+
+        return OAuthCredentials(settings)
+    if settings.sasl_mechanism == "GSSAPI":
+        from .kerberos import KerberosCredentials
+
+        return KerberosCredentials(settings)
+    if settings.sasl_mechanism == "AWS_MSK_IAM":
+        from .msk_iam import AwsCredentials
+
+        return AwsCredentials(settings)
+    return None

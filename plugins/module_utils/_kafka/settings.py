@@ -23,6 +23,8 @@ from .private_files import private_file
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
+TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
+"""By Java's names. Kafka's own default is both."""
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.ASCII)
 DEFAULT_REQUEST_TIMEOUT_MS = 5000
 
@@ -163,8 +165,8 @@ class ConnectionSettings:
         if self.ssl_keyfile and not self.ssl_certfile:
             yield "ssl_keyfile is given without ssl_certfile"
         for version in (self.ssl_min_version, self.ssl_max_version):
-            if version not in ("TLSv1.2", "TLSv1.3"):
-                yield f"the TLS version {version!r} is none of TLSv1.2, TLSv1.3"
+            if version not in TLS_VERSIONS:
+                yield f"the TLS version {version!r} is none of {', '.join(TLS_VERSIONS)}"
 
 
 def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:

@@ -6,20 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .stores import (
-    StoreError,
-    is_pem,
-    normalized_pem,
-    read_key_store,
-    read_trust_store,
-)
-from .tls import TLS_VERSIONS, openssl_ciphers
+from .settings import TLS_VERSIONS
+from .stores import StoreError, is_pem, normalized_pem, read_key_store, read_trust_store
 
 _TRUST = ("ssl_cafile",)
 _KEY = ("ssl_certfile", "ssl_keyfile")
+_TLS_1_3_SUITES = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+_TLS_1_2_SUITE = re.compile(
+    r"TLS_(?:(ECDHE_RSA|ECDHE_ECDSA|DHE_RSA)|RSA)_WITH_(?:AES_(128|256)_(?:CBC|(GCM))|(CHACHA20_POLY1305))_(SHA\d*)"
+)
 
 
 def tls_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -66,6 +66,51 @@ def _ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator
         options |= openssl_ciphers(wanted, options)
     except ValueError as error:
         yield f"ssl.cipher.suites: {error}"
+
+
+def openssl_ciphers(suites: Sequence[str], versions: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options that allow exactly these cipher suites, which are given by their IANA names.
+
+    Python cannot choose among the suites of TLS 1.3, so they are taken all or none. ``versions`` may hold
+    ``ssl_min_version`` and ``ssl_max_version``.
+
+    Raises ValueError for what cannot be obeyed; the message names it.
+    """
+    newest = _TLS_1_3_SUITES & set(suites)
+    older = [each for each in suites if each not in _TLS_1_3_SUITES]
+    names = {each: _openssl_name(each) for each in older}
+    unknown = [suite for suite, name in names.items() if name is None]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} cannot be used here: remove it")
+    if newest and newest != _TLS_1_3_SUITES:
+        missing = ", ".join(sorted(_TLS_1_3_SUITES - newest))
+        raise ValueError(f"Python cannot choose among the suites of TLS 1.3: add {missing}, or remove all of them")
+    options: dict[str, str] = {}
+    if older:
+        options["ssl_ciphers"] = ":".join(name for name in names.values() if name)
+    if not newest:
+        if versions.get("ssl_min_version") == "TLSv1.3":
+            raise ValueError("it names no suite of TLS 1.3, the only version in ssl.enabled.protocols")
+        options["ssl_max_version"] = "TLSv1.2"
+    elif not older:
+        if versions.get("ssl_max_version") == "TLSv1.2":
+            raise ValueError("it names only suites of TLS 1.3, which ssl.enabled.protocols leaves out")
+        options["ssl_min_version"] = "TLSv1.3"
+    return options
+
+
+def _openssl_name(suite: str) -> str | None:
+    found = _TLS_1_2_SUITE.fullmatch(suite)
+    if found is None:
+        return None
+    exchange, bits, gcm, chacha, mac = found.groups()
+    cipher = "CHACHA20-POLY1305" if chacha else f"AES{bits}-GCM-{mac}" if gcm else f"AES{bits}-{mac}"
+    name = "-".join(part for part in ((exchange or "").replace("_", "-"), cipher) if part)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).set_ciphers(name)
+    except ssl.SSLError:
+        return None
+    return name
 
 
 def _trusted(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:

@@ -23,8 +23,7 @@ from typing import Any, Self, TypeVar
 
 from .._model.replica_log import Cause
 from .addresses import Address
-from .client_configs import kafka_python_config
-from .credentials import credentials_for
+from .client_configs import credentials_for, kafka_python_config
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
 from .failures import Stage, broker_call_error
 from .settings import ConnectionSettings

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import tls_context
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.tls import openssl_ciphers, tls_context
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.tls_properties import openssl_ciphers
 from lab.tls import Certificates
 
 
