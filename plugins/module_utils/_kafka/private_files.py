@@ -2,16 +2,25 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files with secrets, for libraries and processes that take only a path. Standard library only."""
+"""Secrets in files that only this user can read, for libraries and processes that take only a path.
+
+Standard library only, so that Spark's tasks read their connection settings with it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from .errors import SettingsError
+from .settings import ConnectionSettings, settings_from
 
 _ONLY_US = 0o600
 _PREFIX = "kafkaops-private-"
@@ -40,6 +49,45 @@ def private_file(content: bytes) -> Iterator[str]:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_US), "wb") as file:
                 file.write(content)
             yield str(path)
+
+
+def settings_json(settings: ConnectionSettings) -> str:
+    """Return the settings, secrets included, as the JSON text that read_settings_reference reads."""
+    values = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    values["bootstrap_servers"] = [str(address) for address in settings.bootstrap_servers]
+    return json.dumps(values)
+
+
+@contextmanager
+def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
+    """Give the path where Spark's tasks on this host find the settings, for the length of a ``with`` block.
+
+    Tasks get this path and nothing else, so that no secret enters a conf, a closure or an event log.
+    """
+    with private_file(settings_json(settings).encode()) as path:
+        yield path
+
+
+def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
+    """Read a file of settings.
+
+    Raises SettingsError: it cannot be read, others than its owner and its group can read it, or others than its owner
+    can write it.
+    """
+    what = f"the file of connection settings {path}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & (stat.S_IRWXO | stat.S_IWGRP):
+                raise SettingsError([f"{what} has mode {mode:o}, and it holds secrets: chmod 600"])
+            values = json.load(file)
+    except OSError as error:
+        raise SettingsError([f"{what} cannot be read: {error.strerror}"]) from None
+    except ValueError:
+        raise SettingsError([f"{what} is not JSON"]) from None  # the cause would quote the text
+    if not isinstance(values, dict):
+        raise SettingsError([f"{what} is not a JSON object"])
+    return settings_from(values)
 
 
 def _remove_leftovers() -> None:

@@ -7,19 +7,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
-import stat
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .addresses import Address, parse_addresses
 from .errors import SettingsError
-from .private_files import private_file
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
@@ -192,42 +188,3 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
     except SettingsError as others:
         faults += others.faults
     raise SettingsError(faults)
-
-
-def settings_json(settings: ConnectionSettings) -> str:
-    """Return the settings, secrets included, as the JSON text that read_settings_reference reads."""
-    values = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
-    values["bootstrap_servers"] = [str(address) for address in settings.bootstrap_servers]
-    return json.dumps(values)
-
-
-@contextmanager
-def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
-    """Give the path where Spark's tasks on this host find the settings, for the length of a ``with`` block.
-
-    Tasks get this path and nothing else, so that no secret enters a conf, a closure or an event log.
-    """
-    with private_file(settings_json(settings).encode()) as path:
-        yield path
-
-
-def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
-    """Read a file of settings.
-
-    Raises SettingsError: it cannot be read, others than its owner and its group can read it, or others than its owner
-    can write it.
-    """
-    what = f"the file of connection settings {path}"
-    try:
-        with open(path, encoding="utf-8") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            if mode & (stat.S_IRWXO | stat.S_IWGRP):
-                raise SettingsError([f"{what} has mode {mode:o}, and it holds secrets: chmod 600"])
-            values = json.load(file)
-    except OSError as error:
-        raise SettingsError([f"{what} cannot be read: {error.strerror}"]) from None
-    except ValueError:
-        raise SettingsError([f"{what} is not JSON"]) from None  # the cause would quote the text
-    if not isinstance(values, dict):
-        raise SettingsError([f"{what} is not a JSON object"])
-    return settings_from(values)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
 from .._kafka.native import NativeSource
+from .._kafka.private_files import temporary_settings_reference
 from .._kafka.replica_logs import silent_rows
-from .._kafka.settings import ConnectionSettings, temporary_settings_reference
+from .._kafka.settings import ConnectionSettings
 from .._model.partition import Broker, PartitionState
 from .._model.run import VERSION, utc_now
 from .._spark.workers import Deadline

@@ -106,8 +106,8 @@ class AskReplicas:
         _check_client()
         # Not above: a host without kafka-python must be able to import this, and name what it lacks.
         from .._kafka.native import NativeSource  # noqa: PLC0415
+        from .._kafka.private_files import read_settings_reference  # noqa: PLC0415
         from .._kafka.replica_logs import NativeQuestion, probe_replicas  # noqa: PLC0415
-        from .._kafka.settings import read_settings_reference  # noqa: PLC0415
 
         key = self.native_key
         native = None if key is None else NativeQuestion(NativeSource(key), self.topic_ids)

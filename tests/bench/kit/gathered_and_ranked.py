@@ -11,10 +11,8 @@ import sys
 import pyarrow.compute as pc
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
-    settings_from,
-    temporary_settings_reference,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines

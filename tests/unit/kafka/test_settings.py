@@ -20,15 +20,17 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import private_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import (
+    private_file,
+    read_settings_reference,
+    settings_json,
+    temporary_settings_reference,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     SASL_MECHANISMS,
     SECURITY_PROTOCOLS,
     ConnectionSettings,
-    read_settings_reference,
     settings_from,
-    settings_json,
-    temporary_settings_reference,
 )
 
 SECRET = "t0p-s3cret"
