@@ -19,14 +19,13 @@ from .._model.partition import Broker, TopicPartition
 from .._model.replica_log import ReplicaLog
 from .._model.setting import Setting
 from . import (
-    authorized,
+    capabilities,
     configs,
     copy_reading,
     elections,
     groups,
     list_offsets,
     log_dirs,
-    offers,
     reassignments,
 )
 from .addresses import Address
@@ -47,15 +46,15 @@ class Kafka(BaseKafka):
 
     def cluster_operations(self) -> frozenset[str]:
         """Return what our principal may do with the cluster (DescribeCluster)."""
-        return authorized.cluster_operations(self.wire)
+        return capabilities.cluster_operations(self.wire)
 
-    def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, authorized.TopicAccess]:
+    def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, capabilities.TopicAccess]:
         """Return what our principal may do with these topics, or with all that it may see (Metadata)."""
-        return authorized.topic_operations(self.wire, names)
+        return capabilities.topic_operations(self.wire, names)
 
-    def read_offer(self, address: Address) -> offers.Offer:
+    def read_offer(self, address: Address) -> capabilities.Offer:
         """Return which requests and features a broker has (ApiVersions)."""
-        return offers.read_offer(self.wire, address)
+        return capabilities.read_offer(self.wire, address)
 
     # Replica orders, replica sets and elections.
 

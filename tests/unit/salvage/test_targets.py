@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.authorized import TopicAccess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.capabilities import TopicAccess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange

@@ -2,18 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What our principal may do, as a broker answers: bit fields of ACL operations (KIP-430). Only reads.
+"""What our principal may do, and what a broker has. Only reads.
 
-DescribeCluster (API key 60) answers for the cluster, Metadata (API key 3) for topics, those that do not exist included.
+DescribeCluster (API key 60) answers for the cluster, and Metadata (API key 3) for topics, those that do not exist
+included, with bit fields of ACL operations (KIP-430). No RPC returns a broker's release: the requests and the newest
+metadata.version that ApiVersions returns (API key 18, KIP-584) distinguish releases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from . import error_codes
+from .addresses import Address
+from .quorum import features_request
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -43,6 +47,18 @@ class TopicAccess:
     """Empty without DESCRIBE, which every other operation on a topic implies."""
     exists: bool | None
     """None where it is hidden from our principal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Which requests and features one broker has, and what the cluster has finalized."""
+
+    requests: Mapping[int, int]
+    """Newest version by API key."""
+    supported: Mapping[str, int]
+    """Newest level of each feature."""
+    finalized: Mapping[str, int]
+    """Level of each feature in this cluster. A feature at level 0 is left out."""
 
 
 def cluster_operations(wire: Wire) -> frozenset[str]:
@@ -86,3 +102,16 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
 def _operations(codes: Collection[int] | None) -> frozenset[str]:
     """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if unknown."""
     return frozenset(name for code, name in OPERATIONS.items() if code in (codes or ()))
+
+
+def read_offer(wire: Wire, address: Address) -> Offer:
+    """Ask one broker.
+
+    Raises BrokerCallError.
+    """
+    answer = wire.call(address, features_request())
+    return Offer(
+        {each.api_key: each.max_version for each in answer.api_keys},
+        {each.name: each.max_version for each in answer.supported_features or ()},
+        {each.name: each.max_version_level for each in answer.finalized_features or ()},
+    )
