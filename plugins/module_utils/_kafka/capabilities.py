@@ -25,7 +25,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.metadata import MetadataRequest
 
 
-OPERATIONS = {
+_OPERATIONS = {
     3: "READ",
     4: "WRITE",
     5: "CREATE",
@@ -101,7 +101,7 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
 
 def _operations(codes: Collection[int] | None) -> frozenset[str]:
     """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if unknown."""
-    return frozenset(name for code, name in OPERATIONS.items() if code in (codes or ()))
+    return frozenset(name for code, name in _OPERATIONS.items() if code in (codes or ()))
 
 
 def read_offer(wire: Wire, address: Address) -> Offer:
