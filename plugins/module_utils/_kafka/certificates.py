@@ -17,8 +17,8 @@ from typing import Any
 from .._model.replica_log import Cause
 from .addresses import Address
 from .client_configs import tls_context
+from .error_codes import Stage, broker_call_error
 from .errors import BrokerCallError, SettingsError
-from .failures import Stage, broker_call_error
 from .settings import ConnectionSettings
 
 with suppress(ImportError):  # named by own_certificates

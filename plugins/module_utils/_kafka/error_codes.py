@@ -2,17 +2,38 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Kafka's error codes, by kafka-python's table. Decides nothing."""
+"""What an error means for the person on call: an error code of Kafka, a failed call of kafka-python. Decides nothing."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from contextlib import suppress
+from enum import Enum
 
-from .errors import RequestRefusedError
+from .._model.replica_log import Cause
+from .errors import BrokerCallError, RequestRefusedError
+from .settings import ConnectionSettings
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import kafka.errors as kafka_errors
+
+    _TIMEOUTS = (kafka_errors.KafkaTimeoutError, kafka_errors.RequestTimedOutError)
+
+    _REFUSALS = (
+        kafka_errors.SaslAuthenticationFailedError,
+        kafka_errors.UnsupportedSaslMechanismError,
+        kafka_errors.IllegalSaslStateError,
+        kafka_errors.AuthorizationError,
+    )
+
+    _NONSENSE = (
+        kafka_errors.KafkaProtocolError,
+        kafka_errors.CorrelationIdError,
+        kafka_errors.InvalidReceiveError,
+        kafka_errors.UnknownError,
+    )
 
 
 UNKNOWN_SERVER_ERROR = -1
@@ -66,6 +87,32 @@ _HINTS = {
 _PRINTED_REQUEST = "Request Request("
 """A controller that refuses a principal prints its own request object: 700 characters without a cause."""
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\]|\b(E[A-Z]+)\b")
+"""As Python and kafka-python write an error of the system into their texts."""
+_FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
+_TLS_ALERT = 0x15
+# Text of OpenSSL or of the socket layer -> what it means. OpenSSL gives no finer types than these texts.
+_TLS_TEXTS = (
+    ("Hostname mismatch", "the certificate is for another host: check the name in bootstrap_servers"),
+    ("IP address mismatch", "the certificate is for another host: check the address in bootstrap_servers"),
+    ("certificate has expired", "the broker's certificate has expired: renew it"),
+    ("certificate is not yet valid", "the broker's certificate is not valid yet: check the clocks"),
+    ("CERTIFICATE_VERIFY_FAILED", "the broker's certificate is not signed by ssl_cafile"),
+    ("WRONG_VERSION_NUMBER", "this port seems to speak no TLS: check security_protocol and the port"),
+    ("CERTIFICATE_REQUIRED", "the broker wants a client certificate: set ssl_certfile and ssl_keyfile"),
+    ("BAD_CERTIFICATE", "the broker does not accept our client certificate"),
+    ("UNKNOWN_CA", "the broker does not trust the CA of our client certificate"),
+)
+
+
+class Stage(Enum):
+    """How far a connection had come when it failed."""
+
+    CONNECTING = "connecting"
+    GREETING = "greeting"
+    """Accepted, and not yet answered ApiVersions."""
+    AUTHENTICATING = "authenticating"
+    READY = "ready"
 
 
 def error_name(code: int) -> str:
@@ -99,3 +146,76 @@ def refusal(request: str, code: int, message: str | None = None) -> RequestRefus
         is_outcome_unknown=code == REQUEST_TIMED_OUT,
         hint=_HINTS.get((request, code), ""),
     )
+
+
+def broker_call_error(
+    fault: BaseException, settings: ConnectionSettings, address: str, request: str, stage: Stage
+) -> BrokerCallError:
+    """Sort an exception of kafka-python, of a socket or of TLS under a Cause, with a hint where there is one."""
+    text = str(fault) or type(fault).__name__
+    cause, detail, hint = _sort(fault, text, settings, stage)
+    return BrokerCallError(address, cause, detail, request=request, hint=hint)
+
+
+def _sort(fault: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+    if isinstance(fault, _REFUSALS):
+        return Cause.NOT_AUTHORISED, text, _refusal_hint(settings)
+    if isinstance(fault, _TIMEOUTS) or "timed out" in text:
+        limit = f"no answer within {settings.request_timeout_ms} ms"
+        if stage is Stage.CONNECTING and "Connection timed out" in text:
+            return Cause.UNREACHABLE, f"no connection: {limit}", ""
+        return Cause.HUNG, f"{limit}, though it accepted the connection", ""
+    if isinstance(fault, kafka_errors.IncompatibleBrokerVersion):
+        return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
+    tls_hint = _tls_hint(text, settings)
+    if tls_hint:
+        return Cause.UNREACHABLE, text, tls_hint
+    if isinstance(fault, _NONSENSE):
+        return Cause.BAD_ANSWER, text, ""
+    return _sort_disconnection(text, settings, stage)
+
+
+def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+    if stage is Stage.CONNECTING:
+        return Cause.UNREACHABLE, _in_words(text), ""
+    if stage is Stage.AUTHENTICATING and settings.uses_sasl:
+        # A broker that refuses credentials answers and closes; kafka-python drops an answer that comes with the close.
+        return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _refusal_hint(settings)
+    if stage is Stage.GREETING and not settings.uses_tls:
+        return Cause.DISCONNECTED, text, "a port that speaks TLS closes like this: check security_protocol"
+    if stage is Stage.READY and not settings.uses_sasl:
+        hint = "a broker that crashed closes like this, and so does a port that wants SASL: check security_protocol"
+        return Cause.DISCONNECTED, text, hint
+    return Cause.DISCONNECTED, text, ""
+
+
+def _in_words(text: str) -> str:
+    found = _SYSTEM_ERROR.search(text)
+    number = found and (int(found[1]) if found[1] else getattr(errno, found[2], None))
+    return os.strerror(number).lower() if number else text
+
+
+def _refusal_hint(settings: ConnectionSettings) -> str:
+    if not settings.uses_sasl:
+        return "the broker wants authentication: check security_protocol"
+    if settings.sasl_mechanism == "GSSAPI":
+        # There is a ticket, and the broker does not say what is wrong with it.
+        return (
+            "check the clocks of this host, of the KDC and of the broker, which Kerberos wants within 5 minutes, and "
+            "that the broker's keytab has the key that the KDC has"
+        )
+    return f"check the credentials for {settings.sasl_mechanism}"
+
+
+def _tls_hint(text: str, settings: ConnectionSettings) -> str:
+    if settings.uses_tls:
+        for pattern, hint in _TLS_TEXTS:
+            if pattern.lower() in text.lower():
+                return hint
+        if "Handshake failed" in text:
+            return "the TLS handshake failed: the port may speak no TLS, or the broker wants a client certificate"
+        return ""
+    length = _FRAME_LENGTH.search(text)
+    if length and int(length[1]) >> 24 == _TLS_ALERT:
+        return "this port speaks TLS: set security_protocol to SSL or SASL_SSL"
+    return ""

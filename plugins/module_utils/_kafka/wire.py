@@ -24,8 +24,8 @@ from typing import Any, Self, TypeVar
 from .._model.replica_log import Cause
 from .addresses import Address
 from .client_configs import credentials_for, kafka_python_config
+from .error_codes import Stage, broker_call_error
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
-from .failures import Stage, broker_call_error
 from .settings import ConnectionSettings
 from .views import Views
 

@@ -13,8 +13,8 @@ import kafka.errors as kafka_errors
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import Stage, broker_call_error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.failures import Stage, broker_call_error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 
