@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .fetch import fetch_request
 from .list_offsets import log_start_offsets
+from .messages import fetch_request
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

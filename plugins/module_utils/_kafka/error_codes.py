@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an error means for the person on call: an error code of Kafka, a failed call of kafka-python. Decides nothing."""
+"""What an error means for the person on call: Kafka's error codes and failed calls of kafka-python. Decides nothing."""
 
 from __future__ import annotations
 

@@ -9,8 +9,6 @@ Missing partitions are distinguished from hidden ones. Only reads.
 
 from __future__ import annotations
 
-import base64
-import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from .._model.replica_log import Cause
 from . import error_codes
 from .addresses import Address
 from .errors import BrokerCallError
+from .messages import uuid_text
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -125,7 +124,7 @@ def _request(
 
 
 def _states(topic: Any) -> Iterator[PartitionState]:
-    topic_id = topic_id_text(topic.topic_id)
+    topic_id = uuid_text(topic.topic_id)
     for partition in topic.partitions:
         yield PartitionState(
             topic=topic.name,
@@ -144,11 +143,6 @@ def _states(topic: Any) -> Iterator[PartitionState]:
 
 def _optional(brokers: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if brokers is None else tuple(brokers)
-
-
-def topic_id_text(topic_id: uuid.UUID) -> str:
-    """Return Kafka's text form of a topic id."""
-    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 
 
 @dataclass(frozen=True, slots=True)

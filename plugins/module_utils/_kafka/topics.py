@@ -19,8 +19,7 @@ from .._model.replica_log import Cause
 from . import error_codes
 from .addresses import Address
 from .errors import BrokerCallError
-from .fetch import fetch_request
-from .messages import parse_uuid, uuid_text
+from .messages import fetch_request, parse_uuid, uuid_text
 from .wire import Wire
 
 with suppress(ImportError):  # _module/libraries.py names a missing library before a module begins

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.fetch import FUTURE_REPLICA
+from .._kafka.messages import FUTURE_REPLICA
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire

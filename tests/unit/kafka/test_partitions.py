@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeTopicPartitionsResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import uuid_text
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     PAGE_SIZE,
     Description,
     TopicError,
     describe_partitions,
-    topic_id_text,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
@@ -161,7 +161,7 @@ def test_refused_topics_are_distinguished_and_the_rest_goes_on() -> None:
 
 @given(st.uuids())
 def test_a_topic_id_has_kafkas_text_form(topic_id: uuid.UUID) -> None:
-    text = topic_id_text(topic_id)
+    text = uuid_text(topic_id)
     assert len(text) == 22
     assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-    assert topic_id_text(TOPIC_ID) == TOPIC_ID_TEXT
+    assert uuid_text(TOPIC_ID) == TOPIC_ID_TEXT
