@@ -2,11 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Leader elections (ElectLeaders, API key 43).
+"""Leader elections (ElectLeaders, API key 43), also of a designated leader, as the proposals write them (KAFKA-20098).
 
-Elections of a designated leader as the proposals write them (ElectLeaders, API key 43, version 3; KAFKA-20098).
-
-No released Kafka has version 3. Where ApiVersions offers it, it takes the place of the detour by replica orders.
+No released Kafka has version 3, which names the leaders. Where ApiVersions offers it, it takes the place of the detour
+by replica orders.
 """
 
 from __future__ import annotations
@@ -23,78 +22,10 @@ from .errors import BrokerCallError
 from .messages import by_topic, defined, field
 from .wire import Wire
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    from kafka.protocol.admin import ElectLeadersRequest
-
-
-PREFERRED = 0
-UNCLEAN = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ElectionAnswer:
-    """The controller's answer about one partition's election. Only the metadata shows who leads."""
-
-    code: int
-    message: str | None
-
-    @property
-    def is_elected(self) -> bool:
-        return self.code == error_codes.NONE
-
-    @property
-    def was_not_needed(self) -> bool:
-        """Return whether a leader existed (unclean) or the preferred one led (preferred). Not a success by itself."""
-        return self.code == error_codes.ELECTION_NOT_NEEDED
-
-    def __str__(self) -> str:
-        return error_codes.described(self.code, self.message)
-
-
-def elect(
-    wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]
-) -> dict[TopicPartition, ElectionAnswer]:
-    """Request elections of exactly these partitions, at most PARTITIONS_PER_REQUEST of them.
-
-    Raises ValueError for no partitions, since Kafka takes a null list for all of them. BrokerCallError: the outcome is
-    unknown. RequestRefusedError: nothing was elected.
-    """
-    if not partitions:
-        raise ValueError("an election over no partitions is never asked for")
-    message = ElectLeadersRequest
-    request = message(
-        election_type=election_type,
-        topic_partitions=[
-            message.TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()
-        ],
-        timeout_ms=wire.settings.request_timeout_ms,
-    )
-    response = wire.call(address, request)
-    answers = election_answers(response)
-    if response.error_code and not answers:
-        raise error_codes.refusal("ElectLeaders", response.error_code)
-    return answers
-
-
-def election_answers(response: Any) -> dict[TopicPartition, ElectionAnswer]:
-    """Read each partition's answer from an ElectLeaders response."""
-    return {
-        TopicPartition(topic.topic, partition.partition_id): ElectionAnswer(
-            partition.error_code, partition.error_message
-        )
-        for topic in response.replica_election_results
-        for partition in topic.partition_result
-    }
-
-
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
-DESIGNATED = 2
-"""The election type after PREFERRED and UNCLEAN; the proposal names it and gives no number."""
-VERSION = 3
-
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    from kafka.protocol.admin import DescribeClusterRequest
+    from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest
     from kafka.protocol.api_message import ApiMessage
 
     from .messages import DefinedMessage
@@ -154,6 +85,54 @@ with suppress(ImportError):  # a missing library is named before anything is don
         )
 
 
+PREFERRED = 0
+UNCLEAN = 1
+DESIGNATED = 2
+"""The election type after PREFERRED and UNCLEAN; the proposal names it and gives no number."""
+_DESIGNATED_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionAnswer:
+    """The controller's answer about one partition's election. Only the metadata shows who leads."""
+
+    code: int
+    message: str | None
+
+    @property
+    def is_elected(self) -> bool:
+        return self.code == error_codes.NONE
+
+    @property
+    def was_not_needed(self) -> bool:
+        """Return whether a leader existed (unclean) or the preferred one led (preferred). Not a success by itself."""
+        return self.code == error_codes.ELECTION_NOT_NEEDED
+
+    def __str__(self) -> str:
+        return error_codes.described(self.code, self.message)
+
+
+def elect(
+    wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, ElectionAnswer]:
+    """Request elections of exactly these partitions, at most PARTITIONS_PER_REQUEST of them.
+
+    Raises ValueError for no partitions, since Kafka takes a null list for all of them. BrokerCallError: the outcome is
+    unknown. RequestRefusedError: nothing was elected.
+    """
+    if not partitions:
+        raise ValueError("an election over no partitions is never asked for")
+    message = ElectLeadersRequest
+    request = message(
+        election_type=election_type,
+        topic_partitions=[
+            message.TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()
+        ],
+        timeout_ms=wire.settings.request_timeout_ms,
+    )
+    return election_answers(wire.call(address, request))
+
+
 def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bool:
     """Return whether all these brokers have the version with designated leaders.
 
@@ -163,7 +142,7 @@ def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bo
     try:
         for address in addresses:
             wire.call(address, DescribeClusterRequest())
-            if not wire.connection(address).supports(DesignatedElectLeadersRequest, VERSION):
+            if not wire.connection(address).supports(DesignatedElectLeadersRequest, _DESIGNATED_VERSION):
                 return False
     except BrokerCallError:
         return False
@@ -192,11 +171,24 @@ def elect_designated(
             for topic, numbers in by_topic(leaders).items()
         ],
         timeout_ms=wire.settings.request_timeout_ms,
-        min_version=VERSION,
-        max_version=VERSION,
+        min_version=_DESIGNATED_VERSION,
+        max_version=_DESIGNATED_VERSION,
     )
-    response = wire.call(address, request)
-    answers = election_answers(response)
+    return election_answers(wire.call(address, request))
+
+
+def election_answers(response: Any) -> dict[TopicPartition, ElectionAnswer]:
+    """Read each partition's answer from an ElectLeaders response.
+
+    Raises RequestRefusedError.
+    """
+    answers = {
+        TopicPartition(topic.topic, partition.partition_id): ElectionAnswer(
+            partition.error_code, partition.error_message
+        )
+        for topic in response.replica_election_results
+        for partition in topic.partition_result
+    }
     if response.error_code and not answers:
         raise error_codes.refusal("ElectLeaders", response.error_code)
     return answers

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Groups and their committed offsets (ListGroups, API key 16; OffsetFetch, 9, as of KIP-709).
+"""Who reads and writes partitions: groups with their committed offsets, and open transactions of producers. Only reads.
 
-What a broker knows of the transactions in its logs (DescribeProducers, API key 61, KIP-664).
+ListGroups has API key 16, OffsetFetch 9 (as of KIP-709), DescribeProducers 61 (KIP-664).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _MOST_NAMED = 1000
 _LOOK_EVERY_S = 0.2
 _SEVERAL_GROUPS = 8
 _BY_TOPIC_NAME = 9
+_NONE_OPEN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,16 @@ class Committed:
     """Without the partitions that it committed nothing for."""
     error: str = ""
     """Why partitions are missing; empty where none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction of which a log holds records, and neither a COMMIT nor an ABORT marker."""
+
+    producer_id: int
+    start_offset: int
+    last_timestamp_ms: int
+    """When its newest record was written, by the producer's clock; -1 when the broker does not return it."""
 
 
 def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
@@ -112,19 +123,6 @@ def _committed(group: Any, wanted: Collection[TopicPartition]) -> Committed:
         },
         error_codes.explained("OffsetFetch", code) if code else "",
     )
-
-
-_NONE_OPEN = -1
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    """A transaction of which a log holds records, and neither a COMMIT nor an ABORT marker."""
-
-    producer_id: int
-    start_offset: int
-    last_timestamp_ms: int
-    """When its newest record was written, by the producer's clock; -1 when the broker does not return it."""
 
 
 def open_transactions(

@@ -2,14 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The name of the proposals' own RPC: an API key that only an operator can know. Standard library only.
+"""What replicas hold, by the proposals' own RPC (GetReplicaLogInfo, KIP-966 as KAFKA-20098 changes it).
 
-No released Kafka has GetReplicaLogInfo. It was API key 93 for a while on Kafka's trunk, and 93 is another RPC since
-Kafka 4.4.0 (StreamsGroupTopologyDescriptionUpdate): what ApiVersions lists under a number says nothing of what it does.
-
-What replicas hold, by the proposals' own RPC (GetReplicaLogInfo, KIP-966 as KAFKA-20098 changes it).
-
-It is asked for only under a key that the operator names: see native_source.
+No released Kafka has it. It was API key 93 for a while on Kafka's trunk, and 93 is another RPC since Kafka 4.4.0
+(StreamsGroupTopologyDescriptionUpdate): what ApiVersions lists under a number says nothing of what it does. So it is
+asked for only under a key that the operator names.
 """
 
 from __future__ import annotations
@@ -37,6 +34,8 @@ with suppress(ImportError):  # a missing library is named before anything is don
 HIGHEST_RELEASED_KEY = 93
 """Of Apache Kafka 4.4.0. Up to it, every number is another RPC's."""
 _HIGHEST_KEY = 32767
+_NAME = "GetReplicaLogInfo"
+_VERSION = 0
 
 
 class NativeSourceError(KafkaOpsError):
@@ -61,10 +60,6 @@ class NativeSource:
             )
         if self.api_key > _HIGHEST_KEY:
             raise NativeSourceError(f"API key {self.api_key} is beyond {_HIGHEST_KEY}, the highest there can be")
-
-
-_NAME = "GetReplicaLogInfo"
-_VERSION = 0
 
 
 class NotOfferedError(BrokerCallError):

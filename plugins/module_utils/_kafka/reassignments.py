@@ -2,16 +2,16 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica order, changed and looked at (AlterPartitionReassignments, API key 45; ListPartitionReassignments, 46).
+"""Replica orders and replica sets, changed and looked at (KIP-455).
 
-Only the order changes: the caller keeps each replica set, and the request makes the controller refuse anything
-that changes the replication factor where it understands that (version 1). ``leave_out`` is the exception: an order that
+AlterPartitionReassignments has API key 45, ListPartitionReassignments 46.
+
+A change of an order keeps the set: the caller sees to that, and the request makes the controller refuse anything that
+changes the replication factor where it understands that (version 1). ``leave_out`` is the exception: an order that
 names a broker that is not registered is refused (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to
 4.4), so that the order is set without it.
 
-Replica sets (AlterPartitionReassignments, API key 45, KIP-455). ``reassignments.py`` changes the order alone.
-
-Only the repair of uncleanable replicas comes here, which drops one replica and puts the same one back.
+Replica sets are changed by the repair of uncleanable replicas only, which drops one replica and puts the same one back.
 """
 
 from __future__ import annotations
@@ -31,53 +31,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
 
 
-def reorder(
-    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]], *, leave_out: bool = False
-) -> dict[TopicPartition, str | None]:
-    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each one's error text or None.
-
-    The order given must be of the same set, or, with ``leave_out``, of a part of it: the caller has seen to that. A
-    partition that the answer leaves out is not in the result either.
-
-    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
-    """
-    message = AlterPartitionReassignmentsRequest
-    topic_message = message.ReassignableTopic
-    request = message(
-        timeout_ms=wire.settings.request_timeout_ms,
-        allow_replication_factor_change=leave_out,
-        topics=[
-            topic_message(
-                name=topic,
-                partitions=[
-                    topic_message.ReassignablePartition(
-                        partition_index=number, replicas=list(orders[TopicPartition(topic, number)])
-                    )
-                    for number in numbers
-                ],
-            )
-            for topic, numbers in by_topic(orders).items()
-        ],
-    )
-    response = wire.call(address, request)
-    if response.error_code:
-        raise error_codes.refusal("AlterPartitionReassignments", response.error_code, response.error_message)
-    return {
-        TopicPartition(topic.name, partition.partition_index): (
-            error_codes.described(partition.error_code, partition.error_message) if partition.error_code else None
-        )
-        for topic in response.responses
-        for partition in topic.partitions
-    }
-
-
 _NOT_REGISTERED = re.compile(r"includes broker (\d+), but no such broker is registered")
-
-
-def unregistered_in(error: str) -> int | None:
-    """Return the broker that the controller names as not registered in its refusal of an order; None for no such."""
-    found = _NOT_REGISTERED.search(error)
-    return int(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +45,25 @@ class Reassignment:
     def dropping(self) -> tuple[int, ...]:
         """What it removes where it adds nothing; else empty."""
         return () if self.adding else self.removing
+
+
+def reorder(
+    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]], *, leave_out: bool = False
+) -> dict[TopicPartition, str | None]:
+    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each one's error text or None.
+
+    The order given must be of the same set, or, with ``leave_out``, of a part of it: the caller has seen to that. A
+    partition that the answer leaves out is not in the result either.
+
+    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    return _alter(wire, address, orders, may_change_number=leave_out)
+
+
+def unregistered_in(error: str) -> int | None:
+    """Return the broker that the controller names as not registered in its refusal of an order; None for no such."""
+    found = _NOT_REGISTERED.search(error)
+    return int(found[1]) if found else None
 
 
 def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
@@ -129,7 +102,7 @@ def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Se
 
     Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
     """
-    return _alter(wire, address, partition, [*replicas])
+    return _alter(wire, address, {partition: replicas}, may_change_number=True).get(partition)
 
 
 def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | None:
@@ -137,31 +110,40 @@ def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | Non
 
     Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
     """
-    return _alter(wire, address, partition, None)
+    return _alter(wire, address, {partition: None}, may_change_number=True).get(partition)
 
 
-def _alter(wire: Wire, address: Address, partition: TopicPartition, replicas: list[int] | None) -> str | None:
+def _alter(
+    wire: Wire, address: Address, replicas: Mapping[TopicPartition, Sequence[int] | None], *, may_change_number: bool
+) -> dict[TopicPartition, str | None]:
+    """Request these replicas, or, with None, what there was before; return the error text or None of each answer."""
     message = AlterPartitionReassignmentsRequest
     topic_message = message.ReassignableTopic
     request = message(
         timeout_ms=wire.settings.request_timeout_ms,
-        allow_replication_factor_change=True,
+        allow_replication_factor_change=may_change_number,
         topics=[
             topic_message(
-                name=partition.topic,
+                name=topic,
                 partitions=[
-                    topic_message.ReassignablePartition(partition_index=partition.partition, replicas=replicas)
+                    topic_message.ReassignablePartition(
+                        partition_index=number,
+                        replicas=None if (wanted := replicas[TopicPartition(topic, number)]) is None else [*wanted],
+                    )
+                    for number in numbers
                 ],
             )
+            for topic, numbers in by_topic(replicas).items()
         ],
     )
     response = wire.call(address, request)
     if response.error_code:
         raise error_codes.refusal("AlterPartitionReassignments", response.error_code, response.error_message)
+    answers: dict[TopicPartition, str | None] = {}
     for topic in response.responses:
         for answer in topic.partitions:
-            if answer.error_code and not (
-                replicas is None and answer.error_code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
-            ):
-                return error_codes.described(answer.error_code, answer.error_message)
-    return None
+            partition = TopicPartition(topic.name, answer.partition_index)
+            is_over = replicas.get(partition) is None and answer.error_code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
+            is_done = not answer.error_code or is_over
+            answers[partition] = None if is_done else error_codes.described(answer.error_code, answer.error_message)
+    return answers
