@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .list_offsets import log_start_offsets
+from .held_replicas import log_start_offsets
 from .messages import fetch_request
 from .wire import Connection
 

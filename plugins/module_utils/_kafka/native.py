@@ -21,7 +21,7 @@ from .._model.partition import TopicPartition
 from .._model.replica_log import Cause
 from .._model.run import KafkaOpsError
 from .errors import BrokerCallError
-from .list_offsets import OffsetAnswer
+from .held_replicas import OffsetAnswer
 from .messages import by_topic, defined, field, parse_uuid, uuid_text
 from .wire import Connection
 

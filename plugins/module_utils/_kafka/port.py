@@ -24,8 +24,7 @@ from . import (
     copy_reading,
     elections,
     groups,
-    list_offsets,
-    log_dirs,
+    held_replicas,
     reassignments,
 )
 from .addresses import Address
@@ -110,21 +109,21 @@ class Kafka(BaseKafka):
 
     def log_end_offsets(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> dict[TopicPartition, list[list_offsets.OffsetAnswer]]:
+    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
-        ask = partial(list_offsets.log_end_offsets, partitions=partitions, timeout_ms=timeout_ms)
+        ask = partial(held_replicas.log_end_offsets, partitions=partitions, timeout_ms=timeout_ms)
         return self.wire.using(address, ask)
 
     def describe_log_dirs(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> log_dirs.LogDirs:
+    ) -> held_replicas.LogDirs:
         """Return log directory and size of each of this broker's replicas (DescribeLogDirs)."""
-        ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
+        ask = partial(held_replicas.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
         return self.wire.using(address, ask)
 
-    def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
+    def describe_all_log_dirs(self, address: Address) -> held_replicas.LogDirs:
         """Return every replica of this broker, those of topics that are hidden from us too (DescribeLogDirs)."""
-        return self.wire.using(address, partial(log_dirs.describe_log_dirs, partitions=None))
+        return self.wire.using(address, partial(held_replicas.describe_log_dirs, partitions=None))
 
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event

@@ -26,15 +26,16 @@ from .addresses import Address
 from .cluster import check_identity
 from .epochs import EpochAnswer, Questions, epoch_ends
 from .errors import BrokerCallError
-from .lineage_search import LineageSearch
-from .list_offsets import (
+from .held_replicas import (
+    LogDirs,
     OffsetAnswer,
+    describe_log_dirs,
     last_tiered_offsets,
     local_start_offsets,
     log_end_offsets,
     log_start_offsets,
 )
-from .log_dirs import LogDirs, describe_log_dirs
+from .lineage_search import LineageSearch
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
 from .settings import ConnectionSettings

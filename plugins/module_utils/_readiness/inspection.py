@@ -17,7 +17,7 @@ from .._changes.run_topic_errors import TopicUnavailableError
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
-from .._kafka.log_dirs import LogDirs
+from .._kafka.held_replicas import LogDirs
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError

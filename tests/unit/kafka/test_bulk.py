@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import list_offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
     BulkAnswer,
     BulkRequest,
@@ -71,7 +71,7 @@ def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPa
 
 @given(PARTITIONS)
 def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[TopicPartition, int]) -> None:
-    request = asked(list_offsets.log_start_offsets, list(partitions))
+    request = asked(held_replicas.log_start_offsets, list(partitions))
     typed = request.typed()
     assert typed.encode(version=7) == request.body
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
@@ -100,8 +100,8 @@ def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: 
         ],
     )
     encoded = response.encode(version=7)
-    expected = list_offsets._answers(ListOffsetsResponse.decode(encoded, version=7))
-    assert list_offsets._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+    expected = held_replicas._answers(ListOffsetsResponse.decode(encoded, version=7))
+    assert held_replicas._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
 
 
 PROBES = st.lists(
@@ -199,11 +199,11 @@ ONE_TOPIC = b"\2a\1\0"
 )
 def test_sizes_that_lead_back_or_nowhere_are_unusual(topics: bytes) -> None:
     with pytest.raises(UnusualAnswerError):
-        list_offsets._read(memoryview(bytes(4) + topics))
+        held_replicas._read(memoryview(bytes(4) + topics))
     with pytest.raises(DAMAGED):
-        asked(list_offsets.log_end_offsets, []).decode(bytes(4) + topics)
+        asked(held_replicas.log_end_offsets, []).decode(bytes(4) + topics)
 
 
 def test_more_topics_than_there_are_bytes_end_with_the_bytes() -> None:
     with pytest.raises(IndexError):
-        list_offsets._read(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))
+        held_replicas._read(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Committed, OpenTransaction
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.list_offsets import OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath

@@ -2,23 +2,28 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Offsets of a replica, from the replica itself (ListOffsets, API key 2, as the debugging replica)."""
+"""What a broker says of each replica that it holds: its offsets, its log directory and its size.
+
+Offsets come from ListOffsets (API key 2), asked as the debugging replica, the others from DescribeLogDirs (API key 35).
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
+from . import error_codes
 from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, packed_topics, read_topics
 from .messages import by_topic
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeLogDirsRequest
     from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
-
 
 _DEBUGGING_REPLICA = -2
 """Not a consumer and not a follower: a broker answers it for its own log without being the leader."""
@@ -52,9 +57,31 @@ class OffsetAnswer(NamedTuple):
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
+@dataclass(frozen=True, slots=True)
+class ReplicaOnDisk:
+    """One replica in a log directory."""
+
+    log_dir: str
+    size_bytes: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """What a broker says of its log directories.
+
+    ``replicas`` may hold a current and a future replica of the same partition. ``offline`` maps a directory to its
+    error. ``refusal`` is why nothing could be read (DESCRIBE on the cluster is needed), and is empty otherwise.
+    """
+
+    replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]]
+    offline: dict[str, str]
+    refusal: str
+
+
 def log_end_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> dict[TopicPartition, list[OffsetAnswer]]:
+) -> Answers:
     """Return the log end offset of each replica that this broker holds.
 
     The epoch that comes with it is the partition's current one, not the last written one. A well-behaved broker
@@ -67,7 +94,7 @@ def log_end_offsets(
 
 def log_start_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> dict[TopicPartition, list[OffsetAnswer]]:
+) -> Answers:
     """Return the log start offset of each replica that this broker holds.
 
     Raises BrokerCallError.
@@ -77,7 +104,7 @@ def log_start_offsets(
 
 def local_start_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> dict[TopicPartition, list[OffsetAnswer]]:
+) -> Answers:
     """Return the first offset on this broker's own disk of each replica of a tiered topic.
 
     Raises BrokerCallError.
@@ -87,7 +114,7 @@ def local_start_offsets(
 
 def last_tiered_offsets(
     connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> dict[TopicPartition, list[OffsetAnswer]]:
+) -> Answers:
     """Return the last offset in the tier, as far as this broker knows; a negative one when it does not.
 
     Raises BrokerCallError.
@@ -101,7 +128,7 @@ def _list_offsets(
     timestamp: int,
     timeout_ms: int | None,
     version: int = _VERSION,
-) -> dict[TopicPartition, list[OffsetAnswer]]:
+) -> Answers:
     head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
     topics = packed_topics(
         {
@@ -140,3 +167,39 @@ def _answers(response: Any) -> Answers:
                 OffsetAnswer(partition.error_code, partition.offset, partition.leader_epoch)
             )
     return answers
+
+
+def describe_log_dirs(
+    connection: Connection, partitions: Sequence[TopicPartition] | None, *, timeout_ms: int | None = None
+) -> LogDirs:
+    """Describe the given replicas of one broker; None for all of them, those of topics that are hidden from us too.
+
+    Raises BrokerCallError.
+    """
+    message = DescribeLogDirsRequest
+    wanted = None
+    if partitions is not None:
+        wanted = [
+            message.DescribableLogDirTopic(topic=topic, partitions=numbers)
+            for topic, numbers in by_topic(partitions).items()
+        ]
+    request = message(topics=wanted)
+    response = connection.call(request, timeout_ms=timeout_ms)
+    top_error = getattr(response, "error_code", 0)
+    if top_error:
+        return LogDirs({}, {}, error_codes.explained("DescribeLogDirs", top_error))
+    replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
+    offline: dict[str, str] = {}
+    for directory in response.results:
+        if directory.error_code:
+            offline[directory.log_dir] = error_codes.described(directory.error_code)
+        for topic in directory.topics:
+            for partition in topic.partitions:
+                key = TopicPartition(topic.name, partition.partition_index)
+                found = ReplicaOnDisk(directory.log_dir, partition.partition_size, bool(partition.is_future_key))
+                replicas[key] = (*replicas.get(key, ()), found)
+    # Before version 3 a broker answered without any directory where the authorization was missing.
+    refusal = (
+        "" if response.results else error_codes.explained("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    )
+    return LogDirs(replicas, offline, refusal)
