@@ -19,11 +19,11 @@ from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.port import Kafka
 from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
-from .holder import this_run
 from .journal import Journal, pending_of
 from .journal_look import Home, JournalLook, JournalOptions, notes_of
 from .offline_topic import JournalLostError, recover_topic
 from .record import JournalError
+from .run_state import this_run
 from .run_topic import TopicLog
 from .run_topic_errors import TopicOfflineError, TopicUnavailableError
 

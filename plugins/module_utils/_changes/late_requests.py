@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .journal import Journal
 from .order_rollback import in_doubt, look_at_orders, put_back, put_back_surely, strike_out
-from .orders import Writer
+from .orders import Writer, forwarded_for_s
 from .record import (
     NOT_OURS,
     Change,
@@ -32,7 +32,6 @@ from .record import (
 )
 from .replica_sets import ReplicaSets
 from .setting_writer import SettingWriter, look_at_setting, put_back_unless_held
-from .unanswered import forwarded_for_s
 
 AnyLeftover: TypeAlias = Leftover[Any]
 _PAUSE_S = 0.5

@@ -2,12 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders that were set for a while: which of them are still ours, and how they are put back."""
+"""Replica orders that were set for a while: which of them are still ours, and how they are put back.
+
+Some left unregistered brokers out. The controller refuses every order that names such a broker
+(validateManualPartitionAssignment, Kafka 3.9 to 4.4). An order without it is a reassignment that removes it. The
+controller lists the removed broker behind the others until all of these are in sync, which takes a leader
+(PartitionReassignmentReplicas.maybeCompleteReassignment). A later order does not end the removal, only cancelling it
+does, and without an ISR that is refused (tried on 4.3.1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.partitions import Sight
@@ -15,13 +22,21 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import unregistered_in
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
-from .dropped import Reassigned, put_back_the_rest, reassigned
 from .journal import Journal
 from .orders import Writer, read_states, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing
 
 _ASKED_FOR = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Reassigned:
+    """Which partitions of some changes are being reassigned."""
+
+    by_others: frozenset[TopicPartition]
+    dropping: frozenset[TopicPartition]
+    """Those of which only what the change dropped is being removed."""
 
 
 def in_doubt(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
@@ -34,7 +49,7 @@ def in_doubt(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
     partitions = [each.topic_partition for each in changes]
     if not partitions:
         return []
-    theirs = reassigned(kafka, changes).by_others
+    theirs = _reassigned(kafka, changes).by_others
     states = kafka.see(partitions).states
     return [each for each in changes if each.topic_partition not in theirs and _stands(each, states)]
 
@@ -46,18 +61,29 @@ def _stands(change: OrderChange, states: Mapping[TopicPartition, PartitionState]
     return state.is_offline and (state.replicas == change.original or change.is_set(state.replicas))
 
 
+def _reassigned(kafka: Kafka, changes: Collection[OrderChange]) -> _Reassigned:
+    """Ask the controller which partitions are being reassigned, and by whom.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    running = kafka.running_reassignments([each.topic_partition for each in changes])
+    drops = {each.topic_partition: each.dropped for each in changes if each.dropped}
+    dropping = frozenset(each for each, how in running.items() if how.dropping and how.dropping == drops.get(each))
+    return _Reassigned(frozenset(running) - dropping, dropping)
+
+
 def look_at_orders(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Says what undoing would do to each change. Writes nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     # In this order: a removal that ends in between is seen as ended.
-    running = reassigned(kafka, changes)
+    running = _reassigned(kafka, changes)
     sight = kafka.see([each.topic_partition for each in changes])
     return _compared(changes, sight, running)
 
 
-def _compared(changes: Sequence[OrderChange], sight: Sight, running: Reassigned) -> tuple[OrderLeftover, ...]:
+def _compared(changes: Sequence[OrderChange], sight: Sight, running: _Reassigned) -> tuple[OrderLeftover, ...]:
     return tuple(
         Leftover(each, Undoing.FAILED, sight.why_hidden(each.topic))
         if each.topic in sight.hidden
@@ -83,9 +109,48 @@ def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLefto
     rest = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
     states = read_states(writer.kafka, [each.topic_partition for each in rest]) if rest else {}
     faults = set_orders(writer, {each.topic_partition: each.original for each in ours})
-    undone, whole = put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
+    undone, whole = _put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
     faults |= undone
     return tuple(_ended(each, faults.get(each.change.topic_partition), whole) for each in found)
+
+
+def _put_back_the_rest(
+    writer: Writer, changes: Sequence[OrderChange], states: Mapping[TopicPartition, PartitionState]
+) -> tuple[dict[TopicPartition, str], frozenset[TopicPartition]]:
+    """Restore the order of the replicas that stay; return why not, by partition, and where all replicas are back.
+
+    A broker that is registered again while it is being removed is kept: the removal is cancelled. One that is out of
+    the replica set stays out, because to add it would copy the partition.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    if not changes:
+        return {}, frozenset()
+    registered = {each.broker_id for each in writer.kafka.describe_cluster().registrations}
+    whole = {
+        each.topic_partition: each.original
+        for each in changes
+        if {*each.dropped} <= registered and _is_kept(writer, each, states[each.topic_partition])
+    }
+    rest = [each for each in changes if each.topic_partition not in whole]
+    faults = set_orders(writer, whole)
+    faults |= set_orders(
+        writer,
+        {each.topic_partition: each.restored for each in rest},
+        {each.topic_partition: each.dropped for each in rest},
+    )
+    return faults, frozenset(whole)
+
+
+def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
+    """Cancel the removal where that can be, and return whether it was done."""
+    if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_not():
+        return False
+    try:
+        return writer.kafka.cancel(writer.address(0), change.topic_partition) is None
+    except (BrokerCallError, RequestRefusedError) as error:
+        writer.lost_answer(error, [change.topic_partition])
+        return False
 
 
 def put_back_surely(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
@@ -120,7 +185,7 @@ def strike_out(journal: Journal, ended: Iterable[OrderLeftover]) -> None:
         journal.end(changes, undoing.value)
 
 
-def _compare(change: OrderChange, state: PartitionState | None, running: Reassigned) -> OrderLeftover:
+def _compare(change: OrderChange, state: PartitionState | None, running: _Reassigned) -> OrderLeftover:
     if state is None:
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:

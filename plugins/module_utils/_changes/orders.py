@@ -2,7 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sets replica orders and sees them set. Every order change of this collection goes through here."""
+"""Sets replica orders and sees them set. Every order change of this collection goes through here.
+
+A KRaft broker keeps a request that it forwards to the controller for 60 s, and sends it again after an error. So one
+whose response was lost may be executed long after its sender gave up, and even after its effect was seen once. What such
+a request is about is noted.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +21,19 @@ from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._kafka.reassignments import unregistered_in
 from .._model.partition import PartitionState, TopicPartition
+from .._model.replica_log import Cause
 from .journal import Journal
 from .record import JournalError, partition_subject
-from .unanswered import NoteUnanswered, note_unanswered
 
 _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
 """Before another attempt. A controller fails over within seconds, so that each attempt must not follow on the heels."""
+_FORWARDED_FOR_S = 60.0
+"""How long a KRaft broker keeps a request that it forwards to the controller (BrokerServer, retryTimeoutMs)."""
+_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
+
+NoteUnanswered = Callable[[Iterable[str], float], None]
+"""Takes what the request is about (``record.subject_of``), and until when, by the clock, it may be executed."""
 
 States = Mapping[TopicPartition, PartitionState]
 
@@ -64,6 +75,20 @@ class Writer:
 
     def address(self, attempt: int) -> Address:
         return self.addresses[attempt % len(self.addresses)]
+
+
+def forwarded_for_s(kafka: Kafka) -> float:
+    """Return for how many seconds a request may be executed whose response was lost, or whose sender died."""
+    return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
+
+
+def note_unanswered(
+    note: NoteUnanswered | None, kafka: Kafka, error: BrokerCallError | RequestRefusedError, subjects: Iterable[str]
+) -> None:
+    """Note that a request about these may still be executed, unless the error says that it was not sent or refused."""
+    is_unknown = error.is_outcome_unknown if isinstance(error, RequestRefusedError) else error.cause not in _NOT_SENT
+    if note is not None and is_unknown:
+        note(subjects, kafka.clock.monotonic() + forwarded_for_s(kafka))
 
 
 def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:

@@ -25,11 +25,10 @@ from .._kafka.addresses import Address
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._model.run import Progress
-from .holder import Holder
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics
 from .record import Entry, JournalError
-from .run_state import RunState
+from .run_state import Holder, RunState
 from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicUnavailableError
 
 MOST_REPLICAS = 3

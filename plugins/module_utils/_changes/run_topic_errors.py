@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._model.partition import PartitionState
-from .holder import Holder
 from .record import JournalError
+from .run_state import Holder
 
 
 class LockHeldError(JournalError):

@@ -20,8 +20,8 @@ from .._kafka.port import Kafka
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
+from .orders import NoteUnanswered, note_unanswered
 from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing, subject_of
-from .unanswered import NoteUnanswered, note_unanswered
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"

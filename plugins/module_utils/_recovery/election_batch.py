@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.order_rollback import put_back_surely, strike_out
-from .._changes.orders import Writer, look, set_orders, watch
+from .._changes.orders import Writer, forwarded_for_s, look, set_orders, watch
 from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
-from .._changes.unanswered import forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.reassignments import unregistered_in

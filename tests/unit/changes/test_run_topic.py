@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.holder import Holder, this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import (
     LockHeldError,

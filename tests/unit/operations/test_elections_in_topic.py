@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.holder import this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError, Pace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
