@@ -22,10 +22,10 @@ from .file_log import FileLog, file_lock
 from .journal import Journal, pending_of
 from .journal_look import Home, JournalLook, JournalOptions, notes_of
 from .offline_topic import JournalLostError, recover_topic
+from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import JournalError
 from .run_state import this_run
 from .run_topic import TopicLog
-from .run_topic_errors import TopicOfflineError, TopicUnavailableError
 
 _CONTAINER_FILES = ("/run/.containerenv", "/.dockerenv")
 _AWX_VARIABLE = "AWX_ISOLATED_DATA_DIR"

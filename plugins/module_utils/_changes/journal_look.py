@@ -16,10 +16,10 @@ from .._kafka.cluster import Cluster
 from .._model.partition import Broker
 from .file_log import JOURNAL, default_directory, path_for, read_entries
 from .journal import pending_of
+from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import Change
 from .run_state import RunState
 from .run_topic import RunTopics
-from .run_topic_errors import TopicOfflineError, TopicUnavailableError
 
 RUN_TOPIC = "_kafkaops_run"
 

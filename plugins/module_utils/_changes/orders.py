@@ -5,8 +5,8 @@
 """Sets replica orders and sees them set. Every order change of this collection goes through here.
 
 A KRaft broker keeps a request that it forwards to the controller for 60 s, and sends it again after an error. So one
-whose response was lost may be executed long after its sender gave up, and even after its effect was seen once. What such
-a request is about is noted.
+whose response was lost may be executed long after its sender gave up, and even after its effect was seen once. What
+such a request is about is noted.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
 from .journal import LockLostError
 from .record import JournalError
-from .run_topic_errors import TopicOfflineError, TopicUnavailableError
 
 _BYTES_PER_REQUEST = 256 * 1024
 _PAUSE_S = 0.1
@@ -30,6 +29,20 @@ _GONE_AFTER_S = 1.0
 """A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 Value = TypeVar("Value")
+
+
+class TopicUnavailableError(JournalError):
+    """A topic of this collection cannot be created or used here, and will not be the next time either."""
+
+
+class TopicOfflineError(JournalError):
+    """A topic of this collection has no leader."""
+
+    def __init__(self, state: PartitionState) -> None:
+        self.state = state
+        super().__init__(
+            f"topic {state.topic} (id {state.topic_id}) has no leader: its replicas are on brokers {[*state.replicas]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

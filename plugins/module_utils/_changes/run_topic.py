@@ -26,10 +26,9 @@ from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._model.run import Progress
 from .journal import LockLostError
-from .own_topic import OwnTopic, OwnTopics
+from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
 from .record import Entry, JournalError
 from .run_state import Holder, RunState
-from .run_topic_errors import USUAL_PACE, LockHeldError, Pace, TopicUnavailableError
 
 MOST_REPLICAS = 3
 CONFIG = {
@@ -44,6 +43,31 @@ CONFIG = {
 _RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
 _PAUSE_S = 0.1
+
+
+class LockHeldError(JournalError):
+    """Another run holds the lock, and lives."""
+
+    def __init__(self, topic: str, holder: Holder) -> None:
+        self.holder = holder
+        super().__init__(
+            f"another run writes to this cluster: {holder} (topic {topic}). Wait for it to end, or stop it; a run that "
+            "died is replaced 15 s after its last heartbeat"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Times in seconds. A lease must be shorter than the silence after which others take a holder for dead."""
+
+    beat_s: float = 3.0
+    lease_s: float = 8.0
+    silence_s: float = 15.0
+    timeout_s: float = 12.0
+    """How long one operation on the topic is tried."""
+
+
+USUAL_PACE = Pace()
 
 
 @dataclass(frozen=True, slots=True)

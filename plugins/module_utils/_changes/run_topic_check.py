@@ -12,8 +12,8 @@ from .._kafka import error_codes
 from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
+from .own_topic import TopicUnavailableError
 from .run_topic import CONFIG, MOST_REPLICAS
-from .run_topic_errors import TopicUnavailableError
 
 
 def check_run_topic(kafka: Kafka, living: Mapping[int, Address], topic: str) -> bool:

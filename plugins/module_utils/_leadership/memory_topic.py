@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._changes.journal import Journal, LockLostError
-from .._changes.own_topic import OwnTopic, OwnTopics
+from .._changes.own_topic import OwnTopic, OwnTopics, TopicOfflineError
 from .._changes.record import JournalError
-from .._changes.run_topic_errors import TopicOfflineError
 from .._kafka import error_codes
 from .._kafka.addresses import Address
 from .._kafka.configs import TOPIC

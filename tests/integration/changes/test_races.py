@@ -19,7 +19,7 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from lab import Cluster, scenarios
 from lab.changes import elect, elect_in_process, pending_changes
 from lab.faults import After

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
     Pending,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from lab import Cluster, settings
 from lab.changes import Run, a_change, journal_home
 from lab.waiting import wait_until

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from lab import scenarios
 from lab.changes import elect, elect_in_process, pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import memory_path
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home

@@ -12,13 +12,14 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import TopicUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, this_run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
     Pace,
-    TopicUnavailableError,
+    RunTopics,
+    TopicLog,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords

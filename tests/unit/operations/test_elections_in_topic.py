@@ -14,8 +14,12 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import this_run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics, TopicLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic_errors import LockHeldError, Pace
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
+    LockHeldError,
+    Pace,
+    RunTopics,
+    TopicLog,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
