@@ -5,33 +5,49 @@
 """Where the journal is kept: in the run topic, or in a local file where that cannot be.
 
 A file is no help where it is lost with the container that the run is in; so a run in a container does not write then.
+
+Where the brokers of a dead run's journal died too, its topic is recovered first: nothing else can be put back before
+its undo records can be read. The rule is that of every recovery: the surviving replica whose last record has the newest
+leader epoch, and of those the one that has the most records.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._kafka.errors import NoBrokerAnswersError
+from .._kafka import error_codes
+from .._kafka.addresses import Address
+from .._kafka.elections import UNCLEAN
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.replica_log import ReplicaLog
 from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_of
 from .journal_look import Home, JournalLook, JournalOptions, notes_of
-from .offline_topic import JournalLostError, recover_topic
 from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import JournalError
 from .run_state import this_run
-from .run_topic import TopicLog
+from .run_topic import CONFIG, MOST_REPLICAS, TopicLog
 
 _CONTAINER_FILES = ("/run/.containerenv", "/.dockerenv")
 _AWX_VARIABLE = "AWX_ISOLATED_DATA_DIR"
 _PASSING_FILE_SYSTEMS = frozenset({"overlay", "tmpfs"})
 _MOUNT_POINT = 4
 """Of a line of /proc/self/mountinfo (proc(5))."""
+_PROBE_S = 10.0
+_SEEN_S = 15.0
+_LOOK_EVERY_S = 0.1
+
+
+class JournalLostError(JournalError):
+    """No replica of the run topic is left that could be elected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +98,7 @@ class JournalHome(JournalLook):
     def _recovered(self, offline: TopicOfflineError) -> str:
         try:
             brokers = self.brokers or self.kafka.look_at_brokers(self.cluster)
-            return recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
+            return _recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
         except JournalLostError:
             if not self.options.discard_lost:
                 raise
@@ -136,6 +152,69 @@ class JournalHome(JournalLook):
             )
 
 
+def _recover_topic(
+    kafka: Kafka, state: PartitionState, brokers: Collection[Broker], addresses: Sequence[Address]
+) -> str:
+    """Elect the best surviving replica of the run topic, and return what was done, for a person.
+
+    Raises JournalLostError when no replica of it is left on a living broker, or JournalError.
+    """
+    best = _best(kafka, state, brokers)
+    if best is None:
+        raise JournalLostError(
+            f"the journal of an earlier run is lost: topic {state.topic} (id {state.topic_id}) has no leader, and none "
+            f"of its replicas on brokers {[*state.replicas]} answers. Start one of these brokers; or, to give up what "
+            "that run had not put back yet, set journal_discard_lost (of a role: kafka_journal_discard_lost)"
+        )
+    partition = state.topic_partition
+    order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
+    problem = ""
+    for address in addresses:
+        try:
+            # Where a broker of the list is not registered any more, the reorder is refused and the election is not.
+            kafka.reorder(address, {partition: order})
+            kafka.elect(address, UNCLEAN, [partition])
+        except (RequestRefusedError, BrokerCallError) as error:
+            problem = str(error)
+        else:
+            break
+    if not _is_led(kafka, partition):
+        raise JournalError(
+            f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
+            f"it: {problem or 'no leader was seen'}"
+        )
+    complete = best.broker_id in {*state.isr, *(state.elr or ())}
+    doubt = "" if complete else "; it was not in sync, so the last changes of that run may be missing in it"
+    return (
+        f"the journal of an earlier run, topic {state.topic}, had no leader: broker {best.broker_id} was elected{doubt}"
+    )
+
+
+def _best(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
+    deadline = time.monotonic() + _PROBE_S
+    logs = [
+        log
+        for broker in brokers
+        if broker.broker_id in state.replicas and broker.state is BrokerState.ONLINE
+        for log in kafka.probe_replicas(broker, [state.topic_partition], deadline)
+        if log.cause is None
+    ]
+    return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)
+
+
+def _is_led(kafka: Kafka, partition: TopicPartition) -> bool:
+    """Wait until the partition is seen with a leader, and return whether it is."""
+    deadline = time.monotonic() + _SEEN_S
+    while True:
+        with suppress(NoBrokerAnswersError, BrokerCallError):
+            seen = kafka.see([partition]).states.get(partition)
+            if seen is not None and not seen.is_offline:
+                return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK_EVERY_S)
+
+
 def refuse_to_lose_a_file(options: JournalOptions, why: str) -> None:
     """Refuse a file that would not outlive this run, unless the operator chose its directory. Raises JournalError."""
     reason = "" if options.directory else why_lost(Path(options.path))
@@ -176,3 +255,28 @@ def _file_system_of(directory: Path) -> str:
         if path.is_relative_to(point) and len(point.parts) >= len(found.parts):
             found, kind = point, rest.split()[0]
     return kind
+
+
+def check_run_topic(kafka: Kafka, living: Mapping[int, Address], topic: str) -> bool:
+    """Let the controller check the creation of the run topic, with its own replicas and configs.
+
+    ``living`` are the addresses of brokers that answer. Returns False where the topic exists already.
+
+    Raises TopicUnavailableError where it would be refused, or where nobody answers.
+    """
+    replicas = [*living][:MOST_REPLICAS]
+    problem = "no broker answers"
+    for address in living.values():
+        try:
+            kafka.check_topic_creation(address, topic, replicas, CONFIG)
+        except RequestRefusedError as error:
+            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                return False
+            problem = str(error)
+            if not error.is_transient:
+                break
+        except BrokerCallError as error:
+            problem = str(error)
+        else:
+            return True
+    raise TopicUnavailableError(f"topic {topic} could not be created: {problem}")

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._changes.home import JournalHome, why_lost
+from .._changes.home import JournalHome, check_run_topic, why_lost
 from .._changes.journal_look import Home, JournalOptions
 from .._changes.own_topic import TopicUnavailableError
-from .._changes.run_topic_check import check_run_topic
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
