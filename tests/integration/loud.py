@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.class_archive import trusted_cache
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import trusted_cache
 from lab.playbook import RECOVER, PlaybookRun, run_playbook
 
 LOUD = ("-vvv", "--diff")

@@ -5,8 +5,8 @@
 """One Spark session, started quickly and quietly, with everything cleaned up after it.
 
 What makes it quick, in order of weight: an archive of Spark's classes, workers that import a compiled PySpark (see
-class_archive.py), the C1 compiler alone (a session is over before C2 pays off), the serial collector, no user interface
-and no Hive.
+java.py), the C1 compiler alone (a session is over before C2 pays off), the serial collector, no user interface and no
+Hive.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .class_archive import ClassArchive, class_archive, is_recorded, lean_spark_home
-from .executors import await_executor
+from .._model.background import in_background
 from .failures import explained
-from .java import Java, SparkUnavailableError, find_java
+from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find_java, is_recorded, lean_spark_home
 from .options import SparkOptions
 from .workers import code_for_workers
 
@@ -61,6 +61,8 @@ _CLUSTER_SETTINGS = {
     "spark.executor.extraJavaOptions": " ".join(_JVM_FLAGS),
     "spark.sql.shuffle.partitions": "16",
 }
+_EXECUTOR_LIMIT_S = 60.0
+"""An incident does not wait longer for a cluster that is full: this host can do the work by itself."""
 _LOWEST_PRIORITY = 19
 _LAST_BREATH_SECONDS = 2
 _LOG = "jvm.log"
@@ -111,7 +113,7 @@ def spark_session(
             context.addPyFile(str(code_for_workers(directory)))
             spark = SparkSession(context)
             if not options.is_local:
-                await_executor(spark, options.master)
+                _await_executor(spark, options.master)
             yield spark
             leave_jvm = archive.is_recorded and rehearse is not None and _is_rehearsed(spark, rehearse)
         except _LOST as error:
@@ -208,6 +210,26 @@ def _in_environment(name: str, value: str) -> Iterator[None]:
             del os.environ[name]
         else:
             os.environ[name] = before
+
+
+def _await_executor(spark: SparkSession, master: str) -> None:
+    """Run a job without data, and give it up where no executor has taken it in time: Spark lets it wait for ever.
+
+    A job, since a cluster with dynamic allocation starts its executors for jobs only.
+
+    Raises SparkUnavailableError, and what Spark raises for a job that fails.
+    """
+    job = in_background(spark.range(0, 1, 1, 1).collect, "spark-executor")
+    if wait([job], _EXECUTOR_LIMIT_S).not_done:
+        with suppress(*_LOST):
+            spark.sparkContext.cancelAllJobs()
+        raise SparkUnavailableError(
+            f"Spark at {master} gave this session no executor within {_EXECUTOR_LIMIT_S:g} s: its workers are not "
+            "registered with the master, are busy, or have less memory or fewer cores than spark.conf asks for "
+            "(spark.executor.memory, spark.executor.cores). Look at the master's own page, or run with spark.master "
+            "local[*], which needs no cluster"
+        )
+    job.result()
 
 
 def _stop(context: SparkContext) -> subprocess.Popen[bytes]:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.class_archive import class_archive
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import Java, find_java
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import Java, class_archive, find_java
 
 FLAGS = ("-XX:+UseSerialGC", "-Xshare:auto")
 JAVA = Java(Path("/jdk"), "17.0.15", "a build")

@@ -12,7 +12,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.class_archive import lean_spark_home
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import lean_spark_home
 
 
 @pytest.fixture
