@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document, in_camel_case
 from .._documents.errors import DocumentError, Problem
-from .._documents.validation import write_document
+from .._documents.report_file import write_document
 from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,

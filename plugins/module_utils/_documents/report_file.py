@@ -11,9 +11,9 @@ from typing import Any
 
 from .._model.run import utc_now
 from .dataclass_json import Schema
-from .errors import DocumentError
+from .errors import DocumentError, refuse_if_any
 from .files import readable, refuse_existing, write_new_file
-from .validation import write_document
+from .validation import schema_problems
 
 
 class ReportFile:
@@ -51,3 +51,13 @@ class ReportFile:
         except DocumentError as error:
             return f"the report is not written: {error}"
         return ""
+
+
+def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
+    """Write a document into a new file, mode 0600.
+
+    Raises DocumentError when something has that name already (``files.refuse_existing`` finds that beforehand), when it
+    cannot be written, and when it does not meet its schema.
+    """
+    refuse_if_any(path, schema_problems(document, schema))
+    write_new_file(path, readable(document))

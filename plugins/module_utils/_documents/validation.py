@@ -2,36 +2,144 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check values against their schemas, and write documents that meet theirs. Standard library only, for valid values."""
+"""Whether a value meets its schema, and what in it does not, in words.
+
+Standard library only for what meets it: other runs do not wait for jsonschema.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
+from .._model.fields import TOPIC_PATTERN
 from .dataclass_json import Schema
-from .errors import Problem, refuse_if_any
-from .files import readable, write_new_file
-from .screen import screen
+from .errors import MAX_PROBLEMS, Problem, kind, listed, pointer, shown
+from .screen import is_integer, screen
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+# What only a wrong value needs is imported where it is needed.
+# ruff: noqa: PLC0415
+
+_TOPIC_LENGTH = 249
+_CHARACTERS_NAMED = 3
+_KEY_LENGTH = 60
+"""Of a longer key only this much is compared: that takes time in proportion to the square of it."""
 
 
 def schema_problems(value: Any, schema: Schema) -> list[Problem]:
     """Find every wrong value, missing key and unknown key, up to ``MAX_PROBLEMS``.
 
-    Stricter than JSON Schema: 3.0 is not an integer. jsonschema is imported only for a value that is wrong: other runs
-    do not wait for that.
+    Stricter than JSON Schema: 3.0 is not an integer.
     """
-    if screen(schema)(value):
-        return []
-    from .schema_problems import explained  # noqa: PLC0415
-
-    return explained(value, schema)
+    return [] if screen(schema)(value) else _explained(value, schema)
 
 
-def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
-    """Write a document into a new file, mode 0600.
+def _explained(value: Any, schema: Schema) -> list[Problem]:
+    # A set that keeps its order: -3.5 is neither an integer nor large enough, which makes the same problem twice.
+    problems: dict[Problem, None] = {}
+    for error in _strict_validator()(schema).iter_errors(value):
+        problems |= dict.fromkeys(islice(_problems(error), MAX_PROBLEMS))
+        if len(problems) >= MAX_PROBLEMS:
+            break
+    return [*problems][:MAX_PROBLEMS]
 
-    Raises DocumentError when something has that name already (``files.refuse_existing`` finds that beforehand), when it
-    cannot be written, and when it does not meet its schema.
-    """
-    refuse_if_any(path, schema_problems(document, schema))
-    write_new_file(path, readable(document))
+
+@cache
+def _strict_validator() -> Any:
+    """Return jsonschema's validator, faster for long lists, and strict where JSON Schema or Python is not."""
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def items(validator: Any, items: Any, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+        """jsonschema's ``items``, for those items only that do not pass the screen."""
+        if items is False or not validator.is_type(instance, "array"):
+            yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+            return
+        meets = screen(items)
+        for index, item in enumerate(instance):
+            if not meets(item):
+                yield from validator.descend(item, items, path=index)
+
+    def pattern(validator: Any, pattern: str, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+        """JSON Schema's meaning of "$", which in Python also matches before a last newline. All ours are anchored."""
+        if validator.is_type(instance, "string") and not re.fullmatch(pattern, instance):
+            yield ValidationError("does not match")
+
+    def required(validator: Any, required: Any, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+        """jsonschema's ``required``, with nothing but the key in the message."""
+        if validator.is_type(instance, "object"):
+            yield from (ValidationError(key) for key in required if key not in instance)
+
+    return extend(  # type: ignore[no-untyped-call]  # types-jsonschema gives it no types
+        Draft202012Validator,
+        validators={"items": items, "pattern": pattern, "required": required},
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value)),
+    )
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    place, value, schema = error.absolute_path, cast(Any, error.instance), cast(Schema, error.schema)
+    keys = schema.get("properties", {})
+    match error.validator:
+        case "required":
+            key = error.message
+            yield Problem(pointer(*place), f'has no key "{key}"', f"Add it: {keys[key]['description']}")
+        case "additionalProperties":
+            for key in value:
+                if key not in keys:
+                    message = f"this key is not known; the keys here are {listed(keys)}"
+                    yield Problem(pointer(*place, key), message, _key_remedy(key, keys))
+        case _:
+            yield Problem(pointer(*place), _message(value, schema), _remedy(value, schema))
+
+
+def _message(value: Any, schema: Schema) -> str:
+    found = "is not allowed" if _strict_validator()(schema).is_type(value, _type(schema)) else kind(value)
+    message = f"{shown(value)} {found}; {schema['description']}"
+    if _is_topic(schema) and isinstance(value, str):
+        message += "".join(f"; it {hint}" for hint in _topic_hints(value))
+    return message
+
+
+def _type(schema: Schema) -> str:
+    """Return the one type besides null that every schema of ours has."""
+    types = schema["type"]
+    return types if isinstance(types, str) else types[0]
+
+
+def _is_topic(schema: Schema) -> bool:
+    return schema.get("pattern") == TOPIC_PATTERN
+
+
+def _topic_hints(topic: str) -> Iterator[str]:
+    """Return what cannot be seen: letters that look like others, spaces without width, a name that is too long."""
+    import unicodedata
+
+    if len(topic) > _TOPIC_LENGTH:
+        yield f"has {len(topic):,} characters"
+    strange = dict.fromkeys(re.sub("[a-zA-Z0-9._-]", "", topic[:_TOPIC_LENGTH]))
+    for character in islice(strange, _CHARACTERS_NAMED):
+        yield f"holds U+{ord(character):04X} {unicodedata.name(character, '(a character without a name)')}"
+
+
+def _remedy(value: Any, schema: Schema) -> str:
+    match _type(schema), value:
+        case "integer", str() if re.fullmatch("-?[0-9]{1,19}", value):
+            return f"Write it without quotes: {int(value)}"
+        case "integer", float() if value.is_integer():
+            return f"Write it without a decimal point: {shown(int(value))}"
+        case _:
+            return "Copy the name from kafka-topics.sh --list" if _is_topic(schema) else "Correct it"
+
+
+def _key_remedy(key: object, keys: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    similar = get_close_matches(str(key)[:_KEY_LENGTH], keys, n=1)
+    return f'Write "{similar[0]}", or remove it' if similar else "Remove it"

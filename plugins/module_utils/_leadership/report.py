@@ -17,8 +17,9 @@ from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
 from .._documents.errors import Problem
+from .._documents.report_file import write_document
 from .._documents.strict_json import read_json
-from .._documents.validation import schema_problems, write_document
+from .._documents.validation import schema_problems
 from .._model.fields import SCHEMA_VERSION, ClusterId, Meta, SchemaVersion, Time
 from .._model.run import RunMode
 from .blacklist import Blacklist

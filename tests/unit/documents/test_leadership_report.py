@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import write_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import write_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome, OrderStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, MoveStatus

@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import write_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import write_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Report, Status
