@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The option of the controllers' listeners; module_utils/_module/controllers.py has its argument spec."""
+"""The option of the controllers' listeners; module_utils/_module/connection.py has its argument spec."""
 
 from __future__ import annotations
 

@@ -153,10 +153,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.repor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
-    connection_settings,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import (
     CONTROLLERS,
+    connection_settings,
     controller_addresses,
     controller_settings,
 )

@@ -2,14 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which partitions a module is about; the doc fragment ``selection`` describes the options.
-
-Progress that leaves a module while it runs: lines of a file, which the action plugin of the same name follows.
-
-Where the journal is; the doc fragment ``journal`` describes the option.
-
-Where Spark runs; ``_spark.options`` reads it.
-"""
+"""Options that several modules have: which partitions, where Spark runs, where progress goes, and where the journal is."""
 
 from __future__ import annotations
 
@@ -46,8 +39,6 @@ PARTITIONS = Arguments(
     mutually_exclusive=[("partitions", "partitions_file")],
 )
 SELECTION = PARTITIONS + Arguments(argument_spec={"include_internal_topics": {"type": "bool", "default": False}})
-
-
 SPARK = Arguments(
     argument_spec={
         "spark": {
@@ -63,6 +54,15 @@ SPARK = Arguments(
             "mutually_exclusive": [("master", "remote")],
         },
     },
+)
+PROGRESS = Arguments(argument_spec={"progress_file": {"type": "path"}})
+JOURNAL = Arguments(
+    argument_spec={
+        "journal": {"type": "str", "choices": [each.value for each in Home], "default": Home.AUTO.value},
+        "journal_topic": {"type": "str", "default": RUN_TOPIC},
+        "journal_dir": {"type": "path"},
+        "journal_discard_lost": {"type": "bool", "default": False},
+    }
 )
 
 
@@ -82,9 +82,6 @@ def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] |
     return check_partitions(given)
 
 
-PROGRESS = Arguments(argument_spec={"progress_file": {"type": "path"}})
-
-
 def progress_to(path: str | None) -> Progress:
     """Return a progress that writes to a file, or nowhere."""
     return FileProgress(path) if path is not None else NullProgress()
@@ -102,16 +99,6 @@ class FileProgress:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "a", encoding="utf-8") as file:
                 file.write(line)
-
-
-JOURNAL = Arguments(
-    argument_spec={
-        "journal": {"type": "str", "choices": [each.value for each in Home], "default": Home.AUTO.value},
-        "journal_topic": {"type": "str", "default": RUN_TOPIC},
-        "journal_dir": {"type": "path"},
-        "journal_discard_lost": {"type": "bool", "default": False},
-    }
-)
 
 
 def journal_options(params: Mapping[str, Any]) -> JournalOptions:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the quorum can bear what a run is about to do, for roles that are about other things than the quorum.
+"""Whether the quorum can bear what a module is about to ask of the controller (KIP-996, KIP-853).
 
-Asks whether the quorum can bear what a module is about to ask of the controller (KIP-996, KIP-853).
+For modules that are about other things than the quorum.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._model.run import KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
 from .arguments import Arguments
-from .controllers import CONTROLLERS, controller_addresses, controller_settings
+from .connection import CONTROLLERS, controller_addresses, controller_settings
 
 QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
     argument_spec={

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from unit.roles.role import ROLES, loaded, options
 

@@ -13,8 +13,7 @@ import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
 from unit.roles.role import loaded, options

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.controllers import CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
 from unit.roles.role import loaded, options
 
 ROLE = "quorum_preflight"
