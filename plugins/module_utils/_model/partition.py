@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions and brokers, as the metadata describes them. Standard library only.
-
-What is known of one broker. Standard library only.
-"""
+"""Partitions and brokers, as the metadata describes them. Standard library only."""
 
 from __future__ import annotations
 

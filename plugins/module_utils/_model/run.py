@@ -2,18 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The root of every error that this collection raises on purpose. Standard library only.
-
-The time as documents contain it. Standard library only.
-
-How many things ended in which way. Standard library only.
-
-How work that takes longer than a few seconds says how far it is. Standard library only.
-
-Python's cyclic garbage collector, kept out of the way while very many objects are made. Standard library only.
-
-The version of this collection, for the files it writes. galaxy.yml has the same; a unit test compares the two.
-"""
+"""What every run has: the root of its errors, the time in documents, progress, the version. Standard library only."""
 
 from __future__ import annotations
 
@@ -24,6 +13,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
+
+VERSION = "1.0.0"
+"""Of this collection, for the files it writes. galaxy.yml has the same; a unit test compares the two."""
 
 
 class KafkaOpsError(Exception):
@@ -90,6 +82,3 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-VERSION = "1.0.0"

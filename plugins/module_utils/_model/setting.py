@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A config's value, and where it is from. Standard library only.
-
-How changes to log cleaners end. Standard library only.
-"""
+"""A config's value and where it is from, and how changes to log cleaners end. Standard library only."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options that several modules have: which partitions, where Spark runs, where progress goes, and where the journal is."""
+"""Options that several modules have: which partitions, where Spark runs, where progress goes, where the journal is."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a module runs and ends. The only place that turns typed errors into ``fail_json``, and signals into a request to end."""
+"""How a module runs and ends. Only here do typed errors become ``fail_json``, and signals a request to end."""
 
 from __future__ import annotations
 

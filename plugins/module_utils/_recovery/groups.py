@@ -13,8 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .._model.alike import NamedTopics, common, named_topics
-from .._model.ranges import ranges, shape
+from .._model.alike import NamedTopics, common, named_topics, ranges, shape
 from .candidate import Candidate
 from .expected_loss import ExpectedLoss
 from .plan import Outcome, Status

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from .._documents.dataclass_json import codec
+from .._model.alike import ranges
 from .._model.partition import TopicPartition
-from .._model.ranges import ranges
 from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.plan import Outcome, Status
 from .._recovery.verdict import verdict

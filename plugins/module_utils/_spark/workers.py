@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The collection's code as one zip file, for Spark's workers to import. Standard library only.
+"""What goes from the driver to Spark's workers: the collection's code in a zip file, and a deadline.
 
-A deadline that Spark carries from the driver to a task. Standard library only.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 _NAMESPACE = "ansible_collections"
 _MODULE_UTILS = PurePosixPath(_NAMESPACE, "kafkaops", "recovery", "plugins", "module_utils")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def code_for_workers(directory: Path) -> Path:
@@ -47,9 +48,6 @@ def _packed(root: Path, archive: Path) -> Path:
         for package in sorted(packages):
             zipped.writestr(str(package / "__init__.py"), "")
     return archive
-
-
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def _this_boot() -> str | None:
