@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work in a thread of its own. Standard library only."""
+"""Work in a thread of its own: done, made or opened before it is wanted. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import suppress
-from typing import TypeVar
+from contextlib import AbstractContextManager, suppress
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 0.1
@@ -67,3 +68,48 @@ def ahead(items: Iterable[Result], most: int, name: str) -> Iterator[Result]:
 
 class _End:
     """Stands behind the last item."""
+
+
+class OpenedAhead(Generic[Result]):
+    """A context that is entered in a thread of this name, once and only when it is needed.
+
+    Use it in a ``with`` block, at whose end the context is left, if it was entered.
+    """
+
+    def __init__(self, open_context: Callable[[], AbstractContextManager[Result]], name: str) -> None:
+        """``open_context`` is called in the thread, and imports what it needs."""
+        self._open_context = open_context
+        self._name = name
+        self._context: AbstractContextManager[Result] | None = None
+        self._begun: Future[Result] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    @property
+    def has_begun(self) -> bool:
+        return self._begun is not None
+
+    def begin(self) -> Future[Result]:
+        """Begin to enter it, unless that was done already. Does not wait for it."""
+        if self._begun is None:
+            self._begun = in_background(self._enter, self._name)
+        return self._begun
+
+    def opened(self) -> Result:
+        """Return what entering it returns, once it does. Raises what entering it raised."""
+        return self.begin().result()
+
+    def _enter(self) -> Result:
+        context = self._open_context()
+        entered = context.__enter__()  # entered here, and left in another thread
+        self._context = context
+        return entered
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if self._begun is None:
+            return None
+        self._begun.exception()  # it was entered now, or never will be
+        return self._context.__exit__(kind, error, trace) if self._context is not None else None

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .._spark.ahead import SessionAhead
+from .._model.background import OpenedAhead
 from .._spark.options import SparkOptions
 from .engine import Engine, InProcess
 
@@ -31,7 +31,7 @@ class Engines:
     def __init__(self, options: SparkOptions | None) -> None:
         """``options`` are the operator's own choice of Spark, which is used then for any number of replicas."""
         self._is_chosen = options is not None
-        self._ahead = SessionAhead(lambda: _open_session(options or SparkOptions()))
+        self._ahead = OpenedAhead(lambda: _open_session(options or SparkOptions()), "spark-start")
 
     def __enter__(self) -> Self:
         self._ahead.__enter__()
@@ -60,7 +60,7 @@ class Engines:
             return InProcess()
         from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
 
-        return OnSpark(self._ahead.session())
+        return OnSpark(self._ahead.opened())
 
 
 def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]:
