@@ -79,8 +79,8 @@ TARGETS = {
             "return (_NO_EPOCH if epoch is None else epoch, log.log_end_offset or -1)",  # for both logs alike
         ),
     ),
-    f"{_RECOVERY}/ranking.py": Target(
-        ("tests/unit/recovery/test_ranking.py",),
+    f"{_RECOVERY}/candidate.py": Target(
+        ("tests/unit/recovery/test_ranking.py", "tests/unit/pipeline/test_explanation.py"),
         (
             "_NO_EPOCH = - 2",  # any number below 0 comes before every epoch
             # a shortcut: the stretches are compared without it
@@ -96,7 +96,11 @@ TARGETS = {
         ),
     ),
     f"{_RECOVERY}/decide.py": Target(
-        ("tests/unit/recovery/test_decide_scenarios.py", "tests/unit/recovery/test_pending_election.py"),
+        (
+            "tests/unit/recovery/test_decide_scenarios.py",
+            "tests/unit/recovery/test_pending_election.py",
+            "tests/unit/recovery/test_apply_scenarios.py",
+        ),
         (
             # of a member of the ELR that is acceptable: it comes before anybody who would lead uncleanly
             "leader = predict(self.state, self.state.replicas, self.acceptable, unclean=True).leader_id",

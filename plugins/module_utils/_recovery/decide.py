@@ -2,45 +2,31 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Warns of a leader that the controller is about to elect, and that would lose records. Pure; standard library only.
+"""Decide who is to lead a partition that has no leader, and decide again with what more is known before the election.
 
-A replica that the controller trusts, a member of the ISR or the last known leader, can have come back with a new disk.
-It leads as soon as anything about the partition changes, a mere reorder included, and all others truncate to its empty
-log (tried on 3.9.2 and 4.3.1). On 3.9.2 nothing may change for long: the partition waits without a leader.
+Pure; standard library only. A replica that was silent in the plan may answer later. Then the strategy and the limit of
+lost records, which the plan has, are applied to what it holds too.
 
-Decides who is to lead a partition that has no leader. Pure; standard library only.
+There is a warning of a leader that the controller is about to elect, and that would lose records: a replica that the
+controller trusts, a member of the ISR or the last known leader, can have come back with a new disk. It leads as soon as
+anything about the partition changes, a mere reorder included, and all others truncate to its empty log (tried on 3.9.2
+and 4.3.1). On 3.9.2 nothing may change for long: the partition waits without a leader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState
-from .._model.replica_log import Cause
-from .candidate import Candidate, SilentReplica
+from .._model.replica_log import Cause, ReplicaLog
+from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
 from .expected_loss import expected_losses, in_words
 from .forecast import Forecast, forecast, refusal_above
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave
-from .preconditions import against, order_to_elect_in
-from .strategy import Policy, Step, rule_on
-
-
-def warning(state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]) -> str | None:
-    """Say what will be lost if nobody acts, and what to do about it. None when nothing is known to be lost.
-
-    ``acceptable`` are the replicas that the controller would elect, ``forecasts`` those of all that answered, best
-    first. There is no warning of the best one: to stop it, and to elect another one, would lose what was written last.
-    """
-    leader = predict(state, state.replicas, acceptable, unclean=False).leader_id
-    lossy = next((each for each in forecasts[1:] if each.broker_id == leader and each.lost), None)
-    if leader == NO_LEADER or lossy is None:
-        return None
-    return (
-        f"the controller elects broker {leader} by itself, at the next change of the partition; {in_words(lossy)}. "
-        f"To keep these records, stop broker {leader} first, and only then recover the partition"
-    )
+from .preconditions import PartitionObservation, against, order_to_elect_in
+from .strategy import Policy, Step, named, rule_on
 
 
 def decide(
@@ -168,16 +154,129 @@ class _Case:
         return reason
 
     def _nobody(self) -> LeftAlone:
-        named = "; ".join(f"broker {each.broker_id}: {each.cause.value}" for each in self.silent)
+        causes = "; ".join(f"broker {each.broker_id}: {each.cause.value}" for each in self.silent)
         if self.candidates:
             answered = ", ".join(str(each.broker_id) for each in self.candidates)
             reason = f"no replica can be elected: {answered} answered, but are fenced or have their log dir offline"
-            return self.left_alone(Status.UNRECOVERABLE, [reason, *([named] if named else [])])
+            return self.left_alone(Status.UNRECOVERABLE, [reason, *([causes] if causes else [])])
         waiting = [str(each.broker_id) for each in self.silent if each.broker_id in self.acceptable]
         if waiting:
             reason = (
-                f"no replica answered ({named}), though the controller would take {', '.join(waiting)}: "
+                f"no replica answered ({causes}), though the controller would take {', '.join(waiting)}: "
                 "look at these brokers, then run again"
             )
             return self.left_alone(Status.UNKNOWN, [reason])
-        return self.left_alone(Status.UNRECOVERABLE, [f"no replica left: {named or 'its replica list is empty'}"])
+        return self.left_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
+
+
+def warning(state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]) -> str | None:
+    """Say what will be lost if nobody acts, and what to do about it. None when nothing is known to be lost.
+
+    ``acceptable`` are the replicas that the controller would elect, ``forecasts`` those of all that answered, best
+    first. There is no warning of the best one: to stop it, and to elect another one, would lose what was written last.
+    """
+    leader = predict(state, state.replicas, acceptable, unclean=False).leader_id
+    lossy = next((each for each in forecasts[1:] if each.broker_id == leader and each.lost), None)
+    if leader == NO_LEADER or lossy is None:
+        return None
+    return (
+        f"the controller elects broker {leader} by itself, at the next change of the partition; {in_words(lossy)}. "
+        f"To keep these records, stop broker {leader} first, and only then recover the partition"
+    )
+
+
+def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
+    """Return the election with all that is known now, and what is against it; empty for nothing.
+
+    Judged are elections of a plan that has a strategy. Bare designations were never compared with anything.
+    """
+    state = world.state
+    if state is None or election.strategy is None:
+        return election, ""
+    if mute := [each for each in _came_online(election, state) if not _answers(world.logs.get(each))]:
+        return election, (
+            f"{named(mute)} came online since the plan was made, and did not answer what it holds: make a new plan"
+        )
+    returned = [log for each in election.silent if (log := world.logs.get(each.broker_id)) and log.answered]
+    if not returned:
+        return election, ""
+    known = {each.broker_id for each in returned}
+    is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
+    again = [_candidate(log, state, is_tiered=is_tiered) for log in returned]
+    candidates = _ranked([*election.candidates, *again], state)
+    silent = tuple(each for each in election.silent if each.broker_id not in known)
+    policy = Policy(election.strategy, election.max_lost_records)
+    decision = decide(state, candidates, silent, policy, election.designated_leader)
+    if isinstance(decision, LeftAlone):
+        return election, (
+            f"with what {named(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
+            "make a new plan"
+        )
+    return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
+
+
+def _came_online(election: PlannedElection, state: PartitionState) -> list[int]:
+    """Return replicas that were silent and could not lead in the plan, and that could lead now, unless given up."""
+    acceptable = acceptable_replicas(state)
+    silent = {each.broker_id for each in election.silent if each.cause is not Cause.GIVEN_UP}
+    return [each for each in election.offline_replicas if each in silent and each in acceptable]
+
+
+def _answers(log: ReplicaLog | None) -> bool:
+    return log is not None and log.answered
+
+
+def _candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
+    """Return a replica that answered, not ranked yet."""
+    is_fenced = log.broker_id not in acceptable_replicas(state)
+    conditions = ((Flag.FUTURE_REPLICA, log.is_future), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
+    flags = [flag for flag, holds in conditions if holds]
+    return Candidate(
+        broker_id=log.broker_id,
+        rank=1,
+        last_written_epoch=log.last_written_epoch,
+        log_start_offset=log.log_start_offset or 0,
+        log_end_offset=log.log_end_offset or 0,
+        lineage=log.lineage,
+        size_bytes=log.size_bytes,
+        flags=tuple(flags),
+        explanation="",
+        local_log_start_offset=log.local_log_start_offset,
+        last_tiered_offset=log.last_tiered_offset,
+    )
+
+
+def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
+    by_broker = {each.broker_id: each for each in candidates}
+    ranked = rank(_log(each, state) for each in by_broker.values())
+    standings = [
+        Standing(
+            log.broker_id,
+            log.last_written_epoch,
+            log.log_start_offset,
+            log.log_end_offset,
+            flags,
+            log.local_log_start_offset,
+        )
+        for log, flags in ranked
+    ]
+    return tuple(
+        replace(by_broker[one.broker_id], rank=number, flags=one.flags, explanation=explanation)
+        for number, (one, explanation) in enumerate(zip(standings, explain(standings), strict=True), start=1)
+    )
+
+
+def _log(candidate: Candidate, state: PartitionState) -> AnsweredLog:
+    replicas = state.replicas
+    return AnsweredLog(
+        candidate.broker_id,
+        replicas.index(candidate.broker_id) if candidate.broker_id in replicas else len(replicas),
+        candidate.last_written_epoch,
+        candidate.log_start_offset,
+        candidate.log_end_offset,
+        candidate.lineage,
+        candidate.local_log_start_offset,
+        is_fenced=Flag.FENCED in candidate.flags,
+        is_future=Flag.FUTURE_REPLICA in candidate.flags,
+        is_tiered=Flag.LOCAL_ONLY in candidate.flags,
+    )

@@ -15,9 +15,8 @@ from typing import Any
 from .._module.arguments import Arguments
 from .designations_file import Designations, check_designations
 from .options import PAIRS
-from .packed_plan import unpack
 from .plan import Plan
-from .plan_file import check_plan, read_plan, remove_temporary_plan, require_digest, require_limit
+from .plan_file import check_plan, read_plan, remove_temporary_plan, require_digest, require_limit, unpack
 
 DESIGNATIONS = Arguments(
     argument_spec={

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
-from .judging_again import judge_again
+from .decide import judge_again
 from .plan import ElectionType, Outcome, PlannedElection, Status, outcome_of
 from .preconditions import PartitionObservation, against, designated_order, judge, left_out, order_to_elect_in
 

@@ -2,18 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who led a partition before it lost its leader. Pure; standard library only.
+"""What electing each candidate would lose, from epoch lineages, and what the tier of a tiered topic still has.
 
-What electing each candidate would lose, from epoch lineages. Pure; standard library only.
+Pure; standard library only. A loss is a record that another replica holds and the candidate never held: every other
+replica truncates to the log of the new leader. What the candidate itself has deleted before its log start offset, by
+retention or DeleteRecords, is no loss. Counts are of offsets, so that transaction markers count, and records that
+compaction will have removed.
 
-A loss is a record that another replica holds and the candidate never held: every other replica truncates to the log of
-the new leader. What the candidate itself has deleted before its log start offset, by retention or DeleteRecords, is
-no loss. Counts are of offsets, so that transaction markers count, and records that compaction will have removed.
+The log of a tiered topic starts in the tier (KIP-405). A broker deletes from its disk what is in the tier, and one that
+lost its disk rebuilds only the end of the log. Both return the log start offset of the whole log. So a record before
+the start of the own disk survives only in the tier, and no election changes what that holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from .._model.fields import BrokerId, Offset
@@ -29,19 +32,7 @@ from .._model.log_contents import (
     without,
 )
 from .._model.partition import PartitionState
-from .candidate import Candidate
-from .tier import TierCover, cover
-from .tier import refusal as tier_refusal
-
-
-def last_leader(state: PartitionState) -> int | None:
-    """Return the broker that led this leaderless partition last; None where the metadata does not say.
-
-    With ELR on, the controller notes it as the only member of the last known ELR when it empties the ISR. With ELR
-    off, the ISR keeps its last member, and a leader is always in the ISR.
-    """
-    members = state.isr or state.last_known_elr or ()
-    return members[0] if len(members) == 1 else None
+from .candidate import Candidate, Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +134,7 @@ def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Col
             against,
             part,
             records_in(part) - records_in(lost[0]) if is_comparable else None,
-            cover(one, candidates),
+            _cover(one, candidates),
         )
         for one, against, part in zip(candidates, all_against, lost, strict=True)
     )
@@ -163,7 +154,17 @@ def refusal_above(limit: int, forecast: Forecast) -> str | None:
             f"what electing {forecast.broker_id} loses of what replica {', '.join(unlike)} holds is unknown, since "
             f"records without a leader epoch cannot be compared, and the limit is {limit}"
         )
-    return tier_refusal(limit, forecast.tier)
+    return _tier_refusal(limit, forecast.tier)
+
+
+def last_leader(state: PartitionState) -> int | None:
+    """Return the broker that led this leaderless partition last; None where the metadata does not say.
+
+    With ELR on, the controller notes it as the only member of the last known ELR when it empties the ISR. With ELR
+    off, the ISR keeps its last member, and a leader is always in the ISR.
+    """
+    members = state.isr or state.last_known_elr or ()
+    return members[0] if len(members) == 1 else None
 
 
 def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:
@@ -217,3 +218,59 @@ def _against_silent(
         return LossAgainst(silent, False, None)
     never_held = never_held_before_start(one, before_offset(known, one.log_start_offset))
     return LossAgainst(silent, False, union([never_held, without(from_offset(known, one.log_start_offset), mine)]))
+
+
+@dataclass(frozen=True, slots=True)
+class TierCover:
+    """What one replica of a tiered topic has on its own disk, and what the tier holds of the rest."""
+
+    broker_id: int
+    log_start: int
+    local_start: int | None
+    """The first offset on its own disk. None where it is not known."""
+    last_tiered: int | None
+    """The last offset that any replica knows to be in the tier. None for "unknown"."""
+    known_by: int | None
+    """The broker that knows it."""
+    missing: tuple[int, int] | None
+    """First and last of the offsets that are not known to be on its disk or in the tier."""
+
+    def in_words(self) -> Iterator[str]:
+        """Return what a person must know of the tier, a sentence each."""
+        if self.last_tiered is None:
+            yield "what the tier holds is unknown: no replica that answered knows"
+        else:
+            yield f"the tier holds offsets {self.log_start}..{self.last_tiered}, as broker {self.known_by} knows"
+        if self.local_start is None:
+            yield f"where the own disk of broker {self.broker_id} starts is unknown"
+        elif self.local_start > self.log_start:
+            yield f"the own disk of broker {self.broker_id} has offsets from {self.local_start} on only"
+        if self.missing:
+            yield f"{_range(self.missing)} not known to be on its disk or in the tier"
+
+
+def _cover(one: Candidate, candidates: Sequence[Candidate]) -> TierCover | None:
+    """Return it for a candidate of a tiered topic, and None for one of another topic."""
+    if Flag.LOCAL_ONLY not in one.flags:
+        return None
+    known = [(each.last_tiered_offset, each.broker_id) for each in candidates if each.last_tiered_offset is not None]
+    last_tiered, known_by = max(known, default=(None, None))
+    first = one.log_start_offset if last_tiered is None else max(one.log_start_offset, last_tiered + 1)
+    end = one.log_end_offset if one.local_log_start_offset is None else one.local_log_start_offset
+    missing = (first, end - 1) if first < end else None
+    return TierCover(one.broker_id, one.log_start_offset, one.local_log_start_offset, last_tiered, known_by, missing)
+
+
+def _tier_refusal(limit: int, found: TierCover | None) -> str | None:
+    """Why a limit of lost records refuses the election: what may be lost before its own disk starts is unknown."""
+    if found is None or not found.missing:
+        return None
+    return (
+        f"{_range(found.missing)} not known to be on the disk of broker {found.broker_id} or in the tier, and the "
+        f"limit is {limit}"
+    )
+
+
+def _range(offsets: tuple[int, int]) -> str:
+    first, last = offsets
+    return f"offset {first} is" if first == last else f"offsets {first}..{last} are"

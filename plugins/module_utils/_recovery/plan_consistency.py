@@ -2,25 +2,30 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check what a schema cannot say of a plan: that its parts agree with each other. Standard library only.
+"""Judge a plan that somebody may have edited: its parts must agree, and its elections be allowed, as in a new plan.
 
-Only entries that meet their schema are looked at; the others have problems enough.
+Standard library only. That the parts agree is what a schema cannot say. Only entries that meet their schema are looked
+at; the others have problems enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from .._documents.dataclass_json import codec
 from .._documents.errors import Problem, listed, pointer
 from .._documents.screen import screen
-from .plan import ElectionType, LeftAlone, PlannedElection
-
-Place: TypeAlias = "tuple[str | int, ...]"
+from .decide import decide
+from .plan import INTERNAL_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
+from .preconditions import dropping
+from .strategy import Policy
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
+
+Place: TypeAlias = "tuple[str | int, ...]"
 
 
 def consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) -> Iterator[Problem]:
@@ -111,3 +116,55 @@ def _log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
         if next_epoch <= epoch or next_offset < offset:
             message = f"epoch {next_epoch}, end offset {next_offset}, comes after epoch {epoch}, end offset {offset}"
             yield Problem(pointer(*place, "lineage", index), message, remedy)
+
+
+def renewed(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
+    """Return the plan with reason and forecast of each election as they follow from what the entry says, and what is
+    against it.
+
+    An election that nobody edited stays as it is, its notes on transactions included.
+    """
+    elections, problems = [], []
+    for index, election in enumerate(plan.elections):
+        place = pointer("partitions", index)
+        if election.strategy is None:
+            message = "it has no strategy, by which it could be judged"
+            problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
+            continue
+        decision = _decision(election, Policy(election.strategy, election.max_lost_records))
+        if isinstance(decision, LeftAlone):
+            remedy = "Designate another candidate, change the strategy or the limit of this entry, or remove it"
+            problems.append(Problem(place, f"{election.topic_partition}: {decision.reason}", remedy))
+        else:
+            elections.append(election if _is_same(election, decision) else _with_notes(decision, election))
+    return replace(plan, elections=tuple(elections)), tuple(problems)
+
+
+def _decision(election: PlannedElection, policy: Policy) -> PlannedElection | LeftAlone:
+    decision = _decide(election, policy)
+    if isinstance(decision, PlannedElection) and decision.designated_leader == election.designated_leader:
+        chosen = _decide(election, policy, election.designated_leader)
+        return chosen if isinstance(chosen, PlannedElection) and _is_same(election, chosen) else decision
+    return _decide(election, policy, election.designated_leader)
+
+
+def _decide(election: PlannedElection, policy: Policy, designated: int | None = None) -> PlannedElection | LeftAlone:
+    decision = decide(election.state, election.candidates, election.silent, policy, designated)
+    # Which brokers are registered does not follow from the entry.
+    return replace(decision, dropped=election.dropped) if isinstance(decision, PlannedElection) else decision
+
+
+def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
+    """Return whether the decision is what the plan says. Notes follow the reason."""
+    is_same_reason = election.reason == decision.reason or election.reason.startswith(f"{decision.reason}; ")
+    return is_same_reason and replace(election, reason=decision.reason) == decision
+
+
+def _with_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
+    notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.reason else []
+    notes += [dropping(decision.dropped)] if decision.dropped else []
+    notes.append(
+        f"broker {decision.designated_leader} was not asked for open transactions after the edit: unknown whether "
+        "COMMIT or ABORT markers are missing"
+    )
+    return replace(decision, reason="; ".join([decision.reason, *notes]))

@@ -2,19 +2,28 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan file: what one run intends, to be reviewed, edited, and carried out by another run.
+"""The plan outside of its run: as a file, or as data that goes from one job to the next. It holds no secret.
 
-A superset of the KIP's ``{"partitions": [{"topic", "partition", "designatedLeader"}]}`` (KAFKA-20098), so that the
-KIP's elect tool can read it. Schema: docs/schemas/plan-file.schema.json. It holds no secret.
+The file is what one run intends, to be reviewed, edited, and carried out by another run. A superset of the KIP's
+``{"partitions": [{"topic", "partition", "designatedLeader"}]}`` (KAFKA-20098), so that the KIP's elect tool can read
+it. Schema: docs/schemas/plan-file.schema.json.
+
+The data, for ``set_stats`` or a variable, is JSON in one string. AWX writes the texts of extra variables as
+``!unsafe``, and what looks like a time or a number comes back as one then, whatever quotes it has: as a mapping, a plan
+would be another one in the next job. JSON of more than ``PLAIN_BYTES`` is compressed, and so is what Ansible could take
+for a template: extra variables are templated, and a plan quotes what brokers answered.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import os
 import re
 import shlex
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,14 +38,13 @@ from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
 from .._model.fields import SCHEMA_VERSION, Meta
 from .plan import Plan
-from .plan_consistency import consistency_problems
-from .renewal import renewed
+from .plan_consistency import consistency_problems, renewed
 
 MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
-_TEMPORARY = "kafkaops-plan-"
 
 _DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+
 Digest: TypeAlias = Annotated[
     str, Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern=_DIGEST_PATTERN)
 ]
@@ -49,6 +57,7 @@ class _PlanWithDigest:
 
 
 _PLAN = codec(Plan)
+
 PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest, "a plan file is an object").schema)
 
 
@@ -68,28 +77,10 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
     return document
 
 
-def write_temporary_plan(document: dict[str, Any]) -> str:
-    """Write a plan file in a new directory that this user alone can read, and return its path.
-
-    It is laid out for no person, and who reads it checks it. Raises DocumentError when it cannot be written.
-    """
-    directory = tempfile.mkdtemp(prefix=_TEMPORARY)
-    path = os.path.join(directory, "plan.json")
-    try:
-        write_new_file(path, json.dumps(document).encode())
-    except DocumentError:
-        os.rmdir(directory)
-        raise
-    return path
-
-
-def remove_temporary_plan(path: str) -> None:
-    """Remove what ``write_temporary_plan`` wrote. Of another file, nothing but the file is removed."""
-    with suppress(OSError):
-        os.unlink(path)
-        directory = os.path.dirname(path)
-        if os.path.basename(directory).startswith(_TEMPORARY):
-            os.rmdir(directory)
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return the plan as it stands in a file, digest included: what ``check_plan`` takes."""
+    document: dict[str, Any] = _PLAN.encode(plan)
+    return {**document, "digest": digest(document)}
 
 
 def read_plan(path: str) -> Plan:
@@ -107,12 +98,6 @@ def check_plan(value: Any, place: str = "plan") -> Plan:
     """
     refuse_if_any(place, chain(_content_problems(value), _digest_problems(value, "Give the plan as it was made")))
     return _PLAN.decode(value)
-
-
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """Return the plan as it stands in a file, digest included: what ``check_plan`` takes."""
-    document: dict[str, Any] = _PLAN.encode(plan)
-    return {**document, "digest": digest(document)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +146,37 @@ _NO_PLAN = Problem(
 )
 
 
+def _content_problems(value: Any) -> Iterator[Problem]:
+    """Everything that can be wrong, but for a digest that does not fit."""
+    version = value.get("schemaVersion") if isinstance(value, dict) else None
+    if is_integer(version) and version != SCHEMA_VERSION:
+        # What its other keys mean is not known here.
+        message = (
+            f"this plan has schema version {version}, and this version of kafkaops.recovery reads {SCHEMA_VERSION}"
+        )
+        yield Problem("/schemaVersion", message, "Upgrade kafkaops.recovery, or make the plan again with this version")
+        return
+    problems = schema_problems(value, PLAN_FILE)
+    yield from problems
+    if isinstance(value, dict):
+        yield from consistency_problems(value, all_meet_schema=not problems)
+
+
+def _digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
+    is_plan = isinstance(value, dict) and value.get("schemaVersion") == SCHEMA_VERSION
+    found = value.get("digest") if is_plan else None
+    if isinstance(found, str) and re.fullmatch(_DIGEST_PATTERN, found) and found != digest(value):
+        yield Problem("/digest", "the plan was changed after its digest was made", remedy)
+
+
+def _how_to_renew(path: str) -> str:
+    options = shlex.quote(json.dumps({"path": path, "state": "digest_renewed"}))
+    return (
+        "If the change is not yours, make the plan again. If it is, look it over and renew the digest: "
+        f"ansible localhost -m kafkaops.recovery.recovery_plan -a {options}"
+    )
+
+
 def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
     """Return the plan if it is the approved one; ``approved`` is its digest, None where no plan was pinned.
 
@@ -196,32 +212,87 @@ def _higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
             yield Problem(f"/partitions/{number}/maxLostRecords", message, "Make the plan again with this limit")
 
 
-def _content_problems(value: Any) -> Iterator[Problem]:
-    """Everything that can be wrong, but for a digest that does not fit."""
-    version = value.get("schemaVersion") if isinstance(value, dict) else None
-    if is_integer(version) and version != SCHEMA_VERSION:
-        # What its other keys mean is not known here.
-        message = (
-            f"this plan has schema version {version}, and this version of kafkaops.recovery reads {SCHEMA_VERSION}"
+_TEMPORARY = "kafkaops-plan-"
+
+
+def write_temporary_plan(document: dict[str, Any]) -> str:
+    """Write a plan file in a new directory that this user alone can read, and return its path.
+
+    It is laid out for no person, and who reads it checks it. Raises DocumentError when it cannot be written.
+    """
+    directory = tempfile.mkdtemp(prefix=_TEMPORARY)
+    path = os.path.join(directory, "plan.json")
+    try:
+        write_new_file(path, json.dumps(document).encode())
+    except DocumentError:
+        os.rmdir(directory)
+        raise
+    return path
+
+
+def remove_temporary_plan(path: str) -> None:
+    """Remove what ``write_temporary_plan`` wrote. Of another file, nothing but the file is removed."""
+    with suppress(OSError):
+        os.unlink(path)
+        directory = os.path.dirname(path)
+        if os.path.basename(directory).startswith(_TEMPORARY):
+            os.rmdir(directory)
+
+
+PLAIN_BYTES = 64 * 1024
+
+PACKED_BYTES = MIB
+"""Of a compressed plan, as base64. AWX keeps artifacts in its database, and hands them to every later node."""
+
+PLAIN, COMPRESSED = "json", "zlib+base64"
+
+_TEMPLATE_MARKS = ("{{", "{%", "{#")
+
+_AGAIN = "Hand the plan on as it was published, or make it again"
+
+
+def pack(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan's document as ``{"encoding", "digest", "data"}``.
+
+    Raises DocumentError where that takes more than ``PACKED_BYTES``.
+    """
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    data = text.encode()
+    if len(data) <= PLAIN_BYTES and not any(mark in text for mark in _TEMPLATE_MARKS):
+        return {"encoding": PLAIN, "digest": document["digest"], "data": text}
+    packed = base64.b64encode(zlib.compress(data, 9)).decode()
+    if len(packed) > PACKED_BYTES:
+        raise DocumentError(
+            "plan",
+            [
+                Problem(
+                    "",
+                    f"takes {len(packed):,} bytes compressed, and at most {PACKED_BYTES:,} are published",
+                    "Write it to a file that both jobs reach (plan_file), or plan for fewer partitions at a time",
+                )
+            ],
         )
-        yield Problem("/schemaVersion", message, "Upgrade kafkaops.recovery, or make the plan again with this version")
-        return
-    problems = schema_problems(value, PLAN_FILE)
-    yield from problems
-    if isinstance(value, dict):
-        yield from consistency_problems(value, all_meet_schema=not problems)
+    return {"encoding": COMPRESSED, "digest": document["digest"], "data": packed}
 
 
-def _digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
-    is_plan = isinstance(value, dict) and value.get("schemaVersion") == SCHEMA_VERSION
-    found = value.get("digest") if is_plan else None
-    if isinstance(found, str) and re.fullmatch(_DIGEST_PATTERN, found) and found != digest(value):
-        yield Problem("/digest", "the plan was changed after its digest was made", remedy)
+def unpack(value: Any, place: str = "plan") -> Any:
+    """Return the plan's document, packed or not. What is in it is not checked.
 
-
-def _how_to_renew(path: str) -> str:
-    options = shlex.quote(json.dumps({"path": path, "state": "digest_renewed"}))
-    return (
-        "If the change is not yours, make the plan again. If it is, look it over and renew the digest: "
-        f"ansible localhost -m kafkaops.recovery.recovery_plan -a {options}"
-    )
+    Raises DocumentError for what is packed and cannot be read, or is larger than a plan file may be.
+    """
+    if not isinstance(value, dict) or "encoding" not in value:
+        return value
+    if value["encoding"] not in (PLAIN, COMPRESSED) or not isinstance(value.get("data"), str):
+        message = f"a published plan has the encoding {PLAIN} or {COMPRESSED}, and its data as a string"
+        raise DocumentError(place, [Problem("/encoding", message, "Hand the plan on as it was published")])
+    if value["encoding"] == PLAIN:
+        return parse_json(value["data"].encode(), place, lambda _value: ())
+    decompressor = zlib.decompressobj()
+    try:
+        data = decompressor.decompress(base64.b64decode(value["data"], validate=True), MAX_BYTES)
+    except (binascii.Error, ValueError, zlib.error) as error:
+        raise DocumentError(place, [Problem("/data", f"cannot be read: {error}", _AGAIN)]) from error
+    if decompressor.unconsumed_tail or not decompressor.eof:
+        message = f"is cut, or holds more than {MAX_BYTES:,} bytes"
+        raise DocumentError(place, [Problem("/data", message, _AGAIN)])
+    return parse_json(data, place, lambda _value: ())

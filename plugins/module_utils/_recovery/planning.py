@@ -91,8 +91,7 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
 
 def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
     """Return the plan as a module returns it, under the name of that form, or why it does not."""
-    from .packed_plan import pack
-    from .plan_file import write_temporary_plan
+    from .plan_file import pack, write_temporary_plan
 
     match form:
         case PlanForm.DOCUMENT:

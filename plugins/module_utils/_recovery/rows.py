@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._model.partition import TopicPartition
 from .._model.replica_log import Cause, EpochEnd, ReplicaLog
-from .candidate import Candidate, Flag, SilentReplica, Standing, explain
-from .ranking import AnsweredLog, rank
+from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa

@@ -18,7 +18,7 @@ from .._kafka.cluster import Registration
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError, Progress
-from .awaited import AwaitedBroker, Expected, expected, in_words
+from .start_order import AwaitedBroker, Expected, expected, named_with_state
 from .strategy import Policy
 from .survey import Survey, look_again
 
@@ -161,7 +161,7 @@ class _Wait:
         held_back = max(each.holds_back for each in awaited)
         needed = f", which {held_back} partitions need" if held_back else ""
         self.progress.step(
-            f"waiting for {in_words(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
+            f"waiting for {named_with_state(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
         )
 
     def result(self) -> list[Awaited]:

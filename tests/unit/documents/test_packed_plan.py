@@ -20,14 +20,16 @@ from ansible.parsing.dataloader import DataLoader
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import packed_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import read_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import given_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.packed_plan import PLAIN_BYTES, pack, unpack
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
+    PLAIN_BYTES,
+    pack,
     plan_document,
     read_plan,
+    unpack,
     write_plan,
     write_temporary_plan,
 )
@@ -88,7 +90,7 @@ def test_what_ansible_could_template_is_compressed() -> None:
 
 
 def test_a_plan_that_is_too_large_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_plan, "PACKED_BYTES", 100)
+    monkeypatch.setattr(plan_file, "PACKED_BYTES", 100)
     with pytest.raises(DocumentError, match=r"at most 100 are published\. Write it to a file"):
         pack(plan_document(LARGE))
 
@@ -112,7 +114,7 @@ def test_damaged_data_is_refused(change: dict[str, Any], message: str) -> None:
 
 
 def test_compressed_data_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_plan, "MAX_BYTES", 1000)
+    monkeypatch.setattr(plan_file, "MAX_BYTES", 1000)
     with pytest.raises(DocumentError, match="holds more than 1,000 bytes"):
         unpack(pack(plan_document(LARGE)))
 

@@ -16,12 +16,12 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_consistency import renewed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     check_plan,
     plan_document,
     read_plan,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.renewal import renewed
 from ansible_collections.kafkaops.recovery.plugins.modules import recovery_plan
 from unit.documents.examples import CLUSTER_ID, a_plan, edited
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.awaited import expected, in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import expected, named_with_state
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import an_offline_partition
 
@@ -66,4 +66,4 @@ def test_what_the_controller_is_about_to_elect_is_counted() -> None:
 def test_the_one_to_start_first_is_named_first() -> None:
     state = an_offline_partition(elr=(2,), last_known_elr=(2,), offline=(1, 2))
     found = expected([state], {"orders": Policy(AGGRESSIVE)}, AWAY)
-    assert in_words(found.brokers) == "broker 2 (fenced), broker 1 (fenced)"
+    assert named_with_state(found.brokers) == "broker 2 (fenced), broker 1 (fenced)"
