@@ -14,7 +14,7 @@ MUTANTS_VENV := .venv-mutants
 MUTANTS_INSTALLED := $(MUTANTS_VENV)/.installed-$(shell cksum < requirements/mutants.txt | cut -d ' ' -f 1)
 DOCS_INSTALLED := $(DOCS_VENV)/.installed-$(shell cksum < requirements/docs.txt | cut -d ' ' -f 1)
 
-SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal
+SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark
 
 # `make test` covers the newest and the oldest release that people run, `make test-all` every one that is supported.
 KAFKA_VERSIONS := 4.3.1 3.9.2

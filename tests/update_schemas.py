@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.parti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import DESIGNATIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be elected; module_utils/_recovery/election_options.py has the argument spec."""
+"""What is to be elected; module_utils/_recovery/designations.py has the argument spec."""
 
 from __future__ import annotations
 

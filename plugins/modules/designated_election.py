@@ -321,7 +321,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import DESIGNATIONS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status

@@ -28,10 +28,9 @@ from .._module.messages import all_of, line, listed
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .aftermath import look_at_aftermath
-from .designations import plan_of_designations
-from .designations_file import Designations
+from .designations import given_designations, plan_of_designations
 from .election import ElectionOptions, ElectionReport, run_elections
-from .election_options import given_designations
+from .options import Designations
 from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
 from .policies import refuse_a_race
 from .report_file import REPORT_FILE, report_at

@@ -24,9 +24,8 @@ from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
-from .earlier_orders import KeptOrders, as_found, as_restored, kept_orders, rebased
 from .election_batch import ElectionBatch, Limits
-from .lost_journal import LostJournal
+from .left_orders import KeptOrders, LostJournal, as_found, as_restored, kept_orders, rebased
 from .observation import observe
 from .plan import ElectionType, Outcome, Plan, PlannedElection, Status, left_alone, outcome_of
 from .preconditions import PartitionObservation, judge

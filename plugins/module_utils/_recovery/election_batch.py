@@ -26,8 +26,8 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.reassignments import unregistered_in
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
-from .earlier_orders import KeptOrders
 from .election_outcomes import ElectionOutcomes
+from .left_orders import KeptOrders
 from .plan import ElectionType, Status
 from .preconditions import not_registered
 from .strategy import named

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from .._model.background import OpenedAhead
 from .._spark.options import SparkOptions
-from .engine import Engine, InProcess
+from .gather import Engine, InProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,6 +65,6 @@ class Engines:
 
 def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]:
     from .._spark.session import spark_session  # noqa: PLC0415 - see above
-    from .rehearsal import rehearse  # noqa: PLC0415
+    from .on_spark import rehearse  # noqa: PLC0415
 
     return spark_session(options, rehearse=rehearse)

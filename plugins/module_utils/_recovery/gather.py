@@ -2,25 +2,27 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gathers what every replica of the offline partitions holds, or why it did not answer."""
+"""Gather what every replica of the offline partitions holds, or why it did not answer, by one of two engines.
+
+Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both do the same work with the same
+code, and return the same rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
+from typing import Protocol
 
-from .._kafka.native import NativeSource
-from .._kafka.private_files import temporary_settings_reference
 from .._kafka.replica_logs import silent_rows
-from .._kafka.settings import ConnectionSettings
 from .._model.partition import Broker, PartitionState
-from .._model.run import VERSION, utc_now
 from .._spark.workers import Deadline
-from .engine import Engine
-from .evidence import Evidence
-from .gather_work import AskBroker, AskReplicas, BrokerWork, work_by_broker
-from .probe_task import AskBrokers
-from .survey import Survey
+from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, work_by_broker
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+
+    from .rows import ranked_table
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -29,7 +31,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _PUBLIC_RPCS = AskReplicas()
+
 _LEAST_SECONDS = 1.0
+
 _LEAST_SHARE = 1 / 3
 """Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
 
@@ -67,24 +71,21 @@ def _not_asked(item: BrokerWork) -> pa.Table:
     )
 
 
-def gather_evidence(
-    engine: Engine,
-    settings: ConnectionSettings,
-    found: Survey,
-    duration_ms: int,
-    *,
-    native: NativeSource | None = None,
-    settings_reference: str | None = None,
-) -> Evidence:
-    """One row for each replica of the offline partitions, within ``duration_ms``; a silent one is named too.
+class Engine(Protocol):
+    """Asks replicas, and ranks what they answered."""
 
-    ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
-    connection settings that is there on every host with executors; without it one is made, which only this host has.
-    """
-    topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
-    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
-    gathered_at = utc_now()
-    given = None if settings_reference is None else nullcontext(settings_reference)
-    with given or temporary_settings_reference(settings) as reference:
-        replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
-    return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
+    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
+        """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
+
+    def rank(self, replica_logs: pa.Table) -> pa.Table:
+        """Rows of ``REPLICA_LOG_SCHEMA``, of whole partitions, to as many of ``RANKED_SCHEMA``, in any order."""
+
+
+class InProcess:
+    """One thread for each broker, and no Spark."""
+
+    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
+        return pa.Table.from_batches(ask_brokers(work))
+
+    def rank(self, replica_logs: pa.Table) -> pa.Table:
+        return ranked_table(replica_logs)

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Asks and ranks replicas by Spark's tasks: for many replicas, and wherever the operator's own Spark runs."""
+"""Ask and rank replicas by Spark's tasks: for many replicas, and wherever the operator's own Spark runs.
+
+A rehearsal runs all of it on one made-up partition, so that a class archive knows every class that it needs.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.replica_log import EpochEnd, ReplicaLog
+from .._spark.session import spark_session
 from .._spark.tasks import deal, slots, task_for_each
-from .gather_work import BrokerWork
-from .probe_task import AskBrokers
+from .gather import gather
+from .probe_task import AskBrokers, BrokerWork
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, ranked_table
+    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, ranked_partitions, ranked_table
 
     # PySpark imports it with the first task. Here the JVM starts meanwhile.
     import_module("pandas")
@@ -53,3 +59,32 @@ def ranked(replica_logs: DataFrame) -> DataFrame:
         yield from ranked_table(table).to_batches()
 
     return replica_logs.repartition("topic", "partition").mapInArrow(rank_partitions, from_arrow_schema(RANKED_SCHEMA))
+
+
+_DURATION_MS = 10_000
+
+
+def make_class_archive() -> None:
+    """Write the class archive now, for an installation or the build of an image; a complete one is kept.
+
+    Raises SparkUnavailableError.
+    """
+    with spark_session(rehearse=rehearse, wait_for_class_archive=True):
+        pass
+
+
+def rehearse(spark: SparkSession) -> None:
+    """Gather, rank and collect, without a broker."""
+    broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
+    partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
+    engine = OnSpark(spark)
+    logs = gather(engine, "", [broker], [partition], _DURATION_MS, ask=_answer)
+    list(ranked_partitions(engine.rank(logs)))
+
+
+def _answer(
+    settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
+) -> list[ReplicaLog]:
+    return [
+        ReplicaLog(each.topic, each.partition, broker.broker_id, 0, 1, 0, 0, (EpochEnd(0, 1),)) for each in partitions
+    ]

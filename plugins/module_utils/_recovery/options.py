@@ -6,23 +6,38 @@
 
 The doc fragments ``selection.designations``, ``gathering.max_rows`` and ``report`` describe the options. Every module
 of recovery imports this, and Ansible packs all that a module imports: what only some need has files of its own.
+
+Leaders are chosen in the file of the KIP's elect tool (KAFKA-20098), or in the same list given inline. An entry is
+``{"topic": "foo", "partition": 0, "designatedLeader": 2}``. docs/schemas/designations-file.schema.json.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
+from .._documents.dataclass_json import codec, document
+from .._documents.errors import Problem, pointer, refuse_if_any
 from .._documents.files import refuse_existing
+from .._documents.screen import screen
+from .._documents.strict_json import read_json
+from .._documents.validation import schema_problems
+from .._model.fields import BrokerId, Meta, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
 from .._module.arguments import Arguments
 from .._module.options import wanted_partitions
-from .designations_file import Designations
 
-# What most runs do without is imported where it is needed.
-# ruff: noqa: PLC0415
+MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})
+
+REPORT = Arguments(argument_spec={"report_file": {"type": "path"}})
+
+
+def refuse_existing_output(path: str | None) -> None:
+    """Raise DocumentError when something is there already, or cannot be made."""
+    if path is not None:
+        refuse_existing(os.path.normpath(path))
 
 
 PAIRS: dict[str, Any] = {
@@ -34,6 +49,7 @@ PAIRS: dict[str, Any] = {
         "designated_leader": {"type": "int", "required": True},
     },
 }
+
 CHOSEN = Arguments(
     argument_spec={
         "designations": PAIRS,
@@ -46,6 +62,9 @@ CHOSEN = Arguments(
         if one != other
     ],
 )
+
+Designations: TypeAlias = Mapping[TopicPartition, int]
+"""The broker that is to lead, for each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +83,75 @@ def wanted(params: Mapping[str, Any]) -> Wanted:
     """
     if params["designations"] is None and params["designations_file"] is None:
         return Wanted(wanted_partitions(params), {})
-    from .designations_file import check_designations, read_designations
-
     path = params["designations_file"]
     leaders = read_designations(path) if path is not None else check_designations(params["designations"])
     return Wanted(tuple(leaders), leaders)
 
 
-MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})
+@dataclass(frozen=True, slots=True)
+class _Designation:
+    topic: TopicName
+    partition: PartitionIndex
+    designated_leader: BrokerId
 
 
-def refuse_existing_output(path: str | None) -> None:
-    """Raise DocumentError when something is there already, or cannot be made."""
-    if path is not None:
-        refuse_existing(os.path.normpath(path))
+@dataclass(frozen=True, slots=True)
+class _File:
+    partitions: Annotated[
+        tuple[
+            Annotated[
+                _Designation,
+                Meta(description='an entry is {"topic": "foo", "partition": 0, "designatedLeader": 2}'),
+            ],
+            ...,
+        ],
+        Meta(description="the partitions are a list of at least one entry", min_items=1),
+    ]
 
 
-REPORT = Arguments(argument_spec={"report_file": {"type": "path"}})
+_FILE = codec(_File, "a file of designated leaders is an object")
+
+DESIGNATIONS_FILE = document("designations-file", "Leaders that a person designates", _FILE.schema)
+
+_is_sound = screen(_FILE.schema["properties"]["partitions"]["items"])
+
+
+def read_designations(path: str) -> Designations:
+    """Read the leaders that a file designates.
+
+    Raises DocumentError with every problem that is in the file; one is that others may write it.
+    """
+    return _by_partition(read_json(path, _problems, is_order=True))
+
+
+def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "designations") -> Designations:
+    """Check designations that a module's option has (topic, partition, designated_leader).
+
+    Raises DocumentError with every problem, under the name ``place``.
+    """
+    value = {
+        "partitions": [
+            {"topic": each["topic"], "partition": each["partition"], "designatedLeader": each["designated_leader"]}
+            for each in entries
+        ]
+    }
+    refuse_if_any(place, _problems(value))
+    return _by_partition(value)
+
+
+def _by_partition(value: dict[str, Any]) -> Designations:
+    designations = sorted(_FILE.decode(value).partitions, key=lambda each: (each.topic, each.partition))
+    return {TopicPartition(each.topic, each.partition): each.designated_leader for each in designations}
+
+
+def _problems(value: Any) -> Iterator[Problem]:
+    yield from schema_problems(value, DESIGNATIONS_FILE)
+    entries = value.get("partitions") if isinstance(value, dict) else None
+    seen: dict[tuple[str, int], int] = {}
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if _is_sound(entry):
+            first = seen.setdefault((entry["topic"], entry["partition"]), index)
+            if first != index:
+                name = f"{entry['topic']}-{entry['partition']}"
+                message = f"{name} is there already at {pointer('partitions', first)}"
+                yield Problem(pointer("partitions", index), message, "Remove the one that is not meant")

@@ -7,21 +7,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import MappingProxyType
 from typing import Any
 
+from .._kafka.native import NativeSource
+from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._model.partition import TopicPartition
-from .._model.run import Progress, utc_now
+from .._model.run import VERSION, Progress, utc_now
 from .decide import decide
-from .designations_file import Designations
-from .engine import Engine
 from .engine_choice import Engines
 from .evidence import Evidence, write_evidence
-from .gather import gather_evidence
+from .gather import Engine, gather
+from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .planning_options import Gathering
+from .probe_task import AskReplicas
 from .strategy import Policy
 from .survey import Survey
 
@@ -56,6 +58,29 @@ def evidence_of(  # noqa: PLR0917
     if params["evidence_dir"] is not None:
         write_evidence(evidence, params["evidence_dir"])
     return evidence
+
+
+def gather_evidence(
+    engine: Engine,
+    settings: ConnectionSettings,
+    found: Survey,
+    duration_ms: int,
+    *,
+    native: NativeSource | None = None,
+    settings_reference: str | None = None,
+) -> Evidence:
+    """One row for each replica of the offline partitions, within ``duration_ms``; a silent one is named too.
+
+    ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
+    connection settings that is there on every host with executors; without it one is made, which only this host has.
+    """
+    topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
+    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
+    gathered_at = utc_now()
+    given = None if settings_reference is None else nullcontext(settings_reference)
+    with given or temporary_settings_reference(settings) as reference:
+        replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
+    return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
 
 
 def plan_of_survey(  # noqa: PLR0917

@@ -16,7 +16,7 @@ import pytest
 _SESSION = """
 import pathlib
 from pyspark import SparkContext
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import rehearse
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 with spark_session(rehearse=rehearse, wait_for_class_archive=True) as spark:
     assert spark.range(3).count() == 3

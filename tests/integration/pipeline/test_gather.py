@@ -17,8 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey

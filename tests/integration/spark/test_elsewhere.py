@@ -27,11 +27,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import settings_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey

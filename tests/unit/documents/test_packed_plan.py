@@ -21,8 +21,8 @@ from ansible.parsing.dataloader import DataLoader
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations_file import read_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import read_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     PLAIN_BYTES,

@@ -30,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import DESIGNATIONS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import GATHERING, WAITING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE

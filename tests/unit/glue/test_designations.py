@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_options import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import given_designations
 
 
 def given(*entries: tuple[str, int, int]) -> dict[str, object]:

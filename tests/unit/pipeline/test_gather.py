@@ -16,12 +16,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import gather_work as asking
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine import Engine, InProcess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task as asking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers, work_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
 from unit.pipeline.fake_brokers import FakeBrokers, a_broker, a_partition

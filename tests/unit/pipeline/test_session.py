@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import make_class_archive
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import make_class_archive
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.waiting import wait_until
 
 # A process of its own: PySpark has one session a process, and the other tests use this one's.
 ONE_SESSION = """
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rehearsal import rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import rehearse
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import SparkOptions, spark_session
 """
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather_work import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import work_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import deal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     Undoing,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.earlier_orders import as_found, rebased
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.left_orders import as_found, rebased
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import TOPIC_ID, a_candidate, an_offline_partition

@@ -2,22 +2,33 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders that an earlier run left, as far as they matter for the elections of this run."""
+"""Replica orders that one run leaves to another: those of an earlier run, and its own once its journal is lost.
+
+An election that an earlier run requested may still be executed. So some of its orders stay until this run has elected.
+
+A run loses its journal when somebody deletes it, or another run takes its lock. A run without the lock writes nothing.
+Where nobody holds the lock, it takes it again, journals what it had changed, and restores that. An order that another
+run or a person has set meanwhile stays as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import in_doubt
+from .._changes.orders import States, Writer, read_states
 from .._changes.record import PUT_BACK, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
+from .._kafka.addresses import Address
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
-from .._model.run import KafkaOpsError
-from .plan import PlannedElection
+from .._model.run import KafkaOpsError, Progress
+from .plan import Outcome, PlannedElection
 from .preconditions import PartitionObservation
 
 
@@ -117,3 +128,82 @@ def as_restored(
         else world
         for partition, world in worlds.items()
     }
+
+
+_BY_HAND = (
+    "the run that holds the lock now restores it; where no run does, restore it with kafka-reassign-partitions.sh"
+)
+
+_RESTORED = "the journal was deleted while this run had the lock: it took the lock again and restored the order"
+
+
+@dataclass(frozen=True, slots=True)
+class LostJournal:
+    """The orders that a run changed and could not restore, because it lost its lock."""
+
+    home: JournalHome
+    journal: Journal
+    """The run's own, which may be lost."""
+    writer: Writer
+    living: Mapping[int, Address]
+    progress: Progress
+    stop: threading.Event
+
+    def restore(self, outcomes: Mapping[TopicPartition, Outcome]) -> dict[TopicPartition, Outcome]:
+        """Restore what can be restored, and return the outcomes of the partitions whose orders this run left changed.
+
+        Nothing is returned, or read, where the journal is not lost.
+        """
+        mine = [each for each in self.journal.orders if each.topic_partition in outcomes]
+        if not mine or not self.journal.is_lost:
+            return {}
+        try:
+            states = read_states(self.writer.kafka, [each.topic_partition for each in mine])
+            changed = [each for each in mine if each.topic_partition in states and _is_set(each, states)]
+            ended = {each.change.topic_partition: each for each in self._restored(changed)}
+            states |= read_states(self.writer.kafka, ended)
+        except KafkaOpsError as error:
+            return {each.topic_partition: _add(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
+        return {
+            each.topic_partition: self._outcome(outcomes, each, ended.get(each.topic_partition), states)
+            for each in mine
+        }
+
+    def _restored(self, changes: Sequence[OrderChange]) -> Sequence[OrderLeftover]:
+        if not changes:
+            return ()
+        with self.home.open(self.progress) as journal:
+            journal.begin(changes)
+            rollback = Rollback.of(self.writer, self.living, journal, progress=self.progress, stop=self.stop)
+            return [each for each in rollback.undo() if isinstance(each.change, OrderChange)]
+
+    @staticmethod
+    def _outcome(
+        outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
+    ) -> Outcome:
+        if ended is None:
+            return _add(outcomes, change, _what_stands(change, states.get(change.topic_partition)))
+        if ended.undoing not in PUT_BACK:
+            return _add(outcomes, change, f"{_BY_HAND} ({ended.reason})")
+        return replace(_add(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas)
+
+
+def _is_set(change: OrderChange, states: States) -> bool:
+    state = states[change.topic_partition]
+    return state.topic_id == change.topic_id and change.is_set(state.replicas)
+
+
+def _what_stands(change: OrderChange, state: PartitionState | None) -> str:
+    """Say which order stands where it is not the one that this run set."""
+    if state is None:
+        return f"its order could not be read: {_BY_HAND}"
+    if state.topic_id != change.topic_id:
+        return "its topic was re-created: there is nothing to restore"
+    if state.replicas == change.original:
+        return "its order is the original one now: another run restored it"
+    return f"its order is {list(state.replicas)} now: another run or a person has set it"
+
+
+def _add(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
+    outcome = outcomes[change.topic_partition]
+    return replace(outcome, reason=f"{outcome.reason}; {what}")
