@@ -322,6 +322,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
@@ -329,12 +330,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
     Status,
     outcomes_of_plan,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
-    GATHERING,
-    POLICY,
-    WAITING,
-    PlanForm,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import PlanForm
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import POLICY
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING
 
 ARGUMENTS = (
     connection_arguments("evidence")

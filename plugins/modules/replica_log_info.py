@@ -163,16 +163,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     wanted_partitions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import (
+    GATHERING,
+    Engines,
+    gathering,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     MAX_ROWS,
     refuse_existing_output,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import (
-    GATHERING,
-    gathering,
-)
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 

@@ -6,34 +6,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
+from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.partition import Broker
-from .._model.run import Progress, RunMode, utc_now
+from .._model.partition import Broker, TopicPartition
+from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .engine_choice import Engines
-from .flags import flagged
+from .engine_choice import Engines, Gathering, gathering
 from .options import Wanted, refuse_existing_output, wanted
-from .plan import Plan, outcomes_of_plan
-from .planning_options import Gathering, PlanForm, gathering, plan_form, policy_options, wait_limits
-from .policies import PolicyOptions, read_policies, with_tiered
+from .plan import INTERNAL_NOTE, Plan, outcomes_of_plan
+from .policies import PolicyOptions, policy_options, read_policies, with_tiered
 from .report_file import REPORT_FILE, report_at
 from .survey import survey
 from .unregistered import with_unregistered
-from .waiting import Awaited, WaitLimits, wait_for_brokers
+from .waiting import Awaited, WaitLimits, wait_for_brokers, wait_limits
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
+
+
+class PlanForm(StrEnum):
+    """In which form a module returns its plan."""
+
+    DOCUMENT = "document"
+    PUBLISHED = "published"
+    TEMPORARY_FILE = "temporary_file"
+    DIGEST = "digest"
+
+
+def plan_form(params: Mapping[str, Any]) -> PlanForm:
+    """Read in which form the plan is returned."""
+    if params["return_plan"] is not None:
+        return PlanForm(params["return_plan"])
+    return PlanForm.DOCUMENT if params["plan_file"] is None else PlanForm.DIGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +105,6 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
     return replace(planned, document=document, returned=returned)
 
 
-def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
-    """Return the plan as a module returns it, under the name of that form, or why it does not."""
-    from .plan_file import pack, write_temporary_plan
-
-    match form:
-        case PlanForm.DOCUMENT:
-            return {"plan": document}
-        case PlanForm.TEMPORARY_FILE:
-            return {"plan_file": write_temporary_plan(document)}
-        case PlanForm.DIGEST:
-            return {}
-        case PlanForm.PUBLISHED:
-            try:
-                return {"published_plan": pack(document)}
-            except DocumentError as error:
-                return {"publish_fault": str(error)}
-
-
 def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
     from .evidence import read_evidence
     from .pipeline import plan_of_evidence
@@ -152,3 +150,68 @@ def _from_cluster(  # noqa: PLR0917
         plan = with_unregistered(kafka, plan, may_drop=params["allow_dropping_unregistered"])
         plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     return Planned(plan, found.brokers, waited.awaited, notes)
+
+
+def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
+    """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
+
+    Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
+    """
+    notes: dict[TopicPartition, list[str]] = {each: [INTERNAL_NOTE] for each in internal}
+    designated: dict[int, list[TopicPartition]] = {}
+    for election in plan.elections:
+        designated.setdefault(election.designated_leader, []).append(election.topic_partition)
+    for partition in plan.left_alone:
+        for best in partition.candidates[:1]:
+            designated.setdefault(best.broker_id, []).append(partition.topic_partition)
+    addresses = {each.broker_id: each.address for each in kafka.describe_cluster().registrations}
+    for leader, partitions in designated.items():
+        try:
+            found = kafka.open_transactions(addresses[leader], partitions)
+        except (KafkaOpsError, KeyError):
+            found = {}
+        for each in partitions:
+            notes.setdefault(each, []).extend(_of_transactions(each, leader, found))
+    return replace(
+        plan,
+        elections=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.elections
+        ),
+        left_alone=tuple(
+            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.left_alone
+        ),
+    )
+
+
+def _of_transactions(
+    partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
+) -> list[str]:
+    if partition not in found:
+        return [f"broker {leader} does not report whether COMMIT or ABORT markers are missing: unknown"]
+    return [
+        f"producer {each.producer_id} has a transaction open from offset {each.start_offset} on: its COMMIT or ABORT "
+        "marker may be missing"
+        for each in found[partition]
+    ]
+
+
+def _noted(reason: str, notes: list[str] | None) -> str:
+    return "; ".join([reason, *(notes or [])])
+
+
+def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
+    """Return the plan as a module returns it, under the name of that form, or why it does not."""
+    from .plan_file import pack, write_temporary_plan
+
+    match form:
+        case PlanForm.DOCUMENT:
+            return {"plan": document}
+        case PlanForm.TEMPORARY_FILE:
+            return {"plan_file": write_temporary_plan(document)}
+        case PlanForm.DIGEST:
+            return {}
+        case PlanForm.PUBLISHED:
+            try:
+                return {"published_plan": pack(document)}
+            except DocumentError as error:
+                return {"publish_fault": str(error)}

@@ -2,13 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads what Kafka may do by itself, and makes of it what an operator accepts for each topic."""
+"""What an operator accepts for each topic: the options, and what Kafka's configs let it do by itself.
+
+The doc fragment ``policy`` describes the options.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .._changes.orders import read_states
 from .._kafka.addresses import Address
@@ -16,13 +20,24 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.run import KafkaOpsError
+from .._module.arguments import Arguments
 from .strategy import Policy, Strategy
 from .survey import Survey
 
-CONFIG = "unclean.leader.election.enable"
-REMOTE_STORAGE = "remote.storage.enable"
-_TRUE = "true"
-_MOST_NAMED = 10
+_FROM_CONFIG = "from_config"
+
+POLICY = Arguments(
+    argument_spec={
+        "recovery_strategy": {
+            "type": "str",
+            "choices": [*(each.value for each in Strategy), _FROM_CONFIG],
+            "default": Strategy.BALANCED.value,
+        },
+        "max_lost_records": {"type": "int"},
+        "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
+        "allow_dropping_unregistered": {"type": "bool", "default": False},
+    }
+)
 
 
 class PolicyError(KafkaOpsError):
@@ -47,6 +62,38 @@ class PolicyOptions:
         if self.strategy is None:
             raise PolicyError("from_config reads the cluster's configs, and evidence holds none: name a strategy")
         return dict.fromkeys(topics, Policy(self.strategy, self.max_lost_records))
+
+
+def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
+    """Read the options of the requested elections. Opens no connection.
+
+    Raises PolicyError.
+    """
+    limit, strategy = params["max_lost_records"], params["recovery_strategy"]
+    if limit is not None and limit < 0:
+        raise PolicyError(f"max_lost_records must be 0 or greater, got {limit}")
+    options = PolicyOptions(
+        None if strategy == _FROM_CONFIG else Strategy(strategy),
+        limit,
+        params["acknowledge_unclean_leader_election"],
+    )
+    if params["evidence"] is not None:
+        options.same_for_all(())
+        if params["allow_dropping_unregistered"]:
+            raise PolicyError(
+                "allow_dropping_unregistered is about brokers that are registered now, which evidence does not say: "
+                "leave it out, or leave out evidence"
+            )
+    return options
+
+
+CONFIG = "unclean.leader.election.enable"
+
+REMOTE_STORAGE = "remote.storage.enable"
+
+_TRUE = "true"
+
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)

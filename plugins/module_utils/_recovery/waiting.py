@@ -2,10 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waits for brokers that are away before their replicas are compared with the others. Only reads.
+"""Wait for brokers that are away before their replicas are compared with the others. Only reads.
 
 Each broker that may still decide an election is connected to every second, and so are brokers that have registered
-meanwhile: Kafka 3.9 does not list fenced ones. A hung broker does not hold up the others.
+meanwhile: Kafka 3.9 does not list fenced ones. A hung broker does not hold up the others. The doc fragment ``waiting``
+describes the options.
 """
 
 from __future__ import annotations
@@ -13,19 +14,33 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from .._kafka.cluster import Registration
 from .._kafka.port import Kafka
+from .._model.fields import INT32_MAX
 from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError, Progress
+from .._module.arguments import Arguments
+from .policies import PolicyError
 from .start_order import AwaitedBroker, Expected, expected, named_with_state
 from .strategy import Policy
 from .survey import Survey, look_again
 
 _PAUSE_S = 1.0
+
 _MOST_THREADS = 64
+
 _SETTLE_S = 5.0
 """How long a broker's view of the metadata may lag behind an election that the controller makes by itself."""
+
+WAITING = Arguments(
+    argument_spec={
+        "await_brokers": {"type": "bool", "default": False},
+        "recovery_wait_ms": {"type": "int", "default": 0},
+        "lost_brokers": {"type": "list", "elements": "int", "default": []},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,27 @@ class WaitLimits:
     waits: bool
     lost: frozenset[int] = frozenset()
     """Broker ids that the operator named as gone for good."""
+
+
+def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
+    """Read how long brokers are awaited. Opens no connection.
+
+    Raises PolicyError.
+    """
+    wait_ms, lost = params["recovery_wait_ms"], params["lost_brokers"]
+    if wait_ms < 0:
+        raise PolicyError(f"recovery_wait_ms must be 0 or greater, got {wait_ms}")
+    unknown = [each for each in lost if not 0 <= each <= INT32_MAX]
+    if unknown:
+        raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")
+    if params["evidence"] is not None and (lost or wait_ms or params["await_brokers"]):
+        raise PolicyError(
+            "await_brokers, recovery_wait_ms and lost_brokers are about brokers that are asked, and evidence was "
+            "gathered earlier: leave them out, or leave out evidence"
+        )
+    return WaitLimits(
+        params["recovery_duration_ms"], wait_ms, params["await_brokers"] and not check_mode, frozenset(lost)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import GATHERING, WAITING
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE
 
 SECRETS = {"sasl_password", "ssl_key_password", "sasl_oauthbearer_token", "sasl_oauthbearer_client_secret"}

@@ -15,8 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status, outcomes_of_plan
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning_options import policy_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError, policy_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
