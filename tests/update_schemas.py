@@ -18,8 +18,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.repo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
 

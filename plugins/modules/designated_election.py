@@ -324,7 +324,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.afterm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE, Salvage
 
 ARGUMENTS = (

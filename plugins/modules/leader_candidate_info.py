@@ -325,11 +325,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     DONE_OR_FORESEEN,
-    Status,
     outcomes_of_plan,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import PlanForm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import POLICY
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING

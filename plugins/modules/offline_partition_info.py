@@ -245,13 +245,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     refuse_existing_output,
     wanted,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     DONE_OR_FORESEEN,
+    REPORT_FILE,
     Outcome,
-    Status,
     left_alone,
+    report_at,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import REPORT_FILE, report_at
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
 
 ARGUMENTS = (

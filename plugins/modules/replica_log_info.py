@@ -172,7 +172,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
     MAX_ROWS,
     refuse_existing_output,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, left_alone
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 

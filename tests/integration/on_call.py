@@ -20,8 +20,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyOptions,

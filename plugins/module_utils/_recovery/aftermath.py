@@ -17,7 +17,8 @@ from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .expected_loss import offsets
-from .plan import AftermathFinding, AftermathKind, Outcome, Status
+from .outcome import AftermathFinding, AftermathKind, Outcome
+from .plan import Status
 
 _MOST_URGENT = (
     AftermathKind.COMMITTED_BEYOND_END,

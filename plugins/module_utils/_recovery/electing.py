@@ -31,10 +31,9 @@ from .aftermath import look_at_aftermath
 from .designations import given_designations, plan_of_designations
 from .election import ElectionOptions, ElectionReport, run_elections
 from .options import Designations
-from .plan import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome, Plan, Status
+from .outcome import DONE, DONE_OR_FORESEEN, REPORT_FILE, AftermathFinding, Outcome, report_at
+from .plan import Plan, SaveTails, Status
 from .policies import refuse_a_race
-from .report_file import REPORT_FILE, report_at
-from .tails import SaveTails
 from .unregistered import with_unregistered
 
 

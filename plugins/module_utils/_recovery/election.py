@@ -27,9 +27,9 @@ from .._model.run import KafkaOpsError, Progress, collector_paused
 from .election_batch import ElectionBatch, Limits
 from .left_orders import KeptOrders, LostJournal, as_found, as_restored, kept_orders, rebased
 from .observation import observe
-from .plan import ElectionType, Outcome, Plan, PlannedElection, Status, left_alone, outcome_of
+from .outcome import Outcome, left_alone, outcome_of
+from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, losers_tails
 from .preconditions import PartitionObservation, judge
-from .tails import SaveTails, losers_tails
 
 _DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
 

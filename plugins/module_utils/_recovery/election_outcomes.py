@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .decide import judge_again
-from .plan import ElectionType, Outcome, PlannedElection, Status, outcome_of
+from .outcome import Outcome, outcome_of
+from .plan import ElectionType, PlannedElection, Status
 from .preconditions import PartitionObservation, against, designated_order, judge, left_out, order_to_elect_in
 
 

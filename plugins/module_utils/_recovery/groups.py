@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from .._model.alike import NamedTopics, common, named_topics, ranges, shape
 from .candidate import Candidate
 from .expected_loss import ExpectedLoss
-from .plan import Outcome, Status
+from .outcome import Outcome
+from .plan import Status
 from .verdict import LossTotal, records
 
 MAX_GROUPS = 8

@@ -28,7 +28,8 @@ from .._kafka.addresses import Address
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .plan import Outcome, PlannedElection
+from .outcome import Outcome
+from .plan import PlannedElection
 from .preconditions import PartitionObservation
 
 

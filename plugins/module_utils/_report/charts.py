@@ -19,7 +19,8 @@ from typing import Any
 
 from .._model.partition import TopicPartition
 from .._recovery.expected_loss import ExpectedLoss
-from .._recovery.plan import Outcome, Status
+from .._recovery.outcome import Outcome
+from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, loss_in_words
 from .blocks import Block, Paragraph, Picture
 from .extents import Extents, Saved, Stretch, extents

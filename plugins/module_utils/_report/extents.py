@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._model.log_contents import EpochRange
 from .._model.replica_log import EpochEnd
 from .._recovery.candidate import Candidate
-from .._recovery.plan import Outcome
+from .._recovery.outcome import Outcome
 
 _MARGIN = 0.25
 """Of the offsets that differ, this share is drawn before the first of them."""

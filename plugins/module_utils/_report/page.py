@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from .._model.run import collector_paused
-from .._recovery.plan import Outcome, outcomes_of_plan
+from .._recovery.outcome import Outcome, outcomes_of_plan
 from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available

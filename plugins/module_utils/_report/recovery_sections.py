@@ -15,7 +15,8 @@ from .._documents.dataclass_json import codec
 from .._model.alike import ranges
 from .._model.partition import TopicPartition
 from .._recovery.groups import Members, grouped, total_loss
-from .._recovery.plan import Outcome, Status
+from .._recovery.outcome import Outcome
+from .._recovery.plan import Status
 from .._recovery.verdict import verdict
 from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import are_available, bar_chart, forecast_of, pictures

@@ -13,7 +13,8 @@ from typing import Any
 
 from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
-from .._recovery.plan import Outcome, Status
+from .._recovery.outcome import Outcome
+from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, total_of, verdict
 from .._salvage.finding import Status as DiskStatus
 from .blocks import Cell, Paragraph, Section, Table, number

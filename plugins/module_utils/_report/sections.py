@@ -15,7 +15,8 @@ from .._model.replica_log import Cause, EpochEnd
 from .._recovery.candidate import Candidate, SilentReplica, Standing, explain
 from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast
-from .._recovery.plan import Outcome, Status
+from .._recovery.outcome import Outcome
+from .._recovery.plan import Status
 from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, ids_or_unknown, number
 from .charts import pictures
 from .recovery_sections import MAX_ROWS

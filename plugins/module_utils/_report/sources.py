@@ -23,8 +23,8 @@ from .._leadership.report import LEADERSHIP_REPORT
 from .._model.run import collector_paused
 from .._quorum.report import QUORUM_REPORT
 from .._readiness.report import READINESS_REPORT
+from .._recovery.outcome import REPORT_FILE
 from .._recovery.plan_file import check_plan
-from .._recovery.report_file import REPORT_FILE
 from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST
 from .._salvage.report import DISK_REPORT, REPLAY_REPORT
 from .survey import SURVEY, known_fields

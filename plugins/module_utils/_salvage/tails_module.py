@@ -80,7 +80,7 @@ class TailsOfRun:
             check_destination(self._destination)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
-        """Return what saves tails before elections: see ``_recovery.tails.SaveTails``."""
+        """Return what saves tails before elections: see ``_recovery.plan.SaveTails``."""
 
         def save(tails: Sequence[LosersTail]) -> dict[TopicPartition, str]:
             return self._save(settings, progress, tails)

@@ -13,7 +13,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import gr
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import look_at_aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathKind, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathKind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import flagged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from integration.on_call import OnCall

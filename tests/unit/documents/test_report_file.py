@@ -19,11 +19,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import write_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Report, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     REPORT_FILE,
+    Outcome,
+    Report,
     report_document,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.documents.examples import CLUSTER_ID, TOPIC_ID, an_election
 
 REPORT = Report(

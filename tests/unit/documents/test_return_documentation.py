@@ -32,7 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observat
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import BrokerLoss, Check, Readiness
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import AftermathFinding, Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathFinding, Outcome
 from ansible_collections.kafkaops.recovery.plugins.modules import (
     designated_election,
     leader_candidate_info,

@@ -10,7 +10,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, leave, left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, leave
 from ansible_collections.kafkaops.recovery.plugins.modules.offline_partition_info import bounded
 
 OFFLINE = [

@@ -15,7 +15,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     warnings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 
 RECOVERED = Outcome(
     "t", 0, Status.RECOVERED, "it holds the most", designated_leader=3, leader_before=-1, leader_after=3,

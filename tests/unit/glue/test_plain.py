@@ -11,7 +11,8 @@ import json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 
 
 def test_nothing_but_plain_types_is_left() -> None:

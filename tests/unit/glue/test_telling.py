@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Outcome, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 
 
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))

@@ -19,12 +19,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     AftermathFinding,
     AftermathKind,
     Outcome,
-    Status,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.operations.fake_cluster import FakeCluster
 from unit.operations.wreck import BEST, DEAD, partitions, wrecked
 

@@ -19,12 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionOptionsError,
     WrongClusterError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
-    ElectionType,
-    LeftAlone,
-    Outcome,
-    Status,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, LeftAlone, Status
 from unit.journals import CLUSTER_ID, open_journal
 from unit.operations.wreck import BEHIND, BEST, CHANGED, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
 

@@ -26,7 +26,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionOptions,
     ElectionReport,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Plan, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
 from unit.journals import CLUSTER_ID, in_file
 from unit.operations.wreck import BEHIND, BEST, Wreck, partitions

@@ -13,8 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import expected_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import Forecast, LossAgainst
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.tails import LosersTail
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LosersTail, Plan, Status
 from unit.operations.wreck import BEHIND, BEST, DEAD, TOPIC_ID, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)

@@ -26,8 +26,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionReport,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, PlannedElection, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.tails import SaveTails
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    Plan,
+    PlannedElection,
+    SaveTails,
+    Status,
+)
 from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
 from unit.operations.fake_cluster import FakeCluster, a_log
 

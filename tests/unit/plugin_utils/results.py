@@ -13,7 +13,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.recovery import outages
 
 MAX_ROWS = 50

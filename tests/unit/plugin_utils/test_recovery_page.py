@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered

@@ -23,13 +23,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     explain,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome, outcomes_of_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     LeftAlone,
-    Outcome,
     Plan,
     PlannedElection,
     Status,
-    outcomes_of_plan,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import an_offline_partition

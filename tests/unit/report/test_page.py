@@ -19,14 +19,14 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     AftermathFinding,
     AftermathKind,
     Outcome,
     Report,
+    report_document,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.report_file import report_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html

@@ -1,0 +1,239 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a run ended for each requested partition, and the file that says so. It holds no secret. Standard library only.
+
+A plan that is not carried out ends as well: with what it foresees. Schema: docs/schemas/report-file.schema.json. The
+doc fragment ``report`` describes the option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._model.fields import (
+    INT32_MAX,
+    SCHEMA_VERSION,
+    BrokerId,
+    ClusterId,
+    LeaderEpoch,
+    LeaderId,
+    Meta,
+    PartitionIndex,
+    Replicas,
+    SchemaVersion,
+    Time,
+    TopicId,
+    TopicName,
+)
+from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
+from .._model.run import RunMode, counted
+from .candidate import Candidate, SilentReplicas
+from .expected_loss import ExpectedLosses
+from .plan import (
+    Dropped,
+    Elr,
+    Isr,
+    LastKnownElr,
+    LeftAlone,
+    Plan,
+    PlannedElection,
+    Status,
+)
+
+DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
+"""A run that asked for recovery succeeds when every partition ended in one of these."""
+
+DONE_OR_FORESEEN = DONE | {Status.WOULD_RECOVER}
+"""In check mode, and in a plan, this is as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one partition ended. What was not found out is None; a leader of -1 is known to be none."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    status: Status
+    reason: str
+    """What a person can act on."""
+    topic_id: TopicId | None = None
+    designated_leader: BrokerId | None = None
+    """None where no election was planned."""
+    leader_before: LeaderId | None = None
+    leader_after: LeaderId | None = None
+    leader_epoch_before: LeaderEpoch | None = None
+    leader_epoch_after: LeaderEpoch | None = None
+    replicas: Replicas = ()
+    """The replica list before the run, in its order."""
+    replicas_after: Replicas | None = None
+    candidates: tuple[Candidate, ...] = ()
+    silent: SilentReplicas = ()
+    losses: ExpectedLosses = ()
+    """What electing each candidate was expected to lose, in their order."""
+    isr: Isr | None = None
+    """The ISR before the run, and so on."""
+    elr: Elr | None = None
+    last_known_elr: LastKnownElr | None = None
+    dropped: Dropped = ()
+    """Unregistered brokers that the new order left out, or would: they are not put back."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:
+    """One outcome for each partition of a plan that is not carried out, in order of topic, then partition."""
+    outcomes = [*map(_foreseen, plan.elections), *map(left_alone, plan.left_alone)]
+    return tuple(sorted(outcomes, key=lambda outcome: outcome.topic_partition))
+
+
+def outcome_of(
+    election: PlannedElection,
+    status: Status,
+    reason: str,
+    *,
+    before: PartitionState | None = None,
+    after: PartitionState | None = None,
+) -> Outcome:
+    """Return how a planned election ended. ``before`` and ``after`` are the partition as it was seen, if it was."""
+    return Outcome(
+        topic=election.topic,
+        partition=election.partition,
+        status=status,
+        reason=reason,
+        topic_id=election.topic_id,
+        designated_leader=election.designated_leader,
+        leader_before=before.leader_id if before else None,
+        leader_after=after.leader_id if after else None,
+        leader_epoch_before=before.leader_epoch if before else None,
+        leader_epoch_after=after.leader_epoch if after else None,
+        replicas=election.replicas,
+        replicas_after=after.replicas if after else None,
+        candidates=election.candidates,
+        silent=election.silent,
+        losses=election.losses,
+        isr=before.isr if before else election.isr,
+        elr=before.elr if before else election.elr,
+        last_known_elr=before.last_known_elr if before else election.last_known_elr,
+    )
+
+
+def _foreseen(election: PlannedElection) -> Outcome:
+    outcome = outcome_of(election, Status.WOULD_RECOVER, election.reason)
+    return replace(
+        outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch, dropped=election.dropped
+    )
+
+
+def left_alone(partition: LeftAlone) -> Outcome:
+    return Outcome(
+        partition.topic,
+        partition.partition,
+        partition.status,
+        partition.reason,
+        topic_id=partition.topic_id,
+        leader_before=partition.leader_id,
+        leader_after=partition.leader_id,
+        leader_epoch_before=partition.leader_epoch,
+        leader_epoch_after=partition.leader_epoch,
+        replicas=partition.replicas,
+        candidates=partition.candidates,
+        silent=partition.silent,
+        losses=partition.losses,
+        isr=partition.isr,
+        elr=partition.elr,
+        last_known_elr=partition.last_known_elr,
+    )
+
+
+class AftermathKind(StrEnum):
+    """What an application or operator has to look at after an election."""
+
+    COMMITTED_BEYOND_END = "committed_beyond_end"
+    """A group committed an offset that lies beyond the new log end: it read records that are lost."""
+    OPEN_TRANSACTION = "open_transaction"
+    """The new leader's log holds records of a transaction, and no marker that ends it."""
+    WILL_TRUNCATE = "will_truncate"
+    """A replica deletes records when it follows the new leader."""
+    DROPPED = "dropped"
+    """A replica was dropped. Its broker keeps the copy, and Kafka does not read it any more."""
+    NOT_KNOWN = "not_known"
+    """A question that nobody answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AftermathFinding:
+    """One thing that an election left behind, or that could not be found out."""
+
+    kind: Annotated[AftermathKind, Meta("a kind of finding")]
+    topic: TopicName | None = None
+    """None where it is not about one partition."""
+    partition: PartitionIndex | None = None
+    explanation: str
+
+
+_Partitions: TypeAlias = Annotated[int, Meta("a number of partitions", minimum=0, maximum=INT32_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run, in order of topic, then partition."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    started_at: Time
+    finished_at: Time
+    mode: RunMode
+    summary: Annotated[Mapping[str, _Partitions], Meta(description="the summary is an object", keys=Status)] = field(
+        init=False
+    )
+    """How many partitions ended in each status."""
+    brokers: tuple[Broker, ...]
+    outcomes: Annotated[tuple[Outcome, ...], Meta(name="partitions")]
+    aftermath: Annotated[
+        tuple[Annotated[AftermathFinding, Meta(description="a finding is an object")], ...],
+        Meta(description="what is left behind is a list"),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summary", counted((outcome.status for outcome in self.outcomes), Status))
+
+    @property
+    def is_success(self) -> bool:
+        """True when every requested partition ended recovered or already online."""
+        return all(outcome.status in DONE for outcome in self.outcomes)
+
+
+_CODEC = codec(Report, "a report file is an object")
+
+REPORT_FILE = document("report-file", "How every requested partition ended", _CODEC.schema)
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """Return the report as it stands in a file."""
+    document: dict[str, Any] = _CODEC.encode(report)
+    return document
+
+
+def report_at(
+    *,
+    mode: RunMode,
+    cluster_id: str,
+    brokers: Sequence[Broker],
+    outcomes: Sequence[Outcome],
+    aftermath: Sequence[AftermathFinding] = (),
+) -> Callable[[str, str], dict[str, Any]]:
+    """Return what makes the report of a run, once the times of its start and end are known."""
+
+    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
+        report = Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath))
+        return report_document(report)
+
+    return document_at
