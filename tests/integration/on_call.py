@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
@@ -35,7 +36,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey
     given_up,
     survey,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import (
     Waited,
     WaitLimits,

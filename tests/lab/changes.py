@@ -34,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionReport,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
 from lab.cluster import Cluster
 from lab.module_process import Account
 

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an election leaves behind, for a person to look at. Standard library only.
-
-Looks at what elections left behind. Reads only: nothing is aborted or reset.
-"""
+"""Look at what elections left behind, for a person to act on. Reads only: nothing is aborted or reset."""
 
 from __future__ import annotations
 
@@ -20,6 +17,10 @@ from .expected_loss import offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status
 
+_TRANSACTION_LIMIT = "transaction.max.timeout.ms"
+_GROUPS_TOPIC = "__consumer_offsets"
+_MOST_NAMED = 3
+
 _MOST_URGENT = (
     AftermathKind.COMMITTED_BEYOND_END,
     AftermathKind.OPEN_TRANSACTION,
@@ -27,69 +28,6 @@ _MOST_URGENT = (
     AftermathKind.WILL_TRUNCATE,
     AftermathKind.DROPPED,
 )
-_MOST_NAMED = 3
-
-
-def most_urgent_first(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
-    """Sort the findings: what applications suffer from already comes first, replicas that truncate last."""
-    return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
-
-
-def first_of(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
-    """Return at most so many, and where there are more, one that says how many."""
-    rest = findings[most:]
-    if not rest:
-        return tuple(findings)
-    return (
-        *findings[:most],
-        AftermathFinding(kind=rest[0].kind, explanation=f"and {len(rest)} more: the report file has all of them"),
-    )
-
-
-def not_known(what: str, why: object) -> AftermathFinding:
-    return AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=f"{what}: not known: {why}")
-
-
-def _finding(kind: AftermathKind, explanation: str, about: TopicPartition) -> AftermathFinding:
-    return AftermathFinding(kind=kind, topic=about.topic, partition=about.partition, explanation=explanation)
-
-
-def some_of(names: Sequence[object], what: str) -> str:
-    """How many there are of ``what``, in the singular, and the first of them."""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    plural = "" if len(names) == 1 else "s"
-    return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
-
-
-def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
-    """Yield the replicas that hold, or may hold, what the new leader does not.
-
-    A dropped one follows nobody: its broker renames the log directory when it starts (LogManager.loadLog).
-    """
-    for broker_id in outcome.dropped:
-        text = (
-            f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
-            "that ends in -stray, which Kafka does not read: salvage_logs saves what it alone holds"
-        )
-        yield _finding(AftermathKind.DROPPED, text, outcome.topic_partition)
-    for loss in outcome.losses:
-        if loss.broker_id != outcome.leader_after:
-            continue
-        for other in loss.against:
-            if other.broker_id in outcome.dropped:
-                continue
-            if other.lost:
-                least = "" if other.answered else "at least "
-                text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
-            elif not other.answered:
-                text = f"replica {other.broker_id} was silent: what it deletes when it returns is unknown"
-            else:
-                continue
-            yield _finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
-
-
-_TRANSACTION_LIMIT = "transaction.max.timeout.ms"
-_GROUPS_TOPIC = "__consumer_offsets"
 
 
 def look_at_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
@@ -129,6 +67,33 @@ def look_at_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Afterm
         except KafkaOpsError as error:
             findings.append(not_known(f"groups that broker {broker.broker_id} coordinates", error))
     return most_urgent_first(findings)
+
+
+def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
+    """Yield the replicas that hold, or may hold, what the new leader does not.
+
+    A dropped one follows nobody: its broker renames the log directory when it starts (LogManager.loadLog).
+    """
+    for broker_id in outcome.dropped:
+        text = (
+            f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
+            "that ends in -stray, which Kafka does not read: salvage_logs saves what it alone holds"
+        )
+        yield _finding(AftermathKind.DROPPED, text, outcome.topic_partition)
+    for loss in outcome.losses:
+        if loss.broker_id != outcome.leader_after:
+            continue
+        for other in loss.against:
+            if other.broker_id in outcome.dropped:
+                continue
+            if other.lost:
+                least = "" if other.answered else "at least "
+                text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
+            elif not other.answered:
+                text = f"replica {other.broker_id} was silent: what it deletes when it returns is unknown"
+            else:
+                continue
+            yield _finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
 
 
 def _open_transactions(
@@ -207,3 +172,34 @@ def _beyond_end(
                 yield _finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
     for error, some in unanswered.items():
         yield not_known(f"committed offsets of {some_of(some, 'group')} that broker {broker_id} coordinates", error)
+
+
+def _finding(kind: AftermathKind, explanation: str, about: TopicPartition) -> AftermathFinding:
+    return AftermathFinding(kind=kind, topic=about.topic, partition=about.partition, explanation=explanation)
+
+
+def not_known(what: str, why: object) -> AftermathFinding:
+    return AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=f"{what}: not known: {why}")
+
+
+def some_of(names: Sequence[object], what: str) -> str:
+    """How many there are of ``what``, in the singular, and the first of them."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    plural = "" if len(names) == 1 else "s"
+    return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
+
+
+def most_urgent_first(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
+    """Sort the findings: what applications suffer from already comes first, replicas that truncate last."""
+    return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
+
+
+def first_of(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
+    """Return at most so many, and where there are more, one that says how many."""
+    rest = findings[most:]
+    if not rest:
+        return tuple(findings)
+    return (
+        *findings[:most],
+        AftermathFinding(kind=rest[0].kind, explanation=f"and {len(rest)} more: the report file has all of them"),
+    )

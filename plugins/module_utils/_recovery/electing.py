@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to elections that were carried out, and their report.
-
-How elections ended, as designated_election returns it.
-"""
+"""From a module's parameters to elections that were carried out, and how they ended, as designated_election returns it."""
 
 from __future__ import annotations
 
@@ -30,11 +27,11 @@ from .._module.quorum_preflight import QuorumCheck
 from .aftermath import look_at_aftermath
 from .designations import given_designations, plan_of_designations
 from .election import ElectionOptions, ElectionReport, run_elections
+from .observation import with_unregistered
 from .options import Designations
 from .outcome import DONE, DONE_OR_FORESEEN, REPORT_FILE, AftermathFinding, Outcome, report_at
 from .plan import Plan, SaveTails, Status
 from .policies import refuse_a_race
-from .unregistered import with_unregistered
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +91,6 @@ def elect(
         return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
 
 
-def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
-    """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
-    document_at = report_at(
-        mode=RunMode.CHECK if check_mode else RunMode.APPLY,
-        cluster_id=elected.cluster_id,
-        brokers=elected.brokers,
-        outcomes=elected.report.outcomes,
-        aftermath=elected.aftermath,
-    )
-    return replace(elected, report_error=report_file.write_or_explain(document_at, REPORT_FILE))
-
-
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How elections are carried out, as the person asked for it."""
@@ -144,6 +129,18 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     report = replace(report, notes=(*report.notes, *kafka.stale_views()))
     aftermath = look_at_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
+
+
+def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
+    """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
+    document_at = report_at(
+        mode=RunMode.CHECK if check_mode else RunMode.APPLY,
+        cluster_id=elected.cluster_id,
+        brokers=elected.brokers,
+        outcomes=elected.report.outcomes,
+        aftermath=elected.aftermath,
+    )
+    return replace(elected, report_error=report_file.write_or_explain(document_at, REPORT_FILE))
 
 
 def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:

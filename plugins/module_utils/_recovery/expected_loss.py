@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Says a loss forecast in words. Standard library only.
+"""What electing a candidate is expected to lose, as plans, reports and tables show it, and in words.
 
-What electing a candidate is expected to lose, as plans, reports and tables show it. Standard library only.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,36 @@ from typing import Annotated, TypeAlias
 from .._model.fields import INT64_MAX, BrokerId, Meta
 from .._model.log_contents import Stretches, records_in
 from .forecast import Forecast, LossAgainst
+
+Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLoss:
+    """A forecast with its totals, in records, and its words."""
+
+    broker_id: BrokerId
+    at_least: Records
+    at_most: Records | None
+    """None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
+    more_than_first: Annotated[int, Meta("a difference of records", minimum=-INT64_MAX, maximum=INT64_MAX)] | None
+    """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
+    explanation: str
+    against: Annotated[
+        tuple[Annotated[LossAgainst, Meta(description="a comparison is an object")], ...],
+        Meta(description="the comparisons are a list"),
+    ]
+
+
+ExpectedLosses: TypeAlias = Annotated[tuple[ExpectedLoss, ...], Meta(description="the expected losses are a list")]
+
+
+def expected_losses(forecasts: Iterable[Forecast]) -> tuple[ExpectedLoss, ...]:
+    return tuple(
+        ExpectedLoss(each.broker_id, each.at_least, each.at_most, each.more_than_first, in_words(each), each.against)
+        for each in forecasts
+    )
+
 
 _MOST_RANGES = 3
 
@@ -99,33 +129,3 @@ def _records(count: int) -> str:
 
 def _listed(broker_ids: Iterable[int]) -> str:
     return ", ".join(map(str, broker_ids))
-
-
-Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedLoss:
-    """A forecast with its totals, in records, and its words."""
-
-    broker_id: BrokerId
-    at_least: Records
-    at_most: Records | None
-    """None for "unknown", as long as a replica cannot be compared, or is silent without a bound."""
-    more_than_first: Annotated[int, Meta("a difference of records", minimum=-INT64_MAX, maximum=INT64_MAX)] | None
-    """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
-    explanation: str
-    against: Annotated[
-        tuple[Annotated[LossAgainst, Meta(description="a comparison is an object")], ...],
-        Meta(description="the comparisons are a list"),
-    ]
-
-
-ExpectedLosses: TypeAlias = Annotated[tuple[ExpectedLoss, ...], Meta(description="the expected losses are a list")]
-
-
-def expected_losses(forecasts: Iterable[Forecast]) -> tuple[ExpectedLoss, ...]:
-    return tuple(
-        ExpectedLoss(each.broker_id, each.at_least, each.at_most, each.more_than_first, in_words(each), each.against)
-        for each in forecasts
-    )

@@ -2,21 +2,138 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the state of planned elections again, just before anything is written. Needs no Spark: one batch is small."""
+"""Read what planned elections depend on: which brokers are registered, and partitions and logs right before the writes.
+
+The controller refuses every new order that names a broker that is not registered. Since Kafka 4.0 DescribeCluster lists
+every registered broker. Before, a broker that it does not list is fenced or not registered: the controller is asked to
+check the creation of a topic on it, and creates nothing (CreateTopics, validate_only).
+
+One batch of elections is small, so this needs no Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
+from .._changes.journal_look import RUN_TOPIC
 from .._changes.orders import read_states
 from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._kafka.reassignments import Reassignment, unregistered_in
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.replica_log import ReplicaLog
-from .plan import PlannedElection
-from .preconditions import PartitionObservation
-from .unregistered import look_up
+from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave
+from .preconditions import PartitionObservation, dropping, left_out, not_registered, order_to_elect_in
+from .strategy import named
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What is known of the brokers that replica lists name."""
+
+    unregistered: frozenset[int] = frozenset()
+    unknown: Mapping[int, str] = field(default_factory=dict)
+    """Brokers of which nobody says whether they are registered, and why."""
+
+
+def look_up(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: str = RUN_TOPIC) -> Registry:
+    """Find out which of these brokers are not registered. Sends no request where the cluster lists all brokers.
+
+    ``topic`` is the name for which our principal may have CREATE.
+    """
+    missing = {*mentioned} - {each.broker_id for each in cluster.registrations}
+    if cluster.lists_fenced or not missing:
+        return Registry(frozenset(missing))
+    living = next(iter(cluster.living().items()), None)
+    found: set[int] = set()
+    unknown: dict[int, str] = {}
+    for broker_id in sorted(missing):
+        if living is None:
+            unknown[broker_id] = "no broker is registered that could be asked"
+            continue
+        try:
+            kafka.check_topic_creation(living[1], topic, [broker_id, living[0]], {})
+        except RequestRefusedError as error:
+            if unregistered_in(str(error)) == broker_id:
+                found.add(broker_id)
+            else:
+                unknown[broker_id] = str(error)
+        except BrokerCallError as error:
+            unknown[broker_id] = str(error)
+    return Registry(frozenset(found), unknown)
+
+
+def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
+    """Return the plan with what its new orders leave out; without ``may_drop``, such partitions are left alone.
+
+    Where a plain unclean election elects the designated leader, nothing is left out.
+
+    Raises NoBrokerAnswersError or RequestRefusedError.
+    """
+    cluster = kafka.describe_cluster()
+    listed = {each.broker_id for each in cluster.registrations}
+    concerned = [each for each in plan.elections if _names_any_but(listed, each)]
+    if not concerned:
+        return plan
+    registry = look_up(kafka, cluster, {broker for each in concerned for broker in each.replicas})
+    running = kafka.running_reassignments([each.topic_partition for each in concerned])
+    elections, alone = [], [*plan.left_alone]
+    for election in plan.elections:
+        planned: PlannedElection | LeftAlone = election
+        if _names_any_but(listed, election):
+            planned = _judged(election, registry, running.get(election.topic_partition), may_drop=may_drop)
+        if isinstance(planned, LeftAlone):
+            alone.append(planned)
+        else:
+            elections.append(planned)
+    return replace(
+        plan,
+        elections=tuple(elections),
+        left_alone=tuple(sorted(alone, key=lambda each: each.topic_partition)),
+    )
+
+
+def _names_any_but(listed: Collection[int], election: PlannedElection) -> bool:
+    return election.election_type is ElectionType.UNCLEAN and bool({*election.replicas} - {*listed})
+
+
+def _judged(
+    election: PlannedElection,
+    registry: Registry,
+    running: Reassignment | None,
+    *,
+    may_drop: bool,
+) -> PlannedElection | LeftAlone:
+    state = election.state
+    world = PartitionObservation(
+        state,
+        {},
+        is_reassigning=False,
+        unregistered=registry.unregistered,
+        removing=running.dropping if running else (),
+    )
+    willing = replace(election, dropped=tuple(sorted({*registry.unregistered, *world.removing} & {*state.replicas})))
+    dropped = left_out(willing, world)
+    unknown = [each for each in state.replicas if each in registry.unknown]
+    if not dropped and order_to_elect_in(election, state, registry.unregistered) == state.replicas:
+        return election
+    if dropped and not may_drop:
+        alone = leave(state, Status.REFUSED, "; ".join(not_registered(election, world)))
+        return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
+    notes = [election.reason]
+    if dropped:
+        notes.append(dropping(dropped))
+    if unknown:
+        notes.append(
+            f"whether {named(unknown)} of its replicas is registered is not known "
+            f"({registry.unknown[unknown[0]]}): if not, the controller refuses the new order"
+        )
+        dropped = tuple(sorted({*dropped, *(unknown if may_drop else ())}))
+    return replace(election, reason="; ".join(notes), dropped=dropped)
+
 
 _MOST_THREADS = 64
 _PARTITIONS_PER_LIMIT = 250

@@ -24,12 +24,12 @@ from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .engine_choice import Engines, Gathering, gathering
+from .observation import with_unregistered
 from .options import Wanted, refuse_existing_output, wanted
 from .outcome import REPORT_FILE, outcomes_of_plan, report_at
 from .plan import INTERNAL_NOTE, Plan
 from .policies import PolicyOptions, policy_options, read_policies, with_tiered
 from .survey import survey
-from .unregistered import with_unregistered
 from .waiting import Awaited, WaitLimits, wait_for_brokers, wait_limits
 
 # What most runs do without is imported where it is needed.

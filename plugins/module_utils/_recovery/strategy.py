@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much an operator accepts to get a partition back (KIP-966). Pure; standard library only.
-
-What an operator accepts. Standard library only.
-"""
+"""How much an operator accepts to get a partition back (KIP-966). Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -36,6 +33,15 @@ class Strategy(StrEnum):
         """
         enabled = broker if topic is None else topic
         return cls.AGGRESSIVE if enabled else cls.BALANCED
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How much may be lost to get a partition back."""
+
+    strategy: Strategy
+    max_lost_records: int | None = None
+    """The most that an election may be known to lose, in records; None for no limit."""
 
 
 class KipRule(StrEnum):
@@ -166,12 +172,3 @@ def _to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple
 def named(broker_ids: Sequence[int]) -> str:
     """Return "broker 3" or "brokers 3, 4"."""
     return f"broker{'s' if len(broker_ids) > 1 else ''} {', '.join(map(str, broker_ids))}"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How much may be lost to get a partition back."""
-
-    strategy: Strategy
-    max_lost_records: int | None = None
-    """The most that an election may be known to lose, in records; None for no limit."""

@@ -14,10 +14,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError, policy_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.unregistered import with_unregistered
 from unit.fake_clock import FakeClock
 from unit.journals import CLUSTER_ID, open_journal
 from unit.operations.fates import WELL, Fate
