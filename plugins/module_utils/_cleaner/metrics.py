@@ -2,24 +2,23 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What can go wrong with a source of metrics. Standard library only.
+"""The log cleaner's gauges, read from the text of a Prometheus JMX exporter or from Jolokia's answer.
 
-The log cleaner's gauges, by Kafka's own names. Standard library only.
-
-JMX: ``kafka.log:type=LogCleaner,name=DeadThreadCount`` and
-``kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count,logDirectory=...`` and so on.
-
-The URL of a broker's metrics, by a template. Standard library only.
+Kafka's own names are in JMX: ``kafka.log:type=LogCleaner,name=DeadThreadCount``,
+``kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count,logDirectory=...`` and so on. An exporter's text
+(exposition format 0.0.4) is read with Prometheus's own parser. Jolokia is asked for a bulk read (protocol version 7 and
+later, https://jolokia.org/reference).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any
 
 from .._model.run import KafkaOpsError
 from .facts import CleanerMetrics, LogDirMetrics
@@ -85,52 +84,130 @@ def cleaner_metrics(readings: Iterable[Reading]) -> CleanerMetrics:
     )
 
 
-_PLACE = re.compile(r"\{([^{}]*)\}")
-_KNOWN = frozenset({"broker_id", "host"})
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_LOG_DIR_LABELS = frozenset({"logdirectory", "log_directory", "logdir", "log_dir"})
 
 
-def check_template(template: str) -> str:
-    """Return the template if it is valid.
+def parse_prometheus(text: str, names: Mapping[Gauge, str]) -> CleanerMetrics:
+    """Read the cleaner's gauges from an exporter's text.
+
+    ``names`` replace the usual names. The usual ones, in any case and with any separator:
+    ``kafka_log_logcleaner_deadthreadcount``, as the example configs and Strimzi's have it; and
+    ``kafka_log_LogCleaner_Value{name="DeadThreadCount"}``, as an exporter without rules.
 
     Raises MetricsError.
     """
-    unknown = sorted(set(_PLACE.findall(template)) - _KNOWN)
-    if unknown:
-        raise MetricsError(
-            f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it; only {{broker_id}} "
-            "and {host} are filled in"
+    try:
+        return cleaner_metrics(
+            _prometheus_readings(text, {name: gauge for gauge, name in names.items()}, frozenset(names))
         )
-    if "@" in urlsplit(url_for(template, 1, "localhost")).netloc:
+    except (ValueError, KeyError, IndexError, TypeError) as error:
         raise MetricsError(
-            f"the metrics URL {without_secrets(template)} has a user or a password in it, which Ansible shows with "
-            "-vvv: give them as metrics_username and metrics_password"
-        )
-    return template
+            f"its answer is no Prometheus text ({error}): check that the URL is that of the exporter's metrics"
+        ) from None
 
 
-def url_for(template: str, broker_id: int, host: str) -> str:
-    """Return a broker's URL. An IPv6 address is put in brackets.
+def _prometheus_readings(text: str, own: Mapping[str, Gauge], renamed: frozenset[Gauge]) -> Iterator[Reading]:
+    from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - only where it is the source
 
-    Raises MetricsError when that is no http or https URL.
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            gauge = own.get(sample.name)
+            if gauge is None:
+                gauge = _USUAL.get(_usual(sample.name, sample.labels))
+                if gauge in renamed:
+                    continue
+            if gauge is not None:
+                yield Reading(gauge, float(sample.value), _log_dir(sample.labels))
+
+
+def _usual(name: str, labels: Mapping[str, str]) -> str:
+    word = _word(name)
+    bean = next((value for label, value in labels.items() if label.lower() == "name"), None)
+    if bean is not None:
+        word = f"{word.removesuffix('_value')}_{_word(bean)}"
+    return word.removesuffix("_value")
+
+
+def _word(text: str) -> str:
+    return _NO_WORD.sub("_", text.lower()).strip("_")
+
+
+_USUAL = {f"kafka_log_{_word(kind)}_{_word(name)}": gauge for gauge, (kind, name) in MBEANS.items()}
+
+
+def _log_dir(labels: Mapping[str, str]) -> str:
+    # Kafka quotes the directory in the MBean's name, and exporters keep the quotation marks.
+    return next((value.strip('"') for label, value in labels.items() if label.lower() in _LOG_DIR_LABELS), "")
+
+
+_BEAN_TYPES = ("LogCleaner", "LogCleanerManager")
+_OK = 200
+_NO_SUCH_MBEAN = 404
+_ANSWER = {
+    "type": "array",
+    "minItems": len(_BEAN_TYPES),
+    "maxItems": len(_BEAN_TYPES),
+    "items": {
+        "type": "object",
+        "required": ["status"],
+        "properties": {"status": {"type": "integer"}, "error": {"type": "string"}},
+        "if": {"properties": {"status": {"const": _OK}}},
+        "then": {
+            "required": ["value"],
+            "properties": {"value": {"type": "object", "additionalProperties": {"type": "object"}}},
+        },
+    },
+}
+_PROPERTY = re.compile(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,]*)')
+_GAUGES = {bean: gauge for gauge, bean in MBEANS.items()}
+
+
+def jolokia_request() -> bytes:
+    """Return the body of the POST to Jolokia's base URL. A gauge that fails does not affect the others."""
+    return json.dumps(
+        [
+            {"type": "read", "mbean": f"kafka.log:type={each},*", "config": {"ignoreErrors": True}}
+            for each in _BEAN_TYPES
+        ]
+    ).encode()
+
+
+def parse_jolokia(text: str) -> CleanerMetrics:
+    """Read the cleaner's gauges from Jolokia's answer.
+
+    Raises MetricsError.
     """
-    shown_host = f"[{host}]" if ":" in host else host
-    url = template.replace("{broker_id}", str(broker_id)).replace("{host}", shown_host)
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - only where Jolokia is the source
+
     try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        answers = json.loads(text)
     except ValueError:
-        is_usable = False
-    if not is_usable or any(character.isspace() for character in url):
         raise MetricsError(
-            f"the metrics URL {without_secrets(url)} is none: give one such as http://{{host}}:7071/metrics"
+            "its answer is no JSON: check that the URL is that of Jolokia's agent, as in /jolokia"
+        ) from None
+    error = next(iter(Draft202012Validator(_ANSWER).iter_errors(answers)), None)
+    if error is not None:
+        place = "/".join(map(str, error.absolute_path)) or "the whole"
+        raise MetricsError(
+            f"its answer is JSON, but not Jolokia's bulk read (at {place}: {error.message[:200]}). "
+            "Check that the URL is that of Jolokia's agent, as in /jolokia"
         )
-    return url
+    for each in answers:
+        if each["status"] not in (_OK, _NO_SUCH_MBEAN):
+            raise MetricsError(
+                f"Jolokia refuses to read kafka.log (status {each['status']}): {each.get('error', 'no reason given')}"
+            )
+    return cleaner_metrics(
+        reading for each in answers if each["status"] == _OK for reading in _jolokia_readings(each["value"])
+    )
 
 
-def without_secrets(url: str) -> str:
-    """Return the URL without user, password and query."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "(not shown, since it cannot be read)"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+def _jolokia_readings(beans: dict[str, dict[str, Any]]) -> Iterator[Reading]:
+    for name, attributes in beans.items():
+        properties = dict(_PROPERTY.findall(name.partition(":")[2]))
+        gauge = _GAUGES.get((properties.get("type", ""), properties.get("name", "")))
+        value = attributes.get("Value")
+        # Where a gauge fails, Jolokia gives its error as a text.
+        if gauge is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield Reading(gauge, float(value), properties.get("logDirectory", "").strip('"'))

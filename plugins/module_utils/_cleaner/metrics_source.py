@@ -2,22 +2,23 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the cleaner's metrics come from: its options, and one bounded request to each broker's endpoint."""
+"""Where the cleaner's metrics come from: its options, and one bounded request to each broker's endpoint.
+
+A template makes the URL of each broker's endpoint.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from .._module.arguments import Arguments
 from .._module.http_client import HttpClient, HttpRequestError
 from .facts import CleanerMetrics
-from .metrics import Gauge, MetricsError, check_template, url_for, without_secrets
-
-# What most runs do without is imported where it is needed.
-# ruff: noqa: PLC0415
-
+from .metrics import Gauge, MetricsError, jolokia_request, parse_jolokia, parse_prometheus
 
 METRICS = Arguments(
     argument_spec={
@@ -52,13 +53,11 @@ class MetricsSource:
 
         Raises MetricsError, which names the broker's URL, without what may be secret in it.
         """
-        from . import jolokia, prometheus
-
         url = url_for(self.template, broker_id, host)
         try:
             if self.kind == "jolokia":
-                return jolokia.parse(self.client.fetch(url, jolokia.request_body(), "application/json"))
-            return prometheus.parse(self.client.fetch(url, None, "text/plain;version=0.0.4"), self.names)
+                return parse_jolokia(self.client.fetch(url, jolokia_request(), "application/json"))
+            return parse_prometheus(self.client.fetch(url, None, "text/plain;version=0.0.4"), self.names)
         except HttpRequestError as error:
             raise MetricsError(f"{without_secrets(url)}: {error}. {_CHECK}") from None
         except MetricsError as error:
@@ -94,3 +93,55 @@ def metrics_source(params: Mapping[str, Any]) -> MetricsSource | None:
             params["metrics_ca_file"],
         ),
     )
+
+
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+_KNOWN = frozenset({"broker_id", "host"})
+
+
+def check_template(template: str) -> str:
+    """Return the template if it is valid.
+
+    Raises MetricsError.
+    """
+    unknown = sorted(set(_PLACE.findall(template)) - _KNOWN)
+    if unknown:
+        raise MetricsError(
+            f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it; only {{broker_id}} "
+            "and {host} are filled in"
+        )
+    if "@" in urlsplit(url_for(template, 1, "localhost")).netloc:
+        raise MetricsError(
+            f"the metrics URL {without_secrets(template)} has a user or a password in it, which Ansible shows with "
+            "-vvv: give them as metrics_username and metrics_password"
+        )
+    return template
+
+
+def url_for(template: str, broker_id: int, host: str) -> str:
+    """Return a broker's URL. An IPv6 address is put in brackets.
+
+    Raises MetricsError when that is no http or https URL.
+    """
+    shown_host = f"[{host}]" if ":" in host else host
+    url = template.replace("{broker_id}", str(broker_id)).replace("{host}", shown_host)
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or any(character.isspace() for character in url):
+        raise MetricsError(
+            f"the metrics URL {without_secrets(url)} is none: give one such as http://{{host}}:7071/metrics"
+        )
+    return url
+
+
+def without_secrets(url: str) -> str:
+    """Return the URL without user, password and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(not shown, since it cannot be read)"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

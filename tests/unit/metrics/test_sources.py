@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import jolokia, prometheus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import CleanerMetrics, LogDirMetrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import (
     Gauge,
     MetricsError,
+    parse_jolokia,
+    parse_prometheus,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import (
     check_template,
     url_for,
     without_secrets,
@@ -50,13 +53,13 @@ MIXED_CASE = WITH_RULES.replace("logcleanermanager", "LogCleanerManager").replac
 
 @pytest.mark.parametrize("text", [WITH_RULES, WITHOUT_RULES, MIXED_CASE], ids=["rules", "no rules", "mixed case"])
 def test_the_usual_names(text: str) -> None:
-    assert prometheus.parse(text, {}) == EXPECTED
+    assert parse_prometheus(text, {}) == EXPECTED
 
 
 def test_an_own_name_wins() -> None:
     text = WITH_RULES + "cleaner_dead 3\n"
-    assert prometheus.parse(text, {Gauge.DEAD_THREADS: "cleaner_dead"}).dead_threads == 3
-    assert prometheus.parse(WITH_RULES, {Gauge.DEAD_THREADS: "not_there"}).dead_threads is None
+    assert parse_prometheus(text, {Gauge.DEAD_THREADS: "cleaner_dead"}).dead_threads == 3
+    assert parse_prometheus(WITH_RULES, {Gauge.DEAD_THREADS: "not_there"}).dead_threads is None
 
 
 @pytest.mark.parametrize(
@@ -70,11 +73,11 @@ def test_an_own_name_wins() -> None:
 )
 def test_what_is_no_metrics(text: str, said: str) -> None:
     with pytest.raises(MetricsError, match=said):
-        prometheus.parse(text, {})
+        parse_prometheus(text, {})
 
 
 def test_what_a_gauge_does_not_report_is_not_zero() -> None:
-    found = prometheus.parse("kafka_log_logcleanermanager_time_since_last_run_ms 5\n", {})
+    found = parse_prometheus("kafka_log_logcleanermanager_time_since_last_run_ms 5\n", {})
     assert found == CleanerMetrics(time_since_last_run_ms=5)
     assert found.uncleanable_partitions is None
 
@@ -102,7 +105,7 @@ MANAGER: dict[str, Any] = {
 
 
 def test_jolokia() -> None:
-    assert jolokia.parse(_answer({_bean("DeadThreadCount", "LogCleaner"): {"Value": 1}}, MANAGER)) == EXPECTED
+    assert parse_jolokia(_answer({_bean("DeadThreadCount", "LogCleaner"): {"Value": 1}}, MANAGER)) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ def test_jolokia() -> None:
 )
 def test_what_is_no_answer_of_jolokia(text: str, said: str) -> None:
     with pytest.raises(MetricsError, match=said):
-        jolokia.parse(text)
+        parse_jolokia(text)
 
 
 @pytest.mark.parametrize(
