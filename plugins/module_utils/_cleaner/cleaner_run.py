@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
@@ -21,12 +21,14 @@ from .._changes.setting_writer import SettingWriter
 from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._model.partition import Broker
+from .._model.partition import Broker, BrokerState
 from .._model.run import Progress
 from .._module.options import journal_options, progress_to
 from . import inspection
-from .options import living
 from .replica import ReplicaMaker
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,9 @@ class LockedRun:
         run = self.run
         timeout_s = run.params["repair_timeout_ms"] / 1000
         return ReplicaMaker(self.writer, run.living, self.journal, timeout_s, run.stop, run.progress)
+
+
+def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
+    """Addresses of the brokers that are online, by their ids."""
+    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+    return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}

@@ -2,9 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The settings of the log cleaner (KIP-226), as a broker names them. Standard library only.
+"""The log cleaner of a broker: its settings (KIP-226), which edit of them restarts its threads, and what is known of it.
 
-What is known of a broker's log cleaner. Standard library only. What is unknown is None, never 0.
+Standard library only. What is unknown is None, never 0.
+
+A broker restarts all cleaner threads when any of ``DYNAMIC`` changes its value. It refuses a number of threads below
+half or above double of the current one (LogCleaner.validateReconfiguration).
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from .._model.fields import Count, Meta, SizeBytes
-from .._model.setting import Setting
+from .._model.run import KafkaOpsError
+from .._model.setting import Setting, same_value
 
 ENABLE = "log.cleaner.enable"
 THREADS = "log.cleaner.threads"
@@ -34,6 +38,86 @@ SHOWN = (
     "log.cleaner.max.compaction.lag.ms",
     "log.cleaner.delete.retention.ms",
 )
+
+_LARGEST = 2**63 - 1
+"""backoff.ms is a long."""
+
+
+class EditError(KafkaOpsError):
+    """No edit that Kafka would take, or one that it would refuse. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One setting of one broker: what is set for the broker itself before and after; None is "not set"."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def thread_range(current: int) -> range:
+    """Numbers of threads that a broker with ``current`` ones takes: half to double, as Kafka's integers round."""
+    return range(max(1, current // 2), current * 2 + 1)
+
+
+def restart_edit(settings: Mapping[str, Setting]) -> Edit:
+    """Return the least intrusive edit that restarts the threads.
+
+    One more millisecond of pause between passes changes nothing else. One more thread, always inside half to double, is
+    next: it divides the buffers among more. Both are put back at once.
+
+    Raises EditError when the broker returns neither value.
+    """
+    backoff = _number(settings.get(BACKOFF_MS))
+    if backoff is not None:
+        changed = backoff + 1 if backoff < _LARGEST else backoff - 1
+        return Edit(BACKOFF_MS, settings[BACKOFF_MS].own, str(changed))
+    threads = _number(settings.get(THREADS))
+    if threads is not None and threads + 1 in thread_range(threads):
+        return Edit(THREADS, settings[THREADS].own, str(threads + 1))
+    raise EditError(
+        f"the broker returns neither {BACKOFF_MS} nor {THREADS}, so there is nothing to change and restore: our "
+        "principal needs DESCRIBE_CONFIGS on the cluster"
+    )
+
+
+def lasting_edits(settings: Mapping[str, Setting], wanted: Mapping[str, str | None]) -> tuple[Edit, ...]:
+    """Return the edits from a broker's own settings to the wanted ones. None means "not set". No edit for equal values.
+
+    Raises EditError with every error.
+    """
+    errors = [f"{name} is none of {', '.join(DYNAMIC)}" for name in wanted if name not in DYNAMIC]
+    errors += _thread_errors(settings.get(THREADS), wanted.get(THREADS))
+    if errors:
+        raise EditError("; ".join(errors))
+    edits = []
+    for name, after in wanted.items():
+        setting = settings.get(name)
+        before = setting.own if setting is not None else None
+        if not same_value(before, after):
+            edits.append(Edit(name, before, after))
+    return tuple(edits)
+
+
+def _thread_errors(current: Setting | None, wanted: str | None) -> list[str]:
+    threads = _number(current)
+    if wanted is None or threads is None:
+        return []
+    if not wanted.isdecimal():
+        return [f"{THREADS} is to be {wanted!r}, which is no number of threads"]
+    allowed = thread_range(threads)
+    if int(wanted) in allowed:
+        return []
+    return [
+        f"{THREADS} is {threads} now and is to be {wanted}: Kafka takes {allowed[0]} to {allowed[-1]}, half to double, "
+        "at a time; go there in steps"
+    ]
+
+
+def _number(setting: Setting | None) -> int | None:
+    text = setting.value if setting is not None else None
+    return int(text) if text is not None and text.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)

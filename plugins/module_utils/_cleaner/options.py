@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState
+from .._model.partition import Broker
 from .._model.run import KafkaOpsError, Progress
 from .._module.arguments import Arguments
 from .._module.messages import plain
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int", "default": []}})
+
+
 THRESHOLDS = Arguments(
     argument_spec={
         "stalled_after_ms": {"type": "int", "default": 900_000},
@@ -36,6 +38,8 @@ THRESHOLDS = Arguments(
         "suspect_bytes": {"type": "int", "default": 67_108_864},
     }
 )
+
+
 SIZES = Arguments(
     argument_spec={
         "evidence_dir": {"type": "path"},
@@ -43,7 +47,11 @@ SIZES = Arguments(
         "look_interval_ms": {"type": "int", "default": 10_000},
     }
 )
+
+
 LIBRARIES = ("jsonschema", "javaproperties", "kafka", "crc32c", "prometheus_client")
+
+
 LIBRARIES_WITHOUT_METRICS = (*LIBRARIES, "pyarrow", "pyspark")
 
 
@@ -107,12 +115,6 @@ def look(  # noqa: PLR0917
     return log_cleaner.look_by_sizes(
         kafka, cluster, brokers, trends_by_broker(kafka, cluster, params, progress), limits
     )
-
-
-def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
-    """Addresses of the brokers that are online, by their ids."""
-    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
-    return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
 
 
 def broker_result(cleaner: Cleaner) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from .metrics_source import MetricsSource, metrics_source
 from .options import CleanerOptionsError, thresholds
 from .repair import Repairer, RepairPace
 from .repair_plan import RepairOutcome, RepairPlanner, RepairTerms
-from .safeguard import Safeguard
+from .replica import Safeguard
 from .safety import Overrides
 
 

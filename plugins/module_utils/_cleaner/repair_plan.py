@@ -21,7 +21,7 @@ from .._model.setting import RepairStatus
 from .facts import CleanerMetrics
 from .inspection import Cleaner
 from .marks import Target
-from .safeguard import min_isrs_of
+from .replica import min_isrs_of
 from .safety import Overrides, Surroundings, refusals
 
 _ASKED_TO_STOP = "the run was asked to stop"

@@ -16,8 +16,7 @@ from .._changes.setting_writer import SettingError, SettingWriter, changed_for_a
 from .._model.run import Clock, Progress
 from .._model.setting import RestartStatus
 from .diagnosis import WELL, Case, Diagnosis, Thresholds, diagnose
-from .edits import Edit, EditError, lasting_edits, restart_edit
-from .facts import CleanerMetrics
+from .facts import CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 

@@ -2,27 +2,49 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Evidence from Kafka alone: takes looks at the sizes of compacted copies, keeps them, and has Spark compare them."""
+"""Evidence from Kafka alone: take looks at the sizes of compacted copies, keep them, and have Spark compare them.
+
+Looks are kept as Parquet: one file for each look, in one directory for each cluster. Each file is stamped with the
+cluster (key ``kafkaops.recovery`` of its metadata, JSON), and holds no secret.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._model.run import Progress
+from .._model.run import KafkaOpsError, Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
 from .diagnosis import CopyTrend
 from .inspection import one_look
-from .size_trends import check_directory, look_table, read_looks, trends, write_look
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.sql import DataFrame, Window
+    from pyspark.sql import functions as sf
+
+    LOOK_SCHEMA = pa.schema(
+        {
+            "taken_at_ms": pa.int64(),
+            "broker_id": pa.int32(),
+            "log_dir": pa.string(),
+            "topic": pa.string(),
+            "partition": pa.int32(),
+            "size_bytes": pa.int64(),
+        }
+    )
+    """One copy in one look. ``taken_at_ms`` is milliseconds since 1970 by the clock of the host that looked."""
 
 
 _FIELDS = [each.name for each in fields(CopyTrend)]
@@ -65,3 +87,155 @@ def trends_by_broker(
         trend = CopyTrend(**{name: row[name] for name in _FIELDS})
         found.setdefault(trend.broker_id, []).append(trend)
     return found
+
+
+_PARTITION = ("topic", "partition")
+_COPY = ("broker_id", "log_dir", *_PARTITION)
+
+
+def trends(looks: DataFrame, regrown_bytes: int) -> DataFrame:
+    """Rows of ``LOOK_SCHEMA`` to one row for each copy of the newest look, with the fields of ``CopyTrend``.
+
+    A copy that a later look does not hold any more is left out: it was moved or deleted. One that has grown by
+    ``regrown_bytes`` since it last shrank is judged by what came since: its compaction says nothing about the present.
+    """
+    newest = sf.max("taken_at_ms").over(Window.partitionBy(sf.lit(0)))
+    copies = (
+        looks.withColumn("newest", newest)
+        .transform(with_last_shrink, regrown_bytes)
+        .where(~sf.col("is_regrown") | (sf.col("taken_at_ms") >= sf.col("shrunk_at_ms")))
+        .groupBy(*_COPY)
+        .agg(
+            sf.count("*").cast("int").alias("looks"),
+            (sf.max("taken_at_ms") - sf.min("taken_at_ms")).alias("span_ms"),
+            sf.min_by("size_bytes", "taken_at_ms").alias("first_bytes"),
+            sf.max_by("size_bytes", "taken_at_ms").alias("last_bytes"),
+            sf.bool_or(sf.col("shrunk_at_ms").isNotNull() & ~sf.col("is_regrown")).alias("has_shrunk"),
+            sf.min("taken_at_ms").alias("since_ms"),
+            sf.max("shrunk_at_ms").alias("shrunk_at_ms"),
+            (sf.max("taken_at_ms") == sf.max("newest")).alias("is_there"),
+        )
+        .where("is_there")
+    )
+    return copies.transform(with_others)
+
+
+def with_last_shrink(looks: DataFrame, regrown_bytes: int) -> DataFrame:
+    """Add to each look when its copy last shrank (null for never), and whether it has grown by that much since."""
+    copy = Window.partitionBy(*_COPY)
+    earlier = sf.lag("size_bytes").over(copy.orderBy("taken_at_ms"))
+    is_smaller = sf.col("size_bytes") < sf.col("earlier")
+    last = sf.max_by("size_bytes", "taken_at_ms").over(copy)
+    shrunk_to = sf.max(sf.when(sf.col("taken_at_ms") == sf.col("shrunk_at_ms"), sf.col("size_bytes"))).over(copy)
+    return (
+        looks.withColumn("earlier", earlier)
+        .withColumn("shrunk_at_ms", sf.max(sf.when(is_smaller, sf.col("taken_at_ms"))).over(copy))
+        .withColumn("is_regrown", sf.coalesce(last - shrunk_to >= regrown_bytes, sf.lit(False)))
+    )
+
+
+def with_others(copies: DataFrame) -> DataFrame:
+    """Add what the partition's other copies did: ``others_shrank`` and ``smallest_copy_bytes`` (null without any).
+
+    Another copy shrank only where it did so while this one was looked at and did not.
+    """
+    own = sf.struct("broker_id", "log_dir")
+    others = sf.filter(
+        sf.collect_list(sf.struct("broker_id", "log_dir", "last_bytes", "shrunk_at_ms")).over(
+            Window.partitionBy(*_PARTITION)
+        ),
+        lambda other: sf.struct(other["broker_id"], other["log_dir"]) != own,
+    )
+    return copies.withColumns(
+        {
+            "others_shrank": sf.exists(
+                others, lambda other: sf.coalesce(other["shrunk_at_ms"] > sf.col("since_ms"), sf.lit(False))
+            ),
+            "smallest_copy_bytes": sf.array_min(sf.transform(others, lambda other: other["last_bytes"])),
+        }
+    ).drop("is_there", "since_ms", "shrunk_at_ms")
+
+
+_STAMP = b"kafkaops.recovery"
+_FORMAT = 1
+_PATTERN = "look-*.parquet"
+KEPT_LOOKS = 200
+"""Days of hourly runs. Comparing more would take longer each time, without a benefit."""
+
+
+class LookError(KafkaOpsError):
+    """Looks that cannot be written, or cannot be trusted."""
+
+
+def look_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
+    """Rows of ``LOOK_SCHEMA``."""
+    return pa.Table.from_pylist([*rows], schema=LOOK_SCHEMA)
+
+
+def check_directory(path: str | None) -> None:
+    """Raise LookError when looks cannot be stored there. Creates only the last directory of the path."""
+    if path is None:
+        return
+    directory = Path(path)
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise LookError(f"evidence_dir {path} could not be created: {error.strerror}") from None
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise LookError(f"evidence_dir {path} may not be written to by uid {os.geteuid()}")
+
+
+def write_look(directory: str, cluster_id: str, taken_at_ms: int, table: pa.Table) -> None:
+    """Store one look completely or not at all, and delete the oldest ones beyond ``KEPT_LOOKS``. Raises LookError."""
+    path = Path(directory) / f"look-{taken_at_ms}.parquet"
+    stamped = table.replace_schema_metadata({_STAMP: json.dumps({"format": _FORMAT, "cluster_id": cluster_id})})
+    temporary = ""
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=".look-", dir=directory)
+        with open(descriptor, "wb") as file:
+            pq.write_table(stamped, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except (OSError, pa.ArrowException) as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise LookError(f"{path} could not be written: {error}") from None
+    for old in _oldest_first(directory)[:-KEPT_LOOKS]:
+        # The next look forgets what this one cannot.
+        with suppress(OSError):
+            old.unlink()
+
+
+def read_looks(directory: str, cluster_id: str) -> pa.Table:
+    """Read the newest looks. Raises LookError for a file that is damaged, or of another format or cluster."""
+    tables = [_read(path, cluster_id) for path in _oldest_first(directory)[-KEPT_LOOKS:]]
+    return pa.concat_tables(tables) if tables else LOOK_SCHEMA.empty_table()
+
+
+def _oldest_first(directory: str) -> list[Path]:
+    """Return the files of looks, oldest first.
+
+    Their names are numbers of milliseconds, of which the longer ones are the later ones.
+    """
+    return sorted(Path(directory).glob(_PATTERN), key=lambda path: (len(path.name), path.name))
+
+
+def _read(path: Path, cluster_id: str) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+        stamp = json.loads((table.schema.metadata or {})[_STAMP])
+        found = (stamp["format"], stamp["cluster_id"])
+    except (OSError, pa.ArrowException) as error:
+        raise LookError(f"{path} could not be read ({error}): move it away") from None
+    except (KeyError, TypeError, ValueError):
+        raise LookError(f"{path} was not written by this collection: move it away") from None
+    if found != (_FORMAT, cluster_id):
+        raise LookError(
+            f"{path} has format {found[0]} and is of cluster {found[1]}, where format {_FORMAT} of cluster "
+            f"{cluster_id} is wanted: give each cluster an evidence_dir of its own"
+        )
+    table = table.replace_schema_metadata(None)
+    if not table.schema.equals(LOOK_SCHEMA):
+        raise LookError(f"{path} has the columns {table.schema.names}, not those of a look: move it away")
+    return table

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.edits import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
+    BACKOFF_MS,
+    THREADS,
     Edit,
     EditError,
     lasting_edits,
     restart_edit,
     thread_range,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import BACKOFF_MS, THREADS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
 

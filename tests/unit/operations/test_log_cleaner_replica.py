@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safeguard import UnsafeError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import UnsafeError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,

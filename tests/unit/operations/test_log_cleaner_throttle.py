@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.throttle import Throttle
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Throttle
 from unit.operations.fake_settings import ADDRESSES, FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import size_trends as compaction_evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.size_trends import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import trends as compaction_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.trends import (
     LookError,
     look_table,
     read_looks,
