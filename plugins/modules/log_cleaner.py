@@ -150,7 +150,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
@@ -194,22 +193,16 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart_module import change
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart_module import (
+        change,
+        results_of,
+        warnings,
+    )
 
     done = change(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in cleaner_results.warnings(done):
+    for warning in warnings(done):
         module.warn(warning)
-    failure = cleaner_results.change_failure(done)
-    return {
-        "changed": cleaner_results.is_changed(done),
-        "cluster_id": done.cluster_id,
-        "summary": cleaner_results.change_summary(done),
-        "outcomes": plain(done.outcomes),
-        "leftovers": cleaner_results.leftover_results(done.leftovers),
-        "diff": cleaner_results.change_diff(done),
-        **({"msg": failure} if failure else {}),
-    }
+    return results_of(done)
 
 
 if __name__ == "__main__":

@@ -168,7 +168,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PARTITIONS, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
@@ -207,23 +206,16 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import results as cleaner_results
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_module import repair
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_module import (
+        repair,
+        results_of,
+        warnings,
+    )
 
     done = repair(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in [*done.unidentified_marks, *cleaner_results.conflicts(done)]:
+    for warning in warnings(done):
         module.warn(warning)
-    failure = cleaner_results.repair_failure(done)
-    return {
-        "changed": cleaner_results.is_repaired(done),
-        "cluster_id": done.cluster_id,
-        "summary": cleaner_results.repair_summary(done),
-        "outcomes": plain(done.outcomes),
-        "unidentified_marks": list(done.unidentified_marks),
-        "leftovers": cleaner_results.leftover_results(done.leftovers),
-        "diff": cleaner_results.repair_diff(done),
-        **({"msg": failure} if failure else {}),
-    }
+    return results_of(done)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What runs of log_cleaner and log_cleaner_repair share: the brokers, writers, and under the lock also the journal."""
+"""What runs of log_cleaner and log_cleaner_repair share: the brokers, writers, and under the lock also the journal.
+
+And what both return of the changes that an earlier run left.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,7 @@ from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.late_requests import AnyLeftover
 from .._changes.orders import Writer
+from .._changes.record import PUT_BACK, Undoing
 from .._changes.rollback import Rollback, look_at_leftovers
 from .._changes.setting_writer import SettingWriter
 from .._kafka.addresses import Address
@@ -104,3 +108,26 @@ def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
     """Addresses of the brokers that are online, by their ids."""
     online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
     return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
+
+
+def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:
+    """Return what earlier runs left, as modules return it."""
+    return [{"change": str(each.change), "undoing": each.undoing.value, "reason": each.reason} for each in leftovers]
+
+
+def failure_of(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
+    """Return why the module fails, one reason a line; empty when it does not."""
+    stuck = [
+        f"an earlier run left {each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.FAILED
+    ]
+    return "\n".join([*faults, *stuck])
+
+
+def conflicts(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
+    """Return what a person should know of the journal, and of changes that nobody undoes any more."""
+    return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
+
+
+def put_back(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
+    """Return what is put back of earlier runs, for one side of a diff."""
+    return {str(each.change): word for each in leftovers if each.undoing in PUT_BACK}

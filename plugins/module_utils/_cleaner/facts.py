@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The log cleaner of a broker: its settings (KIP-226), which edit of them restarts its threads, and what is known of it.
+"""A broker's log cleaner: its settings (KIP-226), which edit of them restarts its threads, and what is known of it.
 
 Standard library only. What is unknown is None, never 0.
 

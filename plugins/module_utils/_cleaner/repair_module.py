@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries out what log_cleaner_repair is asked for: marked or named replicas are re-created."""
+"""Carry out what log_cleaner_repair is asked for, marked or named replicas re-created, and say how it ended."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.late_requests import AnyLeftover
+from .._changes.rollback import has_put_back
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
+from .._model.run import counted
 from .._model.setting import RepairStatus
 from .._module.connection import connection_settings
-from .._module.messages import all_of
+from .._module.messages import all_of, plain
 from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from . import inspection
-from .cleaner_run import CleanerRun
+from .cleaner_run import CleanerRun, conflicts, failure_of, leftover_results, put_back
 from .diagnosis import Thresholds, diagnose
 from .marks import ReadLimits, Target, marked_replicas, unread_marks
 from .metrics_source import MetricsSource, metrics_source
@@ -78,6 +80,20 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
             foreseen = work.foresee(reads_copies=True)
         done = work.carry_out(foreseen) if foreseen.has_work else foreseen
         return replace(done, leftovers=(*leftovers, *done.leftovers))
+
+
+def _check_repair(params: Mapping[str, Any]) -> None:
+    faults = [
+        f"{name} is {params[name]}, which is not above 0"
+        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "max_total_read_bytes", "attempts")
+        if params[name] < 1
+    ]
+    if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
+        faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
+    if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
+        faults.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
+    if faults:
+        raise CleanerOptionsError("; ".join(faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +201,53 @@ def _repaired(
     return Repaired(run.cluster.cluster_id, tuple(in_order), unidentified_marks, leftovers, notes)
 
 
-def _check_repair(params: Mapping[str, Any]) -> None:
+def warnings(done: Repaired) -> list[str]:
+    """Return what a person should know although nothing failed."""
+    return [*done.unidentified_marks, *conflicts(done.notes, done.leftovers)]
+
+
+def results_of(done: Repaired) -> dict[str, Any]:
+    """Return what the module returns."""
+    failure = _failure(done)
+    return {
+        "changed": has_put_back(done.leftovers)
+        or any(each.status in _REPAIRS or _was_begun(each) for each in done.outcomes),
+        "cluster_id": done.cluster_id,
+        "summary": counted((each.status for each in done.outcomes), RepairStatus),
+        "outcomes": plain(done.outcomes),
+        "unidentified_marks": list(done.unidentified_marks),
+        "leftovers": leftover_results(done.leftovers),
+        "diff": _diff(done),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+_REPAIRS = (RepairStatus.REPAIRED, RepairStatus.WOULD_REPAIR)
+_BAD_REPAIRS = (RepairStatus.REFUSED, RepairStatus.STOPPED, RepairStatus.FAILED)
+
+
+def _was_begun(outcome: RepairOutcome) -> bool:
+    return outcome.status is RepairStatus.FAILED and outcome.size_before is not None
+
+
+def _diff(done: Repaired) -> dict[str, Any]:
+    """Return the replicas that are re-created."""
+    sources = {
+        f"{each.topic}-{each.partition} on broker {each.broker_id}": each.source
+        for each in done.outcomes
+        if each.status in _REPAIRS
+    }
+    return {
+        "before": dict.fromkeys(sources, "uncleanable") | put_back(done.leftovers, "changed"),
+        "after": {name: f"re-created from broker {source}" for name, source in sources.items()}
+        | put_back(done.leftovers, "put back"),
+    }
+
+
+def _failure(done: Repaired) -> str:
     faults = [
-        f"{name} is {params[name]}, which is not above 0"
-        for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "max_total_read_bytes", "attempts")
-        if params[name] < 1
+        f"{each.topic}-{each.partition} on broker {each.broker_id}: {each.status.value}: {each.reason}"
+        for each in done.outcomes
+        if each.status in _BAD_REPAIRS
     ]
-    if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
-        faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
-    if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
-        faults.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
-    if faults:
-        raise CleanerOptionsError("; ".join(faults))
+    return failure_of([*faults, *done.unidentified_marks], done.leftovers)

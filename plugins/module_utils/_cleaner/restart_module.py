@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries out what log_cleaner is asked for: restarts of threads, or settings that last."""
+"""Carry out what log_cleaner is asked for, restarts of threads or settings that last, and say how it ended."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.late_requests import AnyLeftover
+from .._changes.rollback import has_put_back
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.run import counted
 from .._model.setting import RestartStatus
 from .._module.connection import connection_settings
-from .._module.messages import all_of
+from .._module.messages import all_of, plain
 from .._module.quorum_preflight import require_quorum
 from . import inspection, restart
-from .cleaner_run import CleanerRun, LockedRun
+from .cleaner_run import CleanerRun, LockedRun, conflicts, failure_of, leftover_results, put_back
 from .diagnosis import Thresholds, diagnose
 from .facts import (
     BACKOFF_MS,
@@ -32,6 +34,7 @@ from .facts import (
 )
 from .metrics_source import MetricsSource, metrics_source
 from .options import CleanerOptionsError, look, thresholds
+from .restart import ALTERED
 
 OPTION_NAMES = {
     "threads": THREADS,
@@ -57,25 +60,6 @@ class Done:
 
 
 _AHEAD = (RestartStatus.WOULD_RESTART, RestartStatus.WOULD_CHANGE)
-
-
-def wanted_settings(params: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return Kafka's names and the values that are to last; None for what is to be unset.
-
-    Raises CleanerOptionsError.
-    """
-    settings = {name: value for name, value in (params["settings"] or {}).items() if value is not None}
-    unset = params["unset"]
-    faults = [f"{name} is both in settings and in unset" for name in unset if name in settings]
-    if params["state"] == "configured" and not settings and not unset:
-        faults.append("state is configured, and neither settings nor unset says what is to last")
-    if params["state"] == "restarted" and (settings or unset):
-        faults.append("settings and unset last, and go with state=configured; a restart puts everything back")
-    if faults:
-        raise CleanerOptionsError("; ".join(faults))
-    return {OPTION_NAMES[name]: _text(value) for name, value in settings.items()} | {
-        OPTION_NAMES[name]: None for name in unset
-    }
 
 
 def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Done:
@@ -104,6 +88,29 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
             leftovers = locked.rollback.undo()
             done = _Change(locked.run, locked, source, limits, wanted).carry_out()
         return replace(done, leftovers=leftovers, notes=locked.journal.notes)
+
+
+def wanted_settings(params: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return Kafka's names and the values that are to last; None for what is to be unset.
+
+    Raises CleanerOptionsError.
+    """
+    settings = {name: value for name, value in (params["settings"] or {}).items() if value is not None}
+    unset = params["unset"]
+    faults = [f"{name} is both in settings and in unset" for name in unset if name in settings]
+    if params["state"] == "configured" and not settings and not unset:
+        faults.append("state is configured, and neither settings nor unset says what is to last")
+    if params["state"] == "restarted" and (settings or unset):
+        faults.append("settings and unset last, and go with state=configured; a restart puts everything back")
+    if faults:
+        raise CleanerOptionsError("; ".join(faults))
+    return {OPTION_NAMES[name]: _text(value) for name, value in settings.items()} | {
+        OPTION_NAMES[name]: None for name in unset
+    }
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +154,54 @@ class _Change:
         return cleaners, outcomes
 
 
-def _text(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def warnings(done: Done) -> list[str]:
+    """Return what a person should know although nothing failed."""
+    return [
+        f"broker {each.broker_id}: {each.case_before.value if each.case_before else 'unknown'}: {each.reason}"
+        for each in done.outcomes
+        if each.status in (RestartStatus.NOT_HELPED, RestartStatus.UNKNOWN)
+    ] + conflicts(done.notes, done.leftovers)
+
+
+def results_of(done: Done) -> dict[str, Any]:
+    """Return what the module returns."""
+    failure = _failure(done)
+    return {
+        "changed": has_put_back(done.leftovers) or any(each.status in ALTERED for each in done.outcomes),
+        "cluster_id": done.cluster_id,
+        "summary": counted((each.status for each in done.outcomes), RestartStatus),
+        "outcomes": plain(done.outcomes),
+        "leftovers": leftover_results(done.leftovers),
+        "diff": _diff(done),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+_LASTING = (RestartStatus.CHANGED, RestartStatus.WOULD_CHANGE)
+
+
+def _diff(done: Done) -> dict[str, Any]:
+    """Return the brokers' own settings for what lasts; that threads are restarted, for what does not."""
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    for each in done.outcomes:
+        name = f"broker {each.broker_id}"
+        if each.status in _LASTING:
+            before[name] = {edit.name: edit.before for edit in each.edits}
+            after[name] = {edit.name: edit.after for edit in each.edits}
+        elif each.status in ALTERED:
+            before[name] = {"cleaner threads": each.case_before.value if each.case_before else None}
+            after[name] = {"cleaner threads": "restarted"}
+    return {
+        "before": before | put_back(done.leftovers, "changed"),
+        "after": after | put_back(done.leftovers, "put back"),
+    }
+
+
+def _failure(done: Done) -> str:
+    faults = [
+        f"broker {each.broker_id}: {each.status.value}: {each.reason}"
+        for each in done.outcomes
+        if each.status in (RestartStatus.FAILED, RestartStatus.STOPPED)
+    ]
+    return failure_of(faults, done.leftovers)

@@ -14,14 +14,11 @@ from typing import Any, cast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair_plan as log_cleaner_repair_plan
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import replica as log_cleaner_replica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairPlanner, RepairTerms
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes, reassignments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import partitions as partition_sight
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
@@ -44,7 +41,6 @@ PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is made from that of broker 1."""
 TARGET = Target("t", 0, 3)
-ROOMS = (log_cleaner_repair_plan, log_cleaner_replica, partition_sight, reassignments)
 
 
 def nothing() -> None:
