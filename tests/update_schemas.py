@@ -15,8 +15,8 @@ from pathlib import Path
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import LOG_CLEANER_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE

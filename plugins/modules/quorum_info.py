@@ -229,9 +229,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
+    assess,
     quorum_report_document,
 )
 

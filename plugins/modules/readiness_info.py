@@ -161,7 +161,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
     readiness_report_document,
 )

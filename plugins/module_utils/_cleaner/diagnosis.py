@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Diagnosis of a log cleaner: which case it is, and so which remedy helps. Pure functions; standard library only.
+"""Diagnose a log cleaner: which case it is, and so which remedy helps, and which copies are suspicious by their size.
 
-Which copies of compacted partitions are suspicious by their size. Pure functions; standard library only.
+Pure functions; standard library only.
 """
 
 from __future__ import annotations

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How large each copy of each compacted partition is, on every broker that answers. Only reads.
-
-Looks at the log cleaners of brokers. Only reads.
-"""
+"""Look at the log cleaners of brokers, and at how large each copy of each compacted partition is. Only reads."""
 
 from __future__ import annotations
 
@@ -26,63 +23,6 @@ from .metrics import MetricsError
 
 _POLICY = "cleanup.policy"
 _COMPACT = "compact"
-
-
-@dataclass(frozen=True, slots=True)
-class CopySize:
-    """One copy of a compacted partition, from DescribeLogDirs (API key 35)."""
-
-    broker_id: int
-    log_dir: str
-    topic: str
-    partition: int
-    size_bytes: int
-
-
-def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
-    """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
-    partitions = kafka.describe_partitions().partitions
-    policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
-    compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
-    return tuple(each for each in partitions if each.topic in compacted)
-
-
-def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
-    """Every copy on every broker that answers. A future copy (a log-dir move) does not count.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
-    partitions = compacted_partitions(kafka)
-    held: dict[int, list[TopicPartition]] = {}
-    for state in partitions:
-        for broker_id in state.replicas:
-            held.setdefault(broker_id, []).append(state.topic_partition)
-    addresses = {each.broker_id: each.address for each in cluster.registrations}
-    found = kafka.in_parallel(
-        lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),
-        [each for each in held if each in addresses],
-    )
-    return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
-
-
-def copies_in(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
-    """Those of one broker's copies that are in these directories."""
-    return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
-
-
-def _copies(broker_id: int, answer: LogDirs | BrokerCallError) -> tuple[CopySize, ...]:
-    if isinstance(answer, BrokerCallError):
-        return ()
-    return tuple(
-        CopySize(broker_id, copy.log_dir, partition.topic, partition.partition, copy.size_bytes)
-        for partition, on_disk in answer.replicas.items()
-        for copy in on_disk
-        if not copy.is_future
-    )
-
 
 ReadMetrics = Callable[[int, str], CleanerMetrics]
 """The metrics of the broker with this id on this host. Raises MetricsError."""
@@ -129,29 +69,6 @@ def refuse_unknown(brokers: Collection[Broker], wanted: Collection[int]) -> None
             f"the cluster lists no broker {', '.join(map(str, unknown))}; it lists "
             f"{', '.join(str(each.broker_id) for each in brokers)}: nothing was done"
         )
-
-
-def facts_of(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
-    """Read settings and metrics of one broker. What could not be read has an error text."""
-    settings: Mapping[str, Setting] = {}
-    settings_error = ""
-    address = next((each.address for each in cluster.registrations if each.broker_id == broker.broker_id), None)
-    if broker.state is not BrokerState.ONLINE or address is None:
-        settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
-    else:
-        try:
-            settings = kafka.read_own(address, BROKER, str(broker.broker_id), SHOWN)
-        except KafkaOpsError as error:
-            settings_error = str(error)
-    metrics, metrics_error = None, ""
-    if read_metrics is not None and broker.host is not None:
-        try:
-            metrics = read_metrics(broker.broker_id, broker.host)
-        except MetricsError as error:
-            metrics_error = str(error)
-    elif broker.host is None:
-        metrics_error = settings_error
-    return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, settings, settings_error)
 
 
 def look_by_metrics(
@@ -209,6 +126,29 @@ def look_by_sizes(
     return tuple(cleaners)
 
 
+def facts_of(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
+    """Read settings and metrics of one broker. What could not be read has an error text."""
+    settings: Mapping[str, Setting] = {}
+    settings_error = ""
+    address = next((each.address for each in cluster.registrations if each.broker_id == broker.broker_id), None)
+    if broker.state is not BrokerState.ONLINE or address is None:
+        settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
+    else:
+        try:
+            settings = kafka.read_own(address, BROKER, str(broker.broker_id), SHOWN)
+        except KafkaOpsError as error:
+            settings_error = str(error)
+    metrics, metrics_error = None, ""
+    if read_metrics is not None and broker.host is not None:
+        try:
+            metrics = read_metrics(broker.broker_id, broker.host)
+        except MetricsError as error:
+            metrics_error = str(error)
+    elif broker.host is None:
+        metrics_error = settings_error
+    return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, settings, settings_error)
+
+
 def trends_of_one_look(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
     """Return the trends of a single look, which compares only the replicas of one partition."""
     sizes: dict[tuple[str, int], dict[int, int]] = {}
@@ -242,3 +182,59 @@ def _marked_dirs(facts: CleanerFacts) -> frozenset[str]:
 
 def _is_off(facts: CleanerFacts) -> bool:
     return any(name.endswith(".enable") and each.value == "false" for name, each in facts.settings.items())
+
+
+@dataclass(frozen=True, slots=True)
+class CopySize:
+    """One copy of a compacted partition, from DescribeLogDirs (API key 35)."""
+
+    broker_id: int
+    log_dir: str
+    topic: str
+    partition: int
+    size_bytes: int
+
+
+def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
+    """Every copy on every broker that answers. A future copy (a log-dir move) does not count.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    partitions = compacted_partitions(kafka)
+    held: dict[int, list[TopicPartition]] = {}
+    for state in partitions:
+        for broker_id in state.replicas:
+            held.setdefault(broker_id, []).append(state.topic_partition)
+    addresses = {each.broker_id: each.address for each in cluster.registrations}
+    found = kafka.in_parallel(
+        lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),
+        [each for each in held if each in addresses],
+    )
+    return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
+
+
+def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
+    """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    partitions = kafka.describe_partitions().partitions
+    policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
+    compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
+    return tuple(each for each in partitions if each.topic in compacted)
+
+
+def copies_in(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
+    """Those of one broker's copies that are in these directories."""
+    return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
+
+
+def _copies(broker_id: int, answer: LogDirs | BrokerCallError) -> tuple[CopySize, ...]:
+    if isinstance(answer, BrokerCallError):
+        return ()
+    return tuple(
+        CopySize(broker_id, copy.log_dir, partition.topic, partition.partition, copy.size_bytes)
+        for partition, on_disk in answer.replicas.items()
+        for copy in on_disk
+        if not copy.is_future
+    )

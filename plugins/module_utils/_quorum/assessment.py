@@ -2,22 +2,36 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The assessment of an observed quorum: its state, findings and verdicts. Pure; standard library only."""
+"""The assessment of an observed quorum, its state, findings and verdicts, and the file that has it. It holds no secret.
+
+Pure; standard library only. Schema: docs/schemas/quorum-report.schema.json.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
 
-from .._model.fields import UUID_PATTERN, ClusterId, LeaderEpoch, Meta, Milliseconds, NodeId, Offset
+from .._documents.dataclass_json import codec, document
+from .._model.fields import (
+    SCHEMA_VERSION,
+    UUID_PATTERN,
+    ClusterId,
+    LeaderEpoch,
+    Meta,
+    Milliseconds,
+    NodeId,
+    Offset,
+    SchemaVersion,
+    Time,
+)
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState, Voter
 from .disruption import is_controller
 from .finding import Finding
 from .observation import Controller, Observation, is_caught_up
-from .verdict import Verdict, findings, may_elect, may_restart
-from .voter_change import may_add, may_remove
+from .verdict import Verdict, findings, may_add, may_elect, may_remove, may_restart
 
 DirectoryId: TypeAlias = Annotated[
     str, Meta(description="a directory id is 22 characters of URL-safe base64", pattern=UUID_PATTERN)
@@ -156,3 +170,23 @@ def _age(replica: QuorumReplica) -> float:
 def _of_each(replicas: Iterable[QuorumReplica], judge: Callable[[Voter], Verdict]) -> tuple[NodeVerdict, ...]:
     judged = ((each, judge(Voter(each.replica_id, each.directory_id))) for each in replicas)
     return tuple(NodeVerdict(each.replica_id, verdict.allowed, verdict.reasons) for each, verdict in judged)
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumReport:
+    """An assessment, and when it was made."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    started_at: Time
+    finished_at: Time
+    assessment: Annotated[Assessment, Meta(flat=True)]
+
+
+_CODEC = codec(QuorumReport, "a report of a quorum is an object")
+QUORUM_REPORT = document("quorum-report", "What was found out about the quorum of the controllers", _CODEC.schema)
+
+
+def quorum_report_document(assessment: Assessment, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as it stands in a file."""
+    document: dict[str, Any] = _CODEC.encode(QuorumReport(started_at, finished_at, assessment))
+    return document

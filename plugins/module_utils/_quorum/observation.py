@@ -2,14 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An observation of a quorum: what was seen, where and when. Standard library only.
+"""An observation of a quorum: what was seen, where and when, who was caught up, and which voters changed meanwhile.
 
-Which voters have what the leader has. Pure; standard library only.
-
-The rule is Strimzi's KafkaRoller's: caught up is who had everything within the last fetch timeout, by the leader's
-clock. Unknown means no.
-
-What changed among the voters within the window. Pure; standard library only.
+Pure; standard library only. The rule is Strimzi's KafkaRoller's: caught up is who had everything within the last fetch
+timeout, by the leader's clock. Unknown means no.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from .._model.quorum import Endpoint, QuorumState, Voter
 from .._model.run import Clock, KafkaOpsError
 from .observation import Observation, is_caught_up, is_fetching
 from .observe import observe_quorum
-from .voter_change import may_add, may_remove
+from .verdict import may_add, may_remove
 
 _BETWEEN_LOOKS_S = 0.2
 

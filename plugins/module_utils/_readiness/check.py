@@ -2,16 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a check of the readiness found. Pure; standard library only."""
+"""What a check of the readiness found, and the file that says so. It holds no secret.
+
+Pure; standard library only. Schema: docs/schemas/readiness-report.schema.json.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from .._model.fields import BrokerId, ClusterId, Count, Meta
+from .._documents.dataclass_json import codec, document
+from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Count, Meta, SchemaVersion, Time
 
 
 class CheckName(StrEnum):
@@ -67,6 +71,18 @@ class Check:
     """Empty where nothing has to be done."""
 
 
+def passed(name: CheckName, found: str, subject: str = "") -> Check:
+    """Return a check that found nothing wrong."""
+    return Check(name, Status.OK, subject, found, "")
+
+
+def some_of(names: Iterable[object], most: int = 5) -> str:
+    """Return the first names, and how many more there are."""
+    texts = [str(each) for each in names]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerLoss:
     """What would happen to partitions that have a leader now, if one broker died now."""
@@ -112,13 +128,23 @@ def readiness(cluster_id: str | None, checks: Iterable[Check], losses: Iterable[
     return Readiness(cluster_id, not any(each.status in RED for each in ordered), ordered, tuple(losses))
 
 
-def passed(name: CheckName, found: str, subject: str = "") -> Check:
-    """Return a check that found nothing wrong."""
-    return Check(name, Status.OK, subject, found, "")
+@dataclass(frozen=True, slots=True)
+class ReadinessReport:
+    """What was found, and when."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    started_at: Time
+    finished_at: Time
+    readiness: Annotated[Readiness, Meta(flat=True)]
 
 
-def some_of(names: Iterable[object], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
-    texts = [str(each) for each in names]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+_CODEC = codec(ReadinessReport, "a report of the readiness is an object")
+READINESS_REPORT = document(
+    "readiness-report", "Whether a cluster and this host are ready for a recovery", _CODEC.schema
+)
+
+
+def readiness_report_document(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as it stands in a file."""
+    document: dict[str, Any] = _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))
+    return document

@@ -21,8 +21,8 @@ from .._documents.files import MIB, read_file
 from .._documents.validation import schema_problems
 from .._leadership.report import LEADERSHIP_REPORT
 from .._model.run import collector_paused
-from .._quorum.report import QUORUM_REPORT
-from .._readiness.report import READINESS_REPORT
+from .._quorum.assessment import QUORUM_REPORT
+from .._readiness.check import READINESS_REPORT
 from .._recovery.outcome import REPORT_FILE
 from .._recovery.plan_file import check_plan
 from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST

@@ -22,8 +22,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.parti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.screen import screen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import QUORUM_REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import READINESS_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST

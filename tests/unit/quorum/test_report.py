@@ -16,12 +16,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
+    assess,
     quorum_report_document,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Entries, rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import Result

@@ -12,8 +12,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import Verdict, may_elect, may_restart
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voter_change import may_add, may_remove
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import (
+    Verdict,
+    may_add,
+    may_elect,
+    may_remove,
+    may_restart,
+)
 from unit.quorum.quorums import controller, disk, down, follower, healthy, observed, state, unknown, view
 
 NEW = Voter(104, disk(104))

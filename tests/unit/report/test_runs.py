@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.report import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
     readiness_report_document,
 )
