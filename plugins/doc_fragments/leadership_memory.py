@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of the memory of replica orders; module_utils/_leadership/options.py has their argument spec."""
+"""The options of the memory of replica orders; module_utils/_leadership/memory_homes.py has their argument spec."""
 
 from __future__ import annotations
 

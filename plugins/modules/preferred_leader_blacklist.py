@@ -241,7 +241,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import list_result
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.options import LEADERSHIP
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments

@@ -34,8 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     MoveReport,
     move_leaders,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.options import LeadershipOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, LeadershipOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Wish
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What preferred_leader_blacklist and preferred_election share: their options, and the list as they return it.
-
-From a module's parameters to a changed list, orders that follow it, and their report.
-"""
+"""From a module's parameters to a changed list, orders that follow it, and their report."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from .._module.quorum_preflight import require_quorum
 from .blacklist import Blacklist, Change, check_request
 from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
-from .options import LeadershipOptions, leadership_options
+from .memory_homes import LeadershipOptions, leadership_options
 from .orders import Drift
 from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
 from .view import Wish

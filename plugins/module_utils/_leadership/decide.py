@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What became of one partition's order, and what would. Pure; standard library only.
-
-Decides what becomes of one partition's order and of what is remembered of it. Pure; standard library only.
-"""
+"""Decide what becomes of one partition's order and of what is remembered of it. Pure; standard library only."""
 
 from __future__ import annotations
 

@@ -28,10 +28,8 @@ from .._model.run import KafkaOpsError, Progress
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
-from .memory import Memory, MemoryStore, list_changes, memory_path
-from .memory_homes import Homes
-from .memory_topic import MemoryTopic
-from .options import LeadershipOptions
+from .memory import Memory, MemoryStore, list_changes
+from .memory_homes import Homes, LeadershipOptions
 from .order_run import OrderRun
 from .view import CONFIG_NAME, View, Wish, look, look_at_config
 
@@ -132,9 +130,7 @@ class _Run:
         return JournalHome(self.kafka, self.cluster, self.options.journal, self.brokers)
 
     def homes(self) -> Homes:
-        file = memory_path(self.options.journal.path, self.cluster.cluster_id)
-        topic = MemoryTopic(self.kafka, self.cluster.living(self.brokers), self.options.memory_topic)
-        return Homes(topic, file, self.options.memory, self.options.journal)
+        return Homes.of(self.kafka, self.cluster.living(self.brokers), self.options, self.cluster.cluster_id)
 
     def writer(self, view: View, journal: Journal) -> Writer:
         return Writer(

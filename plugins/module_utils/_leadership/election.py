@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Preferred elections, a bounded number of moves at a time, each seen done before the next ones are asked for."""
+"""Elect preferred leaders, a bounded number at a time, each seen to lead before the next ones are asked for.
+
+Where the preferred replica is not in sync and another one is, that one is made preferred for the time of the election.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
+from .._changes.journal import Journal
 from .._changes.late_requests import AnyLeftover
-from .._changes.orders import Writer, read_states, watch
+from .._changes.order_rollback import put_back_surely, strike_out
+from .._changes.orders import Writer, read_states, set_orders, watch
+from .._changes.record import JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_put_back
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -23,12 +29,9 @@ from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import Progress
 from .blacklist import matches
-from .detours import Detours
-from .memory import Memory, memory_path
-from .memory_homes import Homes
-from .memory_topic import MemoryTopic
+from .memory import Memory
+from .memory_homes import Homes, LeadershipOptions
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
-from .options import LeadershipOptions
 from .orders import Order, base_of, with_last
 
 _PAUSE_S = 0.5
@@ -105,8 +108,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     living = cluster.living(brokers)
     undone = _NOTHING
     if options.check_mode and options.to_brokers:
-        file = memory_path(options.journal.path, cluster.cluster_id)
-        undone = Homes(MemoryTopic(kafka, living, options.memory_topic), file, options.memory, options.journal).read()
+        undone = Homes.of(kafka, living, options, cluster.cluster_id).read()
     moves = _moves(options, kafka.describe_partitions().partitions, undone)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
@@ -203,7 +205,7 @@ class _Batch:
         self, waiting: Mapping[TopicPartition, Move], attempt: int
     ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
         """Each partition's error, and the partitions that were asked for as they were seen last."""
-        with self._targets_first(waiting) as unready:
+        with self.detours.taken(waiting.values()) as unready:
             asked = [each for each in waiting if each not in unready]
             if not asked:
                 return unready, {}
@@ -214,16 +216,6 @@ class _Batch:
                 lambda state: state.leader_id == waiting[state.topic_partition].target,
             )
         return {**unready, **faults}, states
-
-    @contextmanager
-    def _targets_first(self, waiting: Mapping[TopicPartition, Move]) -> Iterator[dict[TopicPartition, str]]:
-        """Each move's target is the first replica within this context; why not, for those where it is not."""
-        around = [each for each in waiting.values() if each.is_detour]
-        if not around:
-            yield {}
-            return
-        with self.detours.taken(around) as unready:
-            yield unready
 
     def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
         """Each partition's error. A lost answer is none: what became of it is looked up."""
@@ -278,3 +270,56 @@ def _settled(move: Move, state: PartitionState | None) -> Move:
     if state.is_offline:
         return replace(move, status=MoveStatus.LEADERLESS, reason=LEADERLESS, leader_after=state.leader_id)
     return replace(move, status=MoveStatus.MOVED, leader_after=state.leader_id)
+
+
+_REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
+_PENDING = "a replica order that was set for an election is not put back yet: run again"
+
+
+@dataclass(frozen=True, slots=True)
+class Detours:
+    """In the journal like every order that is set for a while, so that after a crash the next run puts it back."""
+
+    writer: Writer
+    journal: Journal
+    left: dict[TopicPartition, str] = field(default_factory=dict)
+    """Why the order of a partition is not put back."""
+
+    @contextmanager
+    def taken(self, moves: Iterable[Move]) -> Iterator[dict[TopicPartition, str]]:
+        """Each move's target is first within this context; why not, for those where it is not. Their set never changes.
+
+        Nothing is read or written where no move is a detour. An order that is not seen back stays in the journal. One
+        that somebody else changed meanwhile stays as it is.
+
+        Raises JournalError, NoBrokerAnswersError or RequestRefusedError, all of them before anything was changed.
+        """
+        around = [each for each in moves if each.is_detour]
+        if not around:
+            yield {}
+            return
+        partitions = [each.topic_partition for each in around]
+        pending = {each.topic_partition for each in self.journal.orders}.intersection(partitions)
+        running = self.writer.kafka.running_reassignments(partitions)
+        unready = dict.fromkeys(running, _REASSIGNING) | dict.fromkeys(pending, _PENDING)
+        changes = self.journal.begin(_change(each) for each in around if each.topic_partition not in unready)
+        faults = set_orders(self.writer, {each.topic_partition: each.changed for each in changes})
+        try:
+            yield faults | unready
+        finally:
+            self._put_back(changes)
+
+    def _put_back(self, changes: Sequence[OrderChange]) -> None:
+        ended = put_back_surely(self.writer, changes)
+        back = (Undoing.RESTORED, Undoing.ALREADY_BACK)
+        self.left.update({each.change.topic_partition: each.reason for each in ended if each.undoing not in back})
+        try:
+            strike_out(self.journal, ended)
+        except JournalError as error:
+            # The next run finds them as they were, and strikes them out.
+            self.left.update({each.topic_partition: str(error) for each in changes})
+
+
+def _change(move: Move) -> OrderChange:
+    target_first = (move.target, *(each for each in move.replicas if each != move.target))
+    return OrderChange(move.topic, move.partition, move.topic_id, move.replicas, target_first)

@@ -24,8 +24,8 @@ from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
+from .memory_homes import leadership_options
 from .moves import MOVING, WRONG, Move, MoveStatus
-from .options import leadership_options
 from .report import add_leaders, read_leadership_report
 
 

@@ -8,9 +8,7 @@ Kafka takes leaders in replica order: for a preferred election, when a leader fa
 a broker that is last in every order is what KIP-491 wants a listed broker to be. No function here changes a replica
 *set*.
 
-What is remembered of one partition, so that its order can be put back. Pure; standard library only.
-
-Whose order a partition is in: the original one, ours, or somebody else's. Pure; standard library only.
+What is remembered of a partition says whose order it is in: the original one, ours, or somebody else's.
 """
 
 from __future__ import annotations

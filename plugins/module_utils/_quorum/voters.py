@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes a controller a voter, or no voter any more: judged before, asked once, and looked up afterwards.
-
-The options of a change of the voters.
-"""
+"""Make a controller a voter, or no voter any more: judged before, asked once, and looked up afterwards."""
 
 from __future__ import annotations
 

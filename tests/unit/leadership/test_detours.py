@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.detours import Detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import Detours
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, move_away
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError

@@ -17,15 +17,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_homes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
     Memory,
     list_changes,
     order_changes,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import (
+    Home,
+    Homes,
     MemoryTopic,
     UnwritableTopicError,
 )
@@ -43,7 +44,7 @@ NOT_ENOUGH_REPLICAS = 19
 
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
-    monkeypatch.setattr(memory_topic, "time", FakeClock())
+    monkeypatch.setattr(memory_homes, "time", FakeClock())
     return FakeTopics()
 
 

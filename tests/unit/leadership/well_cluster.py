@@ -30,8 +30,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     memory_path,
     read_memory_file,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, Homes, OpenMemory
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import (
+    Home,
+    Homes,
+    MemoryTopic,
+    OpenMemory,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
