@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of asking replicas; module_utils/_recovery/engine_choice.py has their argument spec."""
+"""The options of asking replicas; module_utils/_recovery/gather.py has their argument spec."""
 
 from __future__ import annotations
 

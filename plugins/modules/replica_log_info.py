@@ -163,7 +163,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     wanted_partitions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
     Engines,
     gathering,

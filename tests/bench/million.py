@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import MOST_IN_PROCESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import MOST_IN_PROCESS
 from bench.kit import gathered_and_ranked
 from bench.kit.gathered_and_ranked import IN_PROCESS, ON_SPARK
 from bench.kit.process_tree import ProcessTree

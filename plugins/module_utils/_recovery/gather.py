@@ -5,29 +5,165 @@
 """Gather what every replica of the offline partitions holds, or why it did not answer, by one of two engines.
 
 Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both do the same work with the same
-code, and return the same rows.
+code, and return the same rows. Spark takes seconds to start, and then uses every core, or a cluster: below
+``MOST_IN_PROCESS`` replicas, this process is done before Spark has started, unless the operator chose a Spark.
+
+The doc fragment ``gathering`` describes the options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from .._kafka.native import NativeSource, NativeSourceError
 from .._kafka.replica_logs import silent_rows
+from .._model.background import OpenedAhead
 from .._model.partition import Broker, PartitionState
+from .._module.arguments import Arguments
+from .._module.messages import all_of
+from .._module.options import SPARK
+from .._spark.options import SparkOptions, SparkOptionsError, given_options
 from .._spark.workers import Deadline
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, work_by_broker
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
 
-    from .rows import ranked_table
+    from .rows import REPLICA_LOG_SCHEMA, ranked_table, to_record_batch
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    import pyarrow as pa
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-    from .rows import REPLICA_LOG_SCHEMA, to_record_batch
+
+_PUBLIC, _NATIVE = "public", "native"
+
+GATHERING = (
+    Arguments(
+        argument_spec={
+            "recovery_duration_ms": {"type": "int", "default": 30000},
+            "evidence_dir": {"type": "path"},
+            "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
+            "replica_log_api_key": {"type": "int", "no_log": False},
+        },
+    )
+    + SPARK
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """How replicas are asked: by which RPC, and from where."""
+
+    native: NativeSource | None
+    spark: SparkOptions | None
+    """Where Spark runs, if the operator chose it."""
+    settings_reference: str | None
+    """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
+
+
+def gathering(params: Mapping[str, Any]) -> Gathering:
+    """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
+    native, spark = all_of(lambda: _native_source(params), lambda: _spark_options(params))
+    return Gathering(native, spark, (params["spark"] or {}).get("settings_reference"))
+
+
+def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
+    key, is_native = params["replica_log_api_key"], params["replica_log_source"] == _NATIVE
+    if key is None and is_native:
+        raise NativeSourceError(
+            "replica_log_source is native, and replica_log_api_key does not say under which API key these brokers have "
+            "GetReplicaLogInfo: no released Kafka has it, so there is no default"
+        )
+    if key is not None and not is_native:
+        raise NativeSourceError(f"replica_log_api_key is {key}, and replica_log_source is not native")
+    return NativeSource(key) if is_native else None
+
+
+def _spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
+    options = given_options(params["spark"])
+    if options is None:
+        return None
+    asks_brokers = params.get("evidence") is None
+    if asks_brokers and not options.is_local and params["spark"].get("settings_reference") is None:
+        raise SparkOptionsError(
+            f"Spark runs at {options.remote or options.master}, so its executors need a file of their own with the "
+            "connection settings: put one on each of their hosts, and name it in spark.settings_reference "
+            "(docs/spark.md)"
+        )
+    return options
+
+
+class Engine(Protocol):
+    """Asks replicas, and ranks what they answered."""
+
+    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
+        """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
+
+    def rank(self, replica_logs: pa.Table) -> pa.Table:
+        """Rows of ``REPLICA_LOG_SCHEMA``, of whole partitions, to as many of ``RANKED_SCHEMA``, in any order."""
+
+
+class InProcess:
+    """One thread for each broker, and no Spark."""
+
+    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
+        return pa.Table.from_batches(ask_brokers(work))
+
+    def rank(self, replica_logs: pa.Table) -> pa.Table:
+        return ranked_table(replica_logs)
+
+
+MOST_IN_PROCESS = 100_000
+"""Replicas. docs/benchmarks.md has the measurement."""
+
+
+class Engines:
+    """Chooses the engine by the number of replicas. Use it in a ``with`` block, at whose end Spark ends, if it runs."""
+
+    def __init__(self, options: SparkOptions | None) -> None:
+        """``options`` are the operator's own choice of Spark, which is used then for any number of replicas."""
+        self._is_chosen = options is not None
+        self._ahead = OpenedAhead(lambda: _open_session(options or SparkOptions()), "spark-start")
+
+    def __enter__(self) -> Self:
+        self._ahead.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._ahead.__exit__(kind, error, trace)
+
+    def expect(self, replicas: int) -> None:
+        """Start Spark in the background, if so many replicas need it. Does not wait for it."""
+        if self.need_spark(replicas):
+            self._ahead.begin()
+
+    def need_spark(self, replicas: int) -> bool:
+        """Return whether so many replicas are asked by Spark. What has begun to start is used."""
+        return self._is_chosen or self._ahead.has_begun or replicas > MOST_IN_PROCESS
+
+    def engine_for(self, replicas: int) -> Engine:
+        """Return the engine, once it is there.
+
+        Raises SparkUnavailableError.
+        """
+        if not self.need_spark(replicas):
+            return InProcess()
+        from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
+
+        return OnSpark(self._ahead.opened())
+
+
+def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]:
+    from .._spark.session import spark_session  # noqa: PLC0415 - see above
+    from .on_spark import rehearse  # noqa: PLC0415
+
+    return spark_session(options, rehearse=rehearse)
 
 
 _PUBLIC_RPCS = AskReplicas()
@@ -69,23 +205,3 @@ def _not_asked(item: BrokerWork) -> pa.Table:
     return pa.Table.from_batches(
         [to_record_batch(logs, [place for _partition, place in replicas], item.broker.is_fenced)]
     )
-
-
-class Engine(Protocol):
-    """Asks replicas, and ranks what they answered."""
-
-    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
-        """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
-
-    def rank(self, replica_logs: pa.Table) -> pa.Table:
-        """Rows of ``REPLICA_LOG_SCHEMA``, of whole partitions, to as many of ``RANKED_SCHEMA``, in any order."""
-
-
-class InProcess:
-    """One thread for each broker, and no Spark."""
-
-    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
-        return pa.Table.from_batches(ask_brokers(work))
-
-    def rank(self, replica_logs: pa.Table) -> pa.Table:
-        return ranked_table(replica_logs)

@@ -17,8 +17,8 @@ from .._model.partition import Broker, BrokerState, PartitionState, TopicPartiti
 from .._model.replica_log import EpochEnd, ReplicaLog
 from .._spark.session import spark_session
 from .._spark.tasks import deal, slots, task_for_each
-from .gather import gather
-from .probe_task import AskBrokers, BrokerWork
+from .._spark.workers import Deadline
+from .probe_task import AskBrokers, BrokerWork, work_by_broker
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -62,6 +62,7 @@ def ranked(replica_logs: DataFrame) -> DataFrame:
 
 
 _DURATION_MS = 10_000
+_LEAST_SECONDS = 1.0
 
 
 def make_class_archive() -> None:
@@ -78,7 +79,8 @@ def rehearse(spark: SparkSession) -> None:
     broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
     engine = OnSpark(spark)
-    logs = gather(engine, "", [broker], [partition], _DURATION_MS, ask=_answer)
+    ask_brokers = AskBrokers("", Deadline.after_ms(_DURATION_MS), _LEAST_SECONDS, _answer)
+    logs = engine.ask(work_by_broker([broker], [partition]), ask_brokers)
     list(ranked_partitions(engine.rank(logs)))
 
 

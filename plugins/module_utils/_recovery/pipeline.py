@@ -17,9 +17,8 @@ from .._kafka.settings import ConnectionSettings
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, Progress, utc_now
 from .decide import decide
-from .engine_choice import Engines, Gathering
 from .evidence import Evidence, write_evidence
-from .gather import Engine, gather
+from .gather import Engine, Engines, Gathering, gather
 from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas

@@ -23,7 +23,7 @@ from .._module.connection import connection_settings
 from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .engine_choice import Engines, Gathering, gathering
+from .gather import Engines, Gathering, gathering
 from .observation import with_unregistered
 from .options import Wanted, refuse_existing_output, wanted
 from .outcome import REPORT_FILE, outcomes_of_plan, report_at

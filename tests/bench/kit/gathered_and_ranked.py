@@ -14,8 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 

@@ -31,7 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import GATHERING
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE

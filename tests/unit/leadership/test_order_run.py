@@ -15,8 +15,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deci
     OrderStatus,
     decide,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import OrderRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import order_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.order_run import OrderRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import MOST_IN_PROCESS, Engines
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
+    MOST_IN_PROCESS,
+    Engines,
+    InProcess,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 
 

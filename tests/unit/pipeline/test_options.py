@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import gathering
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gathering
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions, SparkOptionsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session

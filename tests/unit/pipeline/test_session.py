@@ -74,7 +74,7 @@ def test_a_session_that_starts_in_the_background_leaves_nothing_behind_either(
     use: str, environment: dict[str, str]
 ) -> None:
     program = f"""
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engine_choice import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 with Engines(SparkOptions()) as engines:
     engines.expect(1)
