@@ -4,8 +4,9 @@
 
 """Watches for requests that may still be executed, and undoes what comes.
 
-A run before this one requested them and died, or this run did, and their responses were lost (``unanswered``). Their
-changes stay in the journal until nothing can come any more: should this run die, the next one watches for them.
+A run before this one requested them and died, or this run did, and their responses were lost
+(``Journal.unanswered``). Their changes stay in the journal until nothing can come any more: should this run die, the
+next one watches for them.
 """
 
 from __future__ import annotations
