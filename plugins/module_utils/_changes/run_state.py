@@ -119,7 +119,7 @@ class RunState:
 
     def _apply_claim(self, offset: int, run: str, entry: Entry) -> None:
         follows = entry["claim"] == self.generation + 1 and entry["after"] == self.holder_offset
-        holder = holder_from(entry["holder"])
+        holder = _holder_from(entry["holder"])
         if follows and entry["topicId"] == self.topic_id and holder.run == run:
             self.generation += 1
             self.holder, self.holder_offset, self.has_left, self._count = holder, offset, False, entry["n"]
@@ -153,7 +153,7 @@ def this_run() -> Holder:
     )
 
 
-def holder_from(value: dict[str, Any]) -> Holder:
+def _holder_from(value: dict[str, Any]) -> Holder:
     """Return what ``to_json`` wrote. Raises KeyError, TypeError or ValueError."""
     holder = Holder(**{each.name: value[each.name] for each in fields(Holder)})
     if not isinstance(holder.pid, int) or not all(

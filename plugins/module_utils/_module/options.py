@@ -109,8 +109,3 @@ def journal_options(params: Mapping[str, Any]) -> JournalOptions:
         directory=params["journal_dir"] or "",
         discard_lost=params["journal_discard_lost"],
     )
-
-
-def journal_directory(params: Mapping[str, Any]) -> str:
-    """Return the directory of local files; it need not exist yet."""
-    return journal_options(params).path
