@@ -314,12 +314,15 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
+    most_important,
+    plain,
+    run,
+    stop_on_signals,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss

@@ -315,13 +315,14 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import connection_arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    Arguments,
+    connection_arguments,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import most_important, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT

@@ -148,8 +148,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals

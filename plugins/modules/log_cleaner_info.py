@@ -123,9 +123,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 
 ARGUMENTS = CONNECTION + shared.BROKERS + METRICS + shared.THRESHOLDS + shared.SIZES + PROGRESS
 

@@ -48,7 +48,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import refuse_existing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
 

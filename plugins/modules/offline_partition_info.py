@@ -226,18 +226,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
+    Arguments,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     JOURNAL,
     SELECTION,
     journal_options,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, most_important, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,

@@ -191,12 +191,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MOVING, MoveStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
+    most_important,
+    plain,
+    run,
+    stop_on_signals,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
 _BROKERS = {"type": "list", "elements": "int", "default": []}

@@ -244,12 +244,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deci
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important, plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
+    most_important,
+    plain,
+    run,
+    stop_on_signals,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
 ARGUMENTS = (

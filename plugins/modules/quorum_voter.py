@@ -123,17 +123,16 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     CONTROLLERS,
+    Arguments,
     connection_settings,
     controller_addresses,
     controller_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import wanted_voter
 
 VOTER = Arguments(

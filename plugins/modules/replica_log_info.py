@@ -155,14 +155,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of, most_important, plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     PROGRESS,
     SELECTION,
     progress_to,
     wanted_partitions,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, most_important, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
     Engines,

@@ -265,9 +265,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
     DISK_SALVAGE,
     disk_request,

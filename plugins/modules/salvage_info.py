@@ -126,8 +126,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain, run
 
 ARGUMENT_SPEC = {
     "salvage_dir": {"type": "path", "required": True},

@@ -262,10 +262,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import (
     REPLAY,
     replay_request,

@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._kafka import error_codes
-from .._kafka.addresses import Address
 from .._kafka.elections import UNCLEAN
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._kafka.settings import Address
+from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_of

@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._kafka.reassignments import unregistered_in
-from .._model.partition import PartitionState, TopicPartition
-from .._model.replica_log import Cause
+from .._kafka.settings import Address
+from .._model.partition import Cause, PartitionState, TopicPartition
 from .journal import Journal
 from .record import JournalError, partition_subject
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from .._kafka import error_codes
-from .._kafka.addresses import Address
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.settings import Address
 from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
 from .journal import LockLostError

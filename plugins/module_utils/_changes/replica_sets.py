@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._kafka.addresses import Address
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError, Progress
 from .journal import Journal

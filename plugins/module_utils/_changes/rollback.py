@@ -17,8 +17,8 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._kafka.addresses import Address
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import Progress
 from .journal import Journal

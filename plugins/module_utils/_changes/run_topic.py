@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from .._kafka.addresses import Address
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
+from .._kafka.settings import Address
 from .._model.run import Progress
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError

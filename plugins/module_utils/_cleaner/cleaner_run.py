@@ -22,9 +22,9 @@ from .._changes.orders import Writer
 from .._changes.record import PUT_BACK, Undoing
 from .._changes.rollback import Rollback, look_at_leftovers
 from .._changes.setting_writer import SettingWriter
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.run import Progress
 from .._module.options import journal_options, progress_to

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .._module.http_client import HttpClient, HttpRequestError
 from .facts import CleanerMetrics
 from .metrics import Gauge, MetricsError, jolokia_request, parse_jolokia, parse_prometheus

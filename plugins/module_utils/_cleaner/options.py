@@ -13,8 +13,8 @@ from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, Progress
-from .._module.arguments import Arguments
-from .._module.messages import plain
+from .._module.connection import Arguments
+from .._module.run import plain
 from .diagnosis import Thresholds
 from .facts import SHOWN
 from .metrics_source import MetricsSource

@@ -19,9 +19,9 @@ from .._model.partition import TopicPartition
 from .._model.run import counted
 from .._model.setting import RepairStatus
 from .._module.connection import connection_settings
-from .._module.messages import all_of, plain
 from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
+from .._module.run import all_of, plain
 from . import inspection
 from .cleaner_run import CleanerRun, conflicts, failure_of, leftover_results, put_back
 from .diagnosis import Thresholds, diagnose

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .._changes.record import ReplicaChange
-from .._kafka.addresses import Address
 from .._kafka.copy_reading import CopyCheck
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import Progress
 from .._model.setting import RepairStatus

@@ -18,8 +18,8 @@ from .._kafka.wire import Wire
 from .._model.run import counted
 from .._model.setting import RestartStatus
 from .._module.connection import connection_settings
-from .._module.messages import all_of, plain
 from .._module.quorum_preflight import require_quorum
+from .._module.run import all_of, plain
 from . import inspection, restart
 from .cleaner_run import CleanerRun, LockedRun, conflicts, failure_of, leftover_results, put_back
 from .diagnosis import Thresholds, diagnose

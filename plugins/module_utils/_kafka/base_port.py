@@ -16,11 +16,10 @@ from typing import TypeVar
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import Clock
 from . import topics
-from .addresses import Address
 from .cluster import Cluster, Registration, describe_cluster, look_at_broker, look_at_brokers
 from .errors import BrokerCallError
 from .partitions import Description, Sight, describe_partitions, sight_of
-from .settings import ConnectionSettings
+from .settings import Address, ConnectionSettings
 from .wire import Wire
 
 Key = TypeVar("Key")

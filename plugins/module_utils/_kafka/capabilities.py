@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from . import error_codes
-from .addresses import Address
 from .quorum import features_request
+from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

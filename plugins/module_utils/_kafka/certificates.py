@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._model.replica_log import Cause
-from .addresses import Address
+from .._model.partition import Cause
 from .client_configs import tls_context
 from .error_codes import Stage, broker_call_error
 from .errors import BrokerCallError, SettingsError
-from .settings import ConnectionSettings
+from .settings import Address, ConnectionSettings
 
 with suppress(ImportError):  # named by own_certificates
     from cryptography import x509

@@ -13,11 +13,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from .._model.partition import Broker, BrokerState
-from .._model.replica_log import Cause
+from .._model.partition import Broker, BrokerState, Cause
 from . import error_codes
-from .addresses import Address
 from .errors import BrokerCallError
+from .settings import Address
 from .wire import Connection, Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

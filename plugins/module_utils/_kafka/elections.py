@@ -17,9 +17,9 @@ from typing import Any
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .addresses import Address
 from .errors import BrokerCallError
 from .messages import by_topic, defined, field
+from .settings import Address
 from .wire import Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import

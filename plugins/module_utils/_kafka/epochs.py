@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from .._model.replica_log import EpochEnd
+from .._model.partition import EpochEnd
 from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, packed_topics, read_topics
 from .wire import Connection
 

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from enum import Enum
 
-from .._model.replica_log import Cause
+from .._model.partition import Cause
 from .errors import BrokerCallError, RequestRefusedError
 from .settings import ConnectionSettings
 

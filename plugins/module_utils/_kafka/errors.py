@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._model.replica_log import Cause
+from .._model.partition import Cause
 from .._model.run import KafkaOpsError
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from .._model.partition import TopicPartition
 from .._model.run import Clock
 from . import error_codes
-from .addresses import Address
 from .messages import by_topic, in_batches
+from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

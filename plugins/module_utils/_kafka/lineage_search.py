@@ -11,7 +11,7 @@ log without any record keeps its newest epoch: it shows that retention, and not 
 
 from __future__ import annotations
 
-from .._model.replica_log import EpochEnd
+from .._model.partition import EpochEnd
 
 
 class LineageSearch:

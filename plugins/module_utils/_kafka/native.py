@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .._model.partition import TopicPartition
-from .._model.replica_log import Cause
+from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError
 from .errors import BrokerCallError
 from .held_replicas import OffsetAnswer

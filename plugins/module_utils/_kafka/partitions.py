@@ -14,12 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import PartitionState, TopicPartition
-from .._model.replica_log import Cause
+from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
-from .addresses import Address
 from .errors import BrokerCallError
 from .messages import uuid_text
+from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

@@ -15,8 +15,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from .._model.partition import Broker, TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._model.partition import Broker, ReplicaLog, TopicPartition
 from .._model.setting import Setting
 from . import (
     capabilities,
@@ -27,9 +26,9 @@ from . import (
     held_replicas,
     reassignments,
 )
-from .addresses import Address
 from .base_port import BaseKafka
 from .replica_logs import NativeQuestion, probe_replicas
+from .settings import Address
 
 
 class Kafka(BaseKafka):

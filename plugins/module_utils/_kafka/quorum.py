@@ -18,8 +18,8 @@ from typing import Any
 
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState
 from . import error_codes
-from .addresses import Address, parse_addresses
 from .messages import uuid_text
+from .settings import Address, parse_addresses
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest

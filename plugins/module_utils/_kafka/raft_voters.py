@@ -15,8 +15,8 @@ from typing import Any
 
 from .._model.quorum import Voter
 from . import error_codes
-from .addresses import Address
 from .messages import defined, field, parse_uuid
+from .settings import Address
 from .wire import Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import

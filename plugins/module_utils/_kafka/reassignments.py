@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .addresses import Address
 from .messages import by_topic
+from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

@@ -18,11 +18,9 @@ from math import ceil
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .._model.partition import Broker, BrokerState, TopicPartition
-from .._model.replica_log import Cause, ReplicaLog
+from .._model.partition import Broker, BrokerState, Cause, ReplicaLog, TopicPartition
 from .._model.run import Clock
 from . import error_codes
-from .addresses import Address
 from .cluster import check_identity
 from .epochs import EpochAnswer, Questions, epoch_ends
 from .errors import BrokerCallError
@@ -38,7 +36,7 @@ from .held_replicas import (
 from .lineage_search import LineageSearch
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
-from .settings import ConnectionSettings
+from .settings import Address, ConnectionSettings
 from .wire import Connection, Wire
 
 _CAUSES = {

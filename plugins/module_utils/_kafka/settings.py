@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import os
 import re
 import urllib.parse
@@ -14,8 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .addresses import Address, parse_addresses
 from .errors import SettingsError
+
+DEFAULT_PORT = 9092
+_PORTS = range(1, 65536)
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
@@ -23,6 +26,17 @@ TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 """By Java's names. Kafka's own default is both."""
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.ASCII)
 DEFAULT_REQUEST_TIMEOUT_MS = 5000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """Where a listener can be reached."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,3 +202,31 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
     except SettingsError as others:
         faults += others.faults
     raise SettingsError(faults)
+
+
+def parse_addresses(text: str) -> list[Address]:
+    """Read a comma-separated list as in ``bootstrap.servers``; a ``PROTOCOL://`` prefix is allowed and ignored.
+
+    Raises ValueError, for the first entry that is no address.
+    """
+    return [_parse_address(entry.strip()) for entry in text.split(",") if entry.strip()]
+
+
+def _parse_address(entry: str) -> Address:
+    bare = entry.rpartition("://")[2]
+    if bare.startswith("["):
+        host, bracket, rest = bare[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")):
+            raise ValueError(f"{entry!r} is not an address: write an IPv6 literal as [::1]:9092")
+        port = rest[1:]
+    elif bare.count(":") > 1:
+        host, port = bare, ""
+    else:
+        host, _colon, port = bare.partition(":")
+    if not host:
+        raise ValueError(f"{entry!r} names no host")
+    if ":" in host:
+        ipaddress.IPv6Address(host.partition("%")[0])
+    if port and (not port.isascii() or not port.isdigit() or int(port) not in _PORTS):
+        raise ValueError(f"{entry!r} has no port from 1 to 65535")
+    return Address(host, int(port) if port else DEFAULT_PORT)

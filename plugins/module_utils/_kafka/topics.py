@@ -14,12 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .._model.partition import TopicPartition
-from .._model.replica_log import Cause
+from .._model.partition import Cause, TopicPartition
 from . import error_codes
-from .addresses import Address
 from .errors import BrokerCallError
 from .messages import fetch_request, parse_uuid, uuid_text
+from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # _module/libraries.py names a missing library before a module begins

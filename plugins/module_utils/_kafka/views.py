@@ -17,13 +17,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from .._model.partition import Cause
 from .._model.quorum import QuorumState
-from .._model.replica_log import Cause
 from .._model.run import Clock, KafkaOpsError
 from . import error_codes, quorum
-from .addresses import Address
 from .errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .settings import ConnectionSettings
+from .settings import Address, ConnectionSettings
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest

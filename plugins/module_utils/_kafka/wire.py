@@ -21,12 +21,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from .._model.replica_log import Cause
-from .addresses import Address
+from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
 from .error_codes import Stage, broker_call_error
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
-from .settings import ConnectionSettings
+from .settings import Address, ConnectionSettings
 from .views import Views
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

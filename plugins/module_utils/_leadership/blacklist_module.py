@@ -17,9 +17,9 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import RunMode
 from .._module.connection import connection_settings
-from .._module.messages import all_of, named
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
+from .._module.run import all_of, named
 from .blacklist import Blacklist, Change, check_request
 from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership

@@ -19,9 +19,9 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import utc_now
 from .._module.connection import connection_settings
-from .._module.messages import all_of, named
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
+from .._module.run import all_of, named
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
 from .memory_homes import leadership_options

@@ -28,11 +28,11 @@ from .._changes.journal_look import JournalOptions
 from .._changes.own_topic import OwnTopic, OwnTopics, TopicOfflineError
 from .._changes.record import JournalError
 from .._kafka import error_codes
-from .._kafka.addresses import Address
 from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
-from .._module.arguments import Arguments
+from .._kafka.settings import Address
+from .._module.connection import Arguments
 from .._module.options import journal_options
 from .memory import (
     Changes,

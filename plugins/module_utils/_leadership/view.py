@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError
 from .._kafka.partitions import Description, TopicError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .blacklist import Blacklist, BlacklistError, Change, parse_config_value
 from .decide import Decision, decide, gone, hidden

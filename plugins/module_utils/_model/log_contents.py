@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol, TypeAlias
 
 from .fields import LeaderEpoch, Meta, Offset
-from .replica_log import EpochEnd
+from .partition import EpochEnd
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,23 +2,55 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of every module that say how to connect: to brokers, and to the controllers' own listeners.
+"""Parts of a module's arguments, and the part that every module has: how to connect to brokers and to controllers.
 
-The doc fragments ``kafka`` and ``controllers`` describe them.
+The doc fragments ``kafka`` and ``controllers`` describe the options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .._kafka.addresses import Address, parse_addresses
 from .._kafka.errors import SettingsError
-from .._kafka.settings import SASL_MECHANISMS, SECURITY_PROTOCOLS, ConnectionSettings, settings_from
-from .arguments import Arguments
+from .._kafka.settings import (
+    SASL_MECHANISMS,
+    SECURITY_PROTOCOLS,
+    Address,
+    ConnectionSettings,
+    parse_addresses,
+    settings_from,
+)
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
+
+Names = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Options and the rules between them, in AnsibleModule's own words. Parts are added up with ``+``."""
+
+    argument_spec: Mapping[str, Any]
+    mutually_exclusive: Names = field(default=())
+    required_one_of: Names = field(default=())
+
+    def __add__(self, other: Arguments) -> Arguments:
+        return Arguments(
+            argument_spec={**self.argument_spec, **other.argument_spec},
+            mutually_exclusive=[*self.mutually_exclusive, *other.mutually_exclusive],
+            required_one_of=[*self.required_one_of, *other.required_one_of],
+        )
+
+    def to_kwargs(self) -> dict[str, Any]:
+        """Return the keyword arguments of AnsibleModule."""
+        return {
+            "argument_spec": dict(self.argument_spec),
+            "mutually_exclusive": list(self.mutually_exclusive),
+            "required_one_of": list(self.required_one_of),
+        }
 
 
 # No option has a default here: a value of command_config would lose against it.

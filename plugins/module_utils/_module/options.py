@@ -15,7 +15,7 @@ from typing import Any
 from .._changes.journal_look import RUN_TOPIC, Home, JournalOptions
 from .._model.partition import TopicPartition
 from .._model.run import NullProgress, Progress
-from .arguments import Arguments
+from .connection import Arguments
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415

@@ -20,8 +20,7 @@ from .._model.background import in_background
 from .._model.run import KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
-from .arguments import Arguments
-from .connection import CONTROLLERS, controller_addresses, controller_settings
+from .connection import CONTROLLERS, Arguments, controller_addresses, controller_settings
 
 QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
     argument_spec={

@@ -2,19 +2,25 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a module runs and ends. Only here do typed errors become ``fail_json``, and signals a request to end."""
+"""How a module runs: what it returns and prints, which refusals it names at once, and how it ends.
+
+Only here do typed errors become ``fail_json``, and signals a request to end.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from enum import Enum, StrEnum
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .libraries import KAFKA, unusable
 
@@ -24,6 +30,22 @@ _COLLECTOR = (100_000, 50, 100)
 A plan of 3,000 elections is half a million objects that stay. By Python's own 700, 10 and 10, a third of the CPU time
 of writing and reading it is spent on looking for cycles, and none is found.
 """
+_NAMED = 10
+"""Lines that a message has. The results and the report hold all of them."""
+
+
+class Outcome(Protocol):
+    """How one partition, its order or its leader ended."""
+
+    @property
+    def topic_partition(self) -> TopicPartition: ...
+    @property
+    def status(self) -> StrEnum: ...
+    @property
+    def reason(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Outcome)
 
 
 def run(
@@ -58,3 +80,73 @@ def stop_on_signals() -> threading.Event:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, ask)
     return stop
+
+
+def most_important(rows: Sequence[Row], max_rows: int, *lesser: Collection[StrEnum]) -> list[Row]:
+    """Select at most ``max_rows`` rows in their order.
+
+    Rows with a status in ``lesser`` are dropped first, those of the last set before all others.
+    The statuses that a person must look at are in none of these sets.
+    """
+    if len(rows) <= max_rows:
+        return list(rows)
+
+    def weight(index: int) -> int:
+        return next((number for number, statuses in enumerate(lesser, 1) if rows[index].status in statuses), 0)
+
+    return [rows[index] for index in sorted(sorted(range(len(rows)), key=weight)[:max_rows])]
+
+
+def named(head: str, rows: Sequence[Outcome]) -> str:
+    """Return a message that names the first rows, each with its reason."""
+    return listed(head, [line(row) for row in rows])
+
+
+def line(row: Outcome) -> str:
+    """Return the status and reason of a row as one line."""
+    return f"{row.topic_partition}: {row.status.value}: {row.reason}"
+
+
+def listed(head: str, lines: Sequence[str]) -> str:
+    """Return a message with the first lines below its head."""
+    more = [f"and {len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
+    return "\n  ".join([f"{head}:", *lines[:_NAMED], *more])
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to JSON's types: dataclasses become dicts of their fields, tuples lists, enums their values."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return value
+
+
+class SeveralRefusalsError(KafkaOpsError):
+    """More than one thing that was given is refused."""
+
+    def __init__(self, refusals: list[KafkaOpsError]) -> None:
+        self.refusals = tuple(refusals)
+        super().__init__("\n".join(str(each) for each in refusals))
+
+
+def all_of(*checks: Callable[[], Any]) -> list[Any]:
+    """Run all checks and return their results.
+
+    Raises the one KafkaOpsError that was raised, or SeveralRefusalsError, once every check was made.
+    """
+    values, refusals = [], []
+    for check in checks:
+        try:
+            values.append(check())
+        except KafkaOpsError as refusal:
+            refusals.append(refusal)
+    if len(refusals) > 1:
+        raise SeveralRefusalsError(refusals)
+    if refusals:
+        raise refusals[0]
+    return values

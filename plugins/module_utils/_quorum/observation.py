@@ -16,8 +16,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from .._model.fields import Milliseconds, NodeId
+from .._model.partition import Cause
 from .._model.quorum import QuorumReplica, QuorumState
-from .._model.replica_log import Cause
 
 DEFAULT_FETCH_TIMEOUT_MS = 2000
 """Kafka's own default of controller.quorum.fetch.timeout.ms."""

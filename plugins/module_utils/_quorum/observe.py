@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._kafka import quorum
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.settings import Address
 from .._kafka.wire import Wire
+from .._model.partition import Cause
 from .._model.quorum import QuorumState
-from .._model.replica_log import Cause
 from .._model.run import Clock
 from .observation import Controller, Look, Observation, View
 

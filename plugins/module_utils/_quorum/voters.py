@@ -14,11 +14,11 @@ from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.record import VoterChange as JournalledChange
-from .._kafka.addresses import Address, parse_addresses
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import parse_uuid
 from .._kafka.quorum import features_request
 from .._kafka.raft_voters import add_voter, remove_voter
+from .._kafka.settings import Address, parse_addresses
 from .._kafka.wire import Wire
 from .._model.quorum import Endpoint, QuorumState, Voter
 from .._model.run import Clock, KafkaOpsError

@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .._kafka import quorum
-from .._kafka.addresses import Address, parse_addresses
 from .._kafka.capabilities import Offer
 from .._kafka.certificates import Certificate, listener_certificate, own_certificates, trusted_certificates
 from .._kafka.cluster import check_identity
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._kafka.settings import ConnectionSettings
+from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment

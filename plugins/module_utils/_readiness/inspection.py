@@ -13,11 +13,11 @@ from pathlib import Path
 from .._changes.home import JournalHome, check_run_topic, why_lost
 from .._changes.journal_look import Home, JournalOptions
 from .._changes.own_topic import TopicUnavailableError
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import LogDirs
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment, assess

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from .._kafka.addresses import Address
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .expected_loss import offsets

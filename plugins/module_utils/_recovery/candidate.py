@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
 from .._model.log_contents import from_offset, with_epochs, without
-from .._model.replica_log import Cause, EpochEnd
+from .._model.partition import Cause, EpochEnd
 
 
 class Flag(StrEnum):

@@ -19,8 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState
-from .._model.replica_log import Cause, ReplicaLog
+from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
 from .expected_loss import expected_losses, in_words
 from .forecast import Forecast, forecast, refusal_above

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, PlannedElection, Status
 from .plan_file import check_plan, read_plan, remove_temporary_plan, require_digest, require_limit, unpack

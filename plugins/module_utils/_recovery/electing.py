@@ -21,9 +21,9 @@ from .._kafka.wire import Wire
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import Progress, RunMode
 from .._module.connection import connection_settings
-from .._module.messages import all_of, line, listed
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
+from .._module.run import all_of, line, listed
 from .aftermath import look_at_aftermath
 from .designations import given_designations, plan_of_designations
 from .election import ElectionOptions, ElectionReport, run_elections

@@ -23,9 +23,9 @@ from .._kafka.native import NativeSource, NativeSourceError
 from .._kafka.replica_logs import silent_rows
 from .._model.background import OpenedAhead
 from .._model.partition import Broker, PartitionState
-from .._module.arguments import Arguments
-from .._module.messages import all_of
+from .._module.connection import Arguments
 from .._module.options import SPARK
+from .._module.run import all_of
 from .._spark.options import SparkOptions, SparkOptionsError, given_options
 from .._spark.workers import Deadline
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, work_by_broker

@@ -24,8 +24,8 @@ from .._changes.order_rollback import in_doubt
 from .._changes.orders import States, Writer, read_states
 from .._changes.record import PUT_BACK, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
-from .._kafka.addresses import Address
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .outcome import Outcome

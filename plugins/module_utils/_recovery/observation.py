@@ -23,8 +23,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import Reassignment, unregistered_in
-from .._model.partition import Broker, BrokerState, TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._model.partition import Broker, BrokerState, ReplicaLog, TopicPartition
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave
 from .preconditions import PartitionObservation, dropping, left_out, not_registered, order_to_elect_in
 from .strategy import named

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
-from .._model.replica_log import EpochEnd, ReplicaLog
+from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
 from .._spark.session import spark_session
 from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline

@@ -26,7 +26,7 @@ from .._documents.strict_json import read_json
 from .._documents.validation import schema_problems
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .._module.options import wanted_partitions
 
 MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})

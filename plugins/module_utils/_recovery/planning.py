@@ -20,9 +20,9 @@ from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._module.connection import connection_settings
-from .._module.messages import all_of
 from .._module.options import progress_to
 from .._module.quorum_preflight import QuorumCheck
+from .._module.run import all_of
 from .gather import Engines, Gathering, gathering
 from .observation import with_unregistered
 from .options import Wanted, refuse_existing_output, wanted

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.orders import read_states
-from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.run import KafkaOpsError
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .strategy import Policy, Strategy
 from .survey import Survey
 

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
-from .._model.partition import PartitionState
-from .._model.replica_log import ReplicaLog
+from .._model.partition import PartitionState, ReplicaLog
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
 from .strategy import named

@@ -30,8 +30,7 @@ from typing import TypeAlias
 
 from .._kafka.package import defer_clients
 from .._model.background import in_background
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
-from .._model.replica_log import Cause, ReplicaLog
+from .._model.partition import Broker, BrokerState, Cause, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
 from .._spark.workers import Deadline
 

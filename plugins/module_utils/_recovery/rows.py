@@ -14,8 +14,7 @@ from contextlib import suppress
 from itertools import accumulate, groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
-from .._model.partition import TopicPartition
-from .._model.replica_log import Cause, EpochEnd, ReplicaLog
+from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)

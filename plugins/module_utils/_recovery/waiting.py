@@ -21,7 +21,7 @@ from .._kafka.port import Kafka
 from .._model.fields import INT32_MAX
 from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError, Progress
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .policies import PolicyError
 from .start_order import AwaitedBroker, Expected, expected, named_with_state
 from .strategy import Policy

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.log_contents import EpochRange
-from .._model.replica_log import EpochEnd
+from .._model.partition import EpochEnd
 from .._recovery.candidate import Candidate
 from .._recovery.outcome import Outcome
 

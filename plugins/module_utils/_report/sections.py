@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._model.partition import PartitionState
-from .._model.replica_log import Cause, EpochEnd
+from .._model.partition import Cause, EpochEnd, PartitionState
 from .._recovery.candidate import Candidate, SilentReplica, Standing, explain
 from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast

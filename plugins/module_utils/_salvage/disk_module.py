@@ -13,8 +13,8 @@ from typing import Any
 from .._documents.report_file import ReportFile
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
-from .._module.arguments import Arguments
-from .._module.messages import plain
+from .._module.connection import Arguments
+from .._module.run import plain
 from .._spark.options import SparkOptions, options_here
 from .account import Account, Balance, account_result, accounts_of
 from .finding import DiskFinding, Status

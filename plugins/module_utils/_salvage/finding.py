@@ -15,8 +15,7 @@ from typing import Annotated
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, records_in, union
-from .._model.partition import PartitionState, TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._model.partition import PartitionState, ReplicaLog, TopicPartition
 from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .saved import SavedRecords
 from .scan import SegmentContents

@@ -18,8 +18,7 @@ from typing import TypeAlias
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
-from .._model.partition import TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._model.partition import ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .directory import check_destination

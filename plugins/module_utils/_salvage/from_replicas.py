@@ -14,15 +14,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import FUTURE_REPLICA
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
-from .._kafka.settings import ConnectionSettings
+from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, records_in
-from .._model.partition import TopicPartition
-from .._model.replica_log import Cause
+from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .._spark.tasks import in_tasks

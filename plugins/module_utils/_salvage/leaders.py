@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .._kafka.cluster import Cluster
 from .._kafka.replica_logs import probe_replicas
 from .._kafka.settings import ConnectionSettings
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
-from .._model.replica_log import ReplicaLog
+from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 
 _MOST_THREADS = 32
 

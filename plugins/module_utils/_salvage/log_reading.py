@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._kafka import error_codes
 from .._kafka.errors import BrokerCallError
 from .._kafka.messages import fetch_request
-from .._model.partition import TopicPartition
-from .._model.replica_log import Cause
+from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError
 from .batch import (
     HEADER_BYTES,

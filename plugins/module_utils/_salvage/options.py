@@ -15,7 +15,7 @@ from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
 from .._model.run import KafkaOpsError
-from .._module.arguments import Arguments
+from .._module.connection import Arguments
 from .._module.options import SPARK
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")

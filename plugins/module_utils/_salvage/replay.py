@@ -14,9 +14,9 @@ from functools import partial
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_look import JournalOptions
-from .._kafka.addresses import Address
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress

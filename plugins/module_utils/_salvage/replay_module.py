@@ -16,10 +16,10 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .._module.arguments import Arguments
-from .._module.messages import plain
+from .._module.connection import Arguments
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
+from .._module.run import plain
 from .account import Account, Balance, account_result, accounts_of
 from .options import place_of
 from .replay import Replay, Replayer, ReplayRequest

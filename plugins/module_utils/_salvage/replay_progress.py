@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .._kafka import error_codes
-from .._kafka.addresses import Address
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition

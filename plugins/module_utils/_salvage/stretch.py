@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._model.log_contents import EpochRange, Lacking, Stretches, stretches_of, union
 from .._model.log_contents import lacking as compared
-from .._model.replica_log import EpochEnd, ReplicaLog
+from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
 
 NO_EPOCH = -1

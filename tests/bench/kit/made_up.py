@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    EpochEnd,
+    ReplicaLog,
+    TopicPartition,
+)
 
 
 def made_up_answer(

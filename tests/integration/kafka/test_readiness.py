@@ -15,9 +15,12 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    Address,
+    ConnectionSettings,
+    settings_from,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     RED,

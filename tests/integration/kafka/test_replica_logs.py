@@ -20,9 +20,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
+    Cause,
+    EpochEnd,
+    ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from lab import Cluster, wait_until
 from lab.faults import AbsurdLength, Before, DropAfterRequest, Fault, Rewrite, TruncateResponse, WrongCorrelationId
 

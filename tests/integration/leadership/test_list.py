@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
     cluster_default,
     write_cluster_default,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import BlacklistError, Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus

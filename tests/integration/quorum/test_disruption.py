@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import elections_allowed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity

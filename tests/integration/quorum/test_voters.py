@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import parse_addresses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.raft_voters import remove_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity

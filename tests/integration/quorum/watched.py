@@ -13,9 +13,8 @@ from contextlib import contextmanager
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import parse_addresses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import CLIENT_ID
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment, assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind

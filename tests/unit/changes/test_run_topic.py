@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
     RunTopics,
     TopicLog,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.changes.fake_topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import digest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    Cause,
+    EpochEnd,
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,
     Flag,

@@ -24,9 +24,9 @@ from ansible_collections.kafkaops.recovery.plugins.doc_fragments.salvage import 
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.selection import ModuleDocFragment as SelectionDocs
 from ansible_collections.kafkaops.recovery.plugins.doc_fragments.waiting import ModuleDocFragment as WaitingDocs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.arguments import Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
+    Arguments,
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION

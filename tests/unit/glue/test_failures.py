@@ -20,8 +20,7 @@ from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module import libraries, python
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import all_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.glue.fake_module import EndedError, FakeModule
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import most_important
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import most_important
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 

@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
+    ReplicaLog,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import ReplicaLog
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_connection import Answer
 from unit.kafka.fake_probe import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkRequest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 
 Answer = Callable[[Any], Any]
 """Takes a kafka-python request and returns a kafka-python response, or raises."""

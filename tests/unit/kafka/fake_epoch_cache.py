@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd
 
 
 @dataclass(frozen=True)

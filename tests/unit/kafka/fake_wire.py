@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from unit.kafka.fake_connection import Answer, FakeConnection
 
 ADDRESS = Address("fake.invalid", 9092)

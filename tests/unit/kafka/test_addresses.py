@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     DEFAULT_PORT,
     Address,
     parse_addresses,

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from kafka.protocol.admin import DescribeClusterResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import (
     Cluster,
     Registration,
@@ -20,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster i
     look_at_brokers,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
 from unit.kafka.fake_listener import Behavior, answer_as_broker, close_at_once, closed_port, listening, stay_silent

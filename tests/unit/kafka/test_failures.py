@@ -12,11 +12,10 @@ from typing import Any
 import kafka.errors as kafka_errors
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import Stage, broker_call_error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 
 SECRET = "t0p-s3cret"
 SCRAM: dict[str, Any] = {"sasl_mechanism": "SCRAM-SHA-512", "sasl_username": "alice", "sasl_password": SECRET}

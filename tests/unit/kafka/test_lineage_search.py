@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lineage_search import LineageSearch
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd
 from unit.kafka.fake_epoch_cache import EpochEntry, FakeEpochCache
 
 INT32_MAX = 2**31 - 1

@@ -20,8 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native im
     replica_log_ends,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Connection
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
 from unit.kafka.fake_connection import FakeConnection
 
 KEY = 1020

@@ -24,8 +24,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
     describe_partitions,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    PartitionState,
+    TopicPartition,
+)
 from unit.kafka.fake_wire import FakeWire
 
 TOPIC_ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")

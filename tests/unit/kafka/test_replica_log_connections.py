@@ -17,9 +17,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_l
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
+    Cause,
+    ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker
 from unit.kafka.fake_connection import Answer

@@ -15,9 +15,11 @@ from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, ListOffset
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from unit.fake_clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker, FakeReplica
 from unit.kafka.fake_epoch_cache import FakeEpochCache

@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import (
     private_file,
@@ -29,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     SASL_MECHANISMS,
     SECURITY_PROTOCOLS,
+    Address,
     ConnectionSettings,
     settings_from,
 )

@@ -13,14 +13,13 @@ import pytest
 from kafka.protocol.admin import DescribeQuorumResponse
 from kafka.protocol.metadata import ApiVersionsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.views import Views
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from unit.fake_clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}

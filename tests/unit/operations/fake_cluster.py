@@ -18,7 +18,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
@@ -31,16 +30,18 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import NativeQuestion
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     Broker,
     BrokerState,
+    Cause,
+    EpochEnd,
     PartitionState,
+    ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 from unit.changes.fake_topics import FakeTopics
 from unit.journals import CLUSTER_ID, read_pending
 from unit.operations.fates import WELL, Fate, Write

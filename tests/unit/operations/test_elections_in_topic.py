@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
     RunTopics,
     TopicLog,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED

@@ -16,10 +16,12 @@ from pathlib import Path
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
+    Cause,
+    EpochEnd,
     PartitionState,
+    ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
 
 
 def a_broker(broker_id: int, state: BrokerState = BrokerState.ONLINE, *, fenced: bool = False) -> Broker:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    ReplicaLog,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,
     Flag,

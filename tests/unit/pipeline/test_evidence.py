@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import (
     PARTITIONS_FILE,
     REPLICA_LOGS_FILE,

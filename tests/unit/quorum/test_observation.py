@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import observe as quorum_observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation

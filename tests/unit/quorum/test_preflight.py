@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
     NoQuorumError,
     QuorumCheck,

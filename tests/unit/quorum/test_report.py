@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
     assess,

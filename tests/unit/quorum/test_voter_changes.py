@@ -15,13 +15,13 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, JournalError, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.addresses import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
     refusal,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters

@@ -12,9 +12,10 @@ from dataclasses import replace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
+    Cause,
+    EpochEnd,
     PartitionState,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import ReplicaLog, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, Plan, PlannedElection

@@ -15,8 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import acceptable_replicas
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    Cause,
+    EpochEnd,
+    PartitionState,
+    ReplicaLog,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,
     Flag,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RANKED_SCHEMA,
     ranked_table,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    EpochEnd,
+    PartitionState,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 
 TOPIC_ID = "0kfAK7wCTDmDzRwEXhGdqg"

@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.messages import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order

@@ -16,8 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    EpochEnd,
+    PartitionState,
+    ReplicaLog,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
     Comparable,
     DiskFinding,

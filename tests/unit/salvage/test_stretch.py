@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import (
     IncomparableError,
     lacking,

@@ -26,8 +26,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_l
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    ReplicaLog,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from lab.faults import After
 from simulator import Lie, SimulatedCluster, offline_world

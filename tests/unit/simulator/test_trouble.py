@@ -20,8 +20,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replica_log import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    ReplicaLog,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from lab.faults import AbsurdLength, Delay, Fault, SwallowResponse, TruncateResponse, framed
 from lab.request import Request
