@@ -138,7 +138,7 @@ def set_orders(
     as it is seen, with them or without.
 
     A request whose outcome is unknown is followed by a look before any further attempt. It may be executed later all
-    the same, so the journal keeps its change until it cannot (``late_requests``). What somebody else reassigns
+    the same, so the journal keeps its change until it cannot (``rollback``). What somebody else reassigns
     meanwhile is not asked for again.
     """
     faults: dict[TopicPartition, str] = {}

@@ -211,6 +211,7 @@ class Leftover(Generic[AnyChange]):
 
 
 OrderLeftover: TypeAlias = Leftover[OrderChange]
+AnyLeftover: TypeAlias = Leftover[Any]
 
 
 def begin_entry(change: Change) -> Entry:

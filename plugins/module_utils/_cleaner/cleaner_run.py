@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.late_requests import AnyLeftover
 from .._changes.orders import Writer
-from .._changes.record import PUT_BACK, Undoing
+from .._changes.record import PUT_BACK, AnyLeftover, Undoing
 from .._changes.rollback import Rollback, look_at_leftovers
 from .._changes.setting_writer import SettingWriter
 from .._kafka.cluster import Cluster

@@ -17,9 +17,9 @@ from functools import partial
 from typing import TypeAlias
 
 from .._changes.journal import Journal
-from .._changes.late_requests import LateRequests
 from .._changes.record import JournalError, ReplicaChange, SettingChange, Undoing
 from .._changes.replica_sets import StepError
+from .._changes.rollback import Rollback
 from .._changes.setting_writer import (
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
@@ -66,7 +66,7 @@ class Repairer:
     safeguard: Safeguard
 
     def carry_out(
-        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, late: LateRequests
+        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, rollback: Rollback
     ) -> list[RepairOutcome]:
         """Repairs on some brokers at a time, under a throttle that is taken off once no replica is copied any more.
 
@@ -75,7 +75,7 @@ class Repairer:
         if maker.stop.is_set():
             return [each.outcome(RepairStatus.STOPPED, "the run was asked to stop") for each in repairs]
         outcomes: list[RepairOutcome] = []
-        throttle = Throttle(settings, late.journal)
+        throttle = Throttle(settings, rollback.journal)
         try:
             rate = self.pace.throttle_bytes_per_second
             faults = throttle.put_on(rate, [each.change for each in repairs]) if rate is not None else {}
@@ -87,9 +87,9 @@ class Repairer:
             outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
         finally:
             # A replica that may still be dropped late is copied once more, and that under the throttle, too.
-            late.settle()
+            rollback.settle()
             stuck = throttle.take_off()
-            late.settle()
+            rollback.settle()
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
     def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._changes.late_requests import AnyLeftover
+from .._changes.record import AnyLeftover
 from .._changes.rollback import has_put_back
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -146,8 +146,7 @@ class _RepairWork:
             )
             safeguard = Safeguard(self.kafka, planner.terms.overrides)
             repairer = Repairer(dict(planner.cleaners), self.source, pace, safeguard)
-            late = locked.rollback.late
-            outcomes += [*refused, *repairer.carry_out(repairs, locked.maker, run.settings, late)]
+            outcomes += [*refused, *repairer.carry_out(repairs, locked.maker, run.settings, locked.rollback)]
         return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)
 
     def _begun(self) -> CleanerRun:

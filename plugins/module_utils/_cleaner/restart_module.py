@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._changes.late_requests import AnyLeftover
+from .._changes.record import AnyLeftover
 from .._changes.rollback import has_put_back
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -150,7 +150,7 @@ class _Change:
         journal = self.locked.journal if self.locked is not None else None
         outcomes = restart.restart(cleaners, run.settings, journal, self.source, options, run.progress, run.stop)
         if self.locked is not None:
-            self.locked.rollback.late.settle()
+            self.locked.rollback.settle()
         return cleaners, outcomes
 
 

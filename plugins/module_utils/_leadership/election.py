@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import put_back_surely, strike_out
 from .._changes.orders import Writer, read_states, set_orders, watch
-from .._changes.record import JournalError, OrderChange, Undoing
+from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_put_back
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -122,7 +121,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             detours = Detours(writer, journal)
             moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
             moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
-            rollback.late.settle()
+            rollback.settle()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
         cluster.cluster_id, dict(sorted(moves.items())), notes, has_put_back(leftovers), frozenset(requested)

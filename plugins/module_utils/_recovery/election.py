@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_look import JournalOptions
-from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import look_at_orders
 from .._changes.orders import Writer
-from .._changes.record import OrderChange, OrderLeftover, ReplicaChange, Undoing
+from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import Rollback, has_put_back
 from .._kafka.messages import in_batches
 from .._kafka.partitions import Sight

@@ -19,10 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.late_requests import AnyLeftover
 from .._changes.order_rollback import in_doubt
 from .._changes.orders import States, Writer, read_states
-from .._changes.record import PUT_BACK, Leftover, OrderChange, OrderLeftover, Undoing
+from .._changes.record import PUT_BACK, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -63,11 +62,11 @@ class KeptOrders:
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.late.watch_for(change, was_back=partition in begun)
+                rollback.watch_for(change, was_back=partition in begun)
         try:
-            late = rollback.late.settle()
+            late = rollback.settle()
         except KafkaOpsError as error:
-            unsettled = [each.change for each in rollback.late.watched.values()]
+            unsettled = [each.change for each in rollback.watched.values()]
             late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
         pending = {each.topic_partition for each in journal.orders}
         elected = sorted((self.changes.keys() & begun) - self.restored - pending)

@@ -52,7 +52,7 @@ def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True
     repairer = Repairer({3: cleaner}, read_metrics, pace, replicas.safeguard())
     maker = replicas.maker(journal)
     rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
-    (outcome,) = repairer.carry_out([REPAIR], maker, FakeSettings().writer(), rollback.late)
+    (outcome,) = repairer.carry_out([REPAIR], maker, FakeSettings().writer(), rollback)
     return outcome, replicas.clock.now
 
 

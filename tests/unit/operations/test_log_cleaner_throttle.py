@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.late_requests import AnyLeftover, LateRequests
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    AnyLeftover,
+    ReplicaChange,
+    Undoing,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,
@@ -34,8 +37,8 @@ def undone(
     """Return a rollback whose replicas are undone by a function; no order is pending."""
     replicas: Any = SimpleNamespace(take_back=take_back, is_dropped=lambda _change: True)
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
-    late = LateRequests(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
-    return Rollback(journal, late).undo_at_once()
+    rollback = Rollback(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
+    return rollback.undo_at_once()
 
 
 def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
