@@ -62,7 +62,8 @@ options:
     default: 30000
   spark:
     description:
-      - How Spark runs, on the host that has the disks.
+      - How Spark runs, on the host that has the disks. Without this option it runs only where more than 4 GiB are read, or
+        something is saved on another file system.
     type: dict
     suboptions:
       driver_memory: {type: str, description: "Memory of its JVM, V(1g) unless given."}
@@ -75,10 +76,8 @@ options:
 seealso:
   - module: kafkaops.recovery.salvage_info
 requirements:
-  - Java >= 17
-  - pyspark >= 4.1
-  - pandas >= 2.2
   - pyarrow
+  - Java >= 17, pyspark >= 4.1 and pandas >= 2.2, where Spark runs
 notes:
   - Needs DESCRIBE and READ on the topics, and read access to the log directories.
 """
@@ -264,20 +263,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
     DISK_SALVAGE,
     disk_request,
-    local_spark,
 )
 
 ARGUMENTS = CONNECTION + DISK_SALVAGE + PROGRESS
 
 
 def main() -> None:
-    needs = (*KAFKA_AND_SPARK, "crc32c")
+    needs = (*KAFKA, "pyarrow", "crc32c")
     run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=needs)
 
 
@@ -287,15 +285,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import salvage_disk
 
     params = module.params
-    settings, request, spark, report_file = all_of(
+    settings, request, report_file = all_of(
         lambda: connection_settings(params),
         lambda: disk_request(params),
-        lambda: local_spark(params),
         lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])
     with Wire(settings) as wire:
-        done = salvage_disk(wire, request, spark, progress, check_mode=module.check_mode)
+        done = salvage_disk(wire, request, progress, check_mode=module.check_mode)
     for warning in warnings_of(done):
         module.warn(warning)
     return results_of(done, params, report_file)

@@ -15,7 +15,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import plain
-from .._spark.options import SparkOptions, options_here
+from .._spark.options import given_options, options_here
 from .account import Account, Balance, account_result, accounts_of
 from .finding import DiskFinding, Status
 from .from_disk import DiskRequest, DiskSalvage
@@ -44,7 +44,7 @@ class DiskOptionsError(KafkaOpsError):
 
 
 def disk_request(params: Mapping[str, Any]) -> DiskRequest:
-    """Return what is asked for. Raises DiskOptionsError."""
+    """Return what is asked for. Raises DiskOptionsError or SparkOptionsError."""
     if not params["log_dirs"]:
         raise DiskOptionsError("log_dirs is empty: name every directory of the broker's log.dirs")
     if params["topics"] is not None and not params["topics"]:
@@ -54,12 +54,8 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
         place_of(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
+        options_here(params["spark"], _DRIVER_MEMORY) if given_options(params["spark"]) else None,
     )
-
-
-def local_spark(params: Mapping[str, Any]) -> SparkOptions:
-    """Return how Spark runs: on the host that has the disks. Raises SparkOptionsError."""
-    return options_here(params["spark"], _DRIVER_MEMORY)
 
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:

@@ -5,14 +5,16 @@
 """Salvages what only the disks of a stopped broker hold. Reads disks and cluster, and writes to neither.
 
 Two passes: the headers of a few batches say what the leaders lack; only the segments with that are read whole. Spark
-starts where these are many, and where records are saved.
+starts where these are large, and where records are saved elsewhere.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 from .._kafka.cluster import Cluster, describe_cluster
@@ -38,17 +40,16 @@ from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, Segment, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import SalvageDirectoryError, is_remote
-from .remote import local_copy
-from .rows import Origin
-from .save import Wanted, rows_of
+from .read_back import ReadBack
+from .rows import Origin, RowSource
+from .save import Wanted, rows
 from .saved import SavedRecords
 from .saved_rows import saved_rows
-from .scan import SegmentContents, outlines, scan_here, scan_on_spark
+from .scan import SegmentContents, outlines, scan_here
 from .stretch import minus, within
-from .writer import ReadBack, SalvageError, SalvageWriter
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, spark_for
 
-_MOST_BYTES_HERE = 4 * 1024**3
-"""This much takes as long as Spark's start."""
+_DRIVER_MEMORY = "1g"
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
 
@@ -77,13 +78,12 @@ class DiskRequest:
     """None for every topic."""
     duration_ms: int
     """How long the leaders may take to say what they hold."""
-    most_bytes_here: int = _MOST_BYTES_HERE
-    """More is read on Spark."""
+    spark: SparkOptions | None = None
+    """How Spark runs, by the operator's own choice. It reads more than ``most_bytes_here``, and then saves, too."""
+    most_bytes_here: int = MOST_BYTES_HERE
 
 
-def salvage_disk(
-    wire: Wire, request: DiskRequest, spark: SparkOptions, progress: Progress, *, check_mode: bool
-) -> DiskSalvage:
+def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_mode: bool) -> DiskSalvage:
     """Save what the disks hold and the leaders' logs lack, into a new directory. In check mode, only find it.
 
     A partition that cannot be compared or saved is a finding, and does not keep others from being saved.
@@ -105,7 +105,7 @@ def salvage_disk(
         progress.step(f"asking the leaders of {len(comparable)} partitions")
         leaders = logs_of_leaders(wire.settings, cluster, [each.state for each in comparable], request.duration_ms)
         run = _DiskRun(disks, request, comparable, leaders, progress)
-        compared, salvage_id = run.salvage(spark, check_mode=check_mode)
+        compared, salvage_id = run.salvage(check_mode=check_mode)
         ordered = tuple(sorted([*findings, *compared], key=lambda each: each.topic_partition))
         has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
         commits = _newer_commits(wire, cluster, request.destination) if has_commits else ()
@@ -130,7 +130,7 @@ class _DiskRun:
         self.progress = progress
         self.contents: dict[str, SegmentContents] = {}
 
-    def salvage(self, spark: SparkOptions, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
+    def salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
         """Return what became of each partition, and the salvage's id."""
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
@@ -150,12 +150,17 @@ class _DiskRun:
             # A destination elsewhere is looked at by Spark, in check mode, too.
             if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
                 return findings, None
-        self.progress.step("starting Spark")
+        to_write = size if is_read_here else sys.maxsize
+        spark = spark_for(self.request.spark, self.request.destination, to_write, _DRIVER_MEMORY)
+        if spark is not None:
+            self.progress.step("starting Spark")
         with SalvageWriter(self.request.destination, spark) as writer:
             # Before hours of reading: what is there is a finished salvage, or nothing.
             there = writer.manifest_there()
             if not is_read_here:
-                findings = self._read_whole(of_interest, size, partial(scan_on_spark, writer.spark))
+                from .on_spark import scan  # noqa: PLC0415 - PySpark takes half a second to import
+
+                findings = self._read_whole(of_interest, size, partial(scan, writer.spark))
             if check_mode or not _has_work(findings):
                 return findings, None
             if there is not None:
@@ -181,7 +186,9 @@ class _DiskRun:
             for one in self._wanted(each, found)
         ]
         self.progress.step(f"saving what {len(wanted)} partitions lack, and reading it back")
-        written = writer.write(rows_of(writer.spark, wanted))
+        # What several directories hold of one partition, in the order of offsets.
+        wanted.sort(key=lambda each: each.stretches[0].start_offset)
+        written = writer.write(RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition")))
         _refuse_what_differs(findings, written.back)
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
@@ -230,6 +237,8 @@ def _has_work(findings: Sequence[DiskFinding]) -> bool:
 
 
 def _newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
+    from .remote import local_copy  # noqa: PLC0415 - see above
+
     with local_copy(place) as directory:
         files = read_manifest(directory).files
         commits = commits_in(saved_rows(directory, files, {OFFSETS_TOPIC}, contents=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -23,27 +23,23 @@ from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
-from .._spark.tasks import in_tasks
 from .directory import check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .options import is_remote
-from .rows import Origin
+from .read_back import ReadBack
+from .rows import Origin, RowSource
 from .save import rows_from
 from .stretch import merged, minus, within
-from .writer import ReadBack, SalvageError, SalvageWriter
+from .writer import SalvageError, SalvageWriter, spark_for
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-
-    from .rows import ROW_SCHEMA
 
 _SOME_BYTES = 1024
 """A guess of what a record takes, to deal tails out to tasks."""
 _ATTEMPTS = 3
 _PAUSE_S = 0.5
-_UNANSWERED: Counter[tuple[str, Address]] = Counter()
-"""How often in turn brokers have not answered this task's process, by where the settings are, and by address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +69,6 @@ class _Work:
     tail: Tail
     cluster_id: str
     address: Address
-    settings_reference: str
-    """Where each task finds the connection settings; their values never travel with the task."""
 
 
 def each_once(tails: Sequence[Tail]) -> list[Tail]:
@@ -98,7 +92,8 @@ class TailSaver:
     cluster_id: str
     addresses: Mapping[int, Address]
     destination: str
-    spark: SparkOptions
+    spark: SparkOptions | None
+    """By the operator's own choice; None where Spark is to be used for much only."""
     progress: Progress
     settings_reference: str | None = None
     """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
@@ -113,32 +108,41 @@ class TailSaver:
             if os.path.exists(self.destination):
                 raise SalvageError(f"{self.destination} exists: name a directory that does not")
         wanted = each_once(tails)
+        work = [
+            _Work(each, self.cluster_id, self.addresses[each.broker_id])
+            for each in wanted
+            if each.broker_id in self.addresses
+        ]
+        if not work:
+            return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
+        # What several replicas hold of one partition, in the order of offsets.
+        work.sort(key=lambda each: each.tail.lost[0].start_offset)
+        spark = spark_for(self.spark, self.destination, sum(map(_weight, work)), SparkOptions().driver_memory)
         with ExitStack() as stack:
-            reference = self.settings_reference
-            if reference is None:
-                reference = stack.enter_context(temporary_settings_reference(self.settings))
-            work = [
-                _Work(each, self.cluster_id, self.addresses[each.broker_id], reference)
-                for each in wanted
-                if each.broker_id in self.addresses
-            ]
-            if not work:
-                return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
-            self.progress.step("starting Spark, to save what other replicas hold")
-            with SalvageWriter(self.destination, self.spark) as writer:
-                partitions = len({each.partition for each in wanted})
-                self.progress.step(f"saving what other replicas hold of {partitions} partitions")
-                # One file for each partition, in the order of offsets, for whoever gives it back.
-                work.sort(key=lambda each: each.tail.lost[0].start_offset)
-                rows = in_tasks(writer.spark, work, _weight, _rows, ROW_SCHEMA, together=_partition)
-                written = writer.write(rows)
-                failures = self._failures(wanted, written.back)
-                held = without_emptied(held_by_losers(wanted), written.back, failures)
-                if not written.back.partitions:
-                    return TailSalvage(None, failures, held)
-                origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
-                manifest = writer.finish(written, self.cluster_id, origins, held)
-                return TailSalvage(manifest, failures, held)
+            rows = self._asked_here(stack) if spark is None else self._asked_by_tasks(stack)
+            if spark is not None:
+                self.progress.step("starting Spark, to save what other replicas hold")
+            writer = stack.enter_context(SalvageWriter(self.destination, spark))
+            partitions = len({each.partition for each in wanted})
+            self.progress.step(f"saving what other replicas hold of {partitions} partitions")
+            written = writer.write(RowSource(work, rows, _weight, _partition))
+            failures = self._failures(wanted, written.back)
+            held = without_emptied(held_by_losers(wanted), written.back, failures)
+            if not written.back.partitions:
+                return TailSalvage(None, failures, held)
+            origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
+            manifest = writer.finish(written, self.cluster_id, origins, held)
+            return TailSalvage(manifest, failures, held)
+
+    def _asked_here(self, stack: ExitStack) -> Callable[[_Work], Iterator[pa.RecordBatch]]:
+        return _Asking(stack.enter_context(Wire(self.settings))).rows
+
+    def _asked_by_tasks(self, stack: ExitStack) -> Callable[[_Work], Iterator[pa.RecordBatch]]:
+        """Tasks find the connection settings in a file: their values never travel with a task."""
+        reference = self.settings_reference
+        if reference is None:
+            reference = stack.enter_context(temporary_settings_reference(self.settings))
+        return partial(_rows_in_task, reference)
 
     def _failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
         if back and back.faults:
@@ -184,39 +188,52 @@ def _weight(work: _Work) -> int:
     return records_in(work.tail.lost) * _SOME_BYTES
 
 
-def _rows(work: _Work) -> Iterator[pa.RecordBatch]:
-    """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
-    tail = work.tail
-    batches = _sent(partial(_wire(work.settings_reference).call, work.address), work)
-    origin = Origin(
-        work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
-    )
-    return rows_from(lambda: batches, origin, tail.lost)
+def _rows_in_task(settings_reference: str, work: _Work) -> Iterator[pa.RecordBatch]:
+    return _asking_in_task(settings_reference).rows(work)
 
 
-def _sent(ask: Ask, work: _Work) -> list[Fetched]:
-    """Return what a broker sends of a tail. It is asked again where it fails, for its records are gone soon.
+@lru_cache(maxsize=2)
+def _asking_in_task(settings_reference: str) -> _Asking:
+    """Return the connections of this task's process: a broker's tails come over one connection each process."""
+    return _Asking(Wire(read_settings_reference(settings_reference)))
 
-    One that has not answered several times in turn is left alone: each time took a whole timeout, and elections wait.
-    """
-    found: list[Fetched] = []
-    place = (work.settings_reference, work.address)
-    for attempt in range(_ATTEMPTS):
-        if _UNANSWERED[place] >= _ATTEMPTS:
-            break
-        time.sleep(_PAUSE_S if attempt else 0)
-        after = found[-1].header.next_offset if found else 0
-        try:
-            for each in _batches(ask, work.tail.partition, work.tail.lost, after):
-                _UNANSWERED[place] = 0
-                found.append(each)
-            break
-        except RequestRefusedError as error:
-            if not error.is_transient:
+
+class _Asking:
+    """Asks brokers for tails. One that has not answered several times in turn is left alone, as elections wait."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._unanswered: Counter[Address] = Counter()
+
+    def rows(self, work: _Work) -> Iterator[pa.RecordBatch]:
+        """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
+        tail = work.tail
+        batches = self.sent(work)
+        origin = Origin(
+            work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
+        )
+        return rows_from(lambda: batches, origin, tail.lost)
+
+    def sent(self, work: _Work) -> list[Fetched]:
+        """Return what a broker sends of a tail. It is asked again where it fails, for its records are gone soon."""
+        found: list[Fetched] = []
+        ask = partial(self._wire.call, work.address)
+        for attempt in range(_ATTEMPTS):
+            if self._unanswered[work.address] >= _ATTEMPTS:
                 break
-        except BrokerCallError as error:
-            _UNANSWERED[place] += error.cause in (Cause.HUNG, Cause.UNREACHABLE)
-    return found
+            time.sleep(_PAUSE_S if attempt else 0)
+            after = found[-1].header.next_offset if found else 0
+            try:
+                for each in _batches(ask, work.tail.partition, work.tail.lost, after):
+                    self._unanswered[work.address] = 0
+                    found.append(each)
+                break
+            except RequestRefusedError as error:
+                if not error.is_transient:
+                    break
+            except BrokerCallError as error:
+                self._unanswered[work.address] += error.cause in (Cause.HUNG, Cause.UNREACHABLE)
+        return found
 
 
 def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: int = 0) -> Iterator[Fetched]:
@@ -238,12 +255,6 @@ def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: i
             )
         yield from answer.batches
         offset = answer.batches[-1].header.next_offset
-
-
-@lru_cache(maxsize=2)
-def _wire(settings_reference: str) -> Wire:
-    """Return the connections of this task's process: a broker's tails come over one connection each process."""
-    return Wire(read_settings_reference(settings_reference))
 
 
 def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .._model.log_contents import Stretches
 from .batch import BatchError, BatchHeader, BatchRecord, control_type, records_of
@@ -59,8 +59,21 @@ _OF_ORIGIN = {
     "origin_directory_id": "directory_id",
 }
 """Columns that all rows of a replica share, and the fields they are of."""
+Item = TypeVar("Item")
 CREATE_TIME = "create_time"
 LOG_APPEND_TIME = "log_append_time"
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource(Generic[Item]):
+    """What rows of ``ROW_SCHEMA`` are made of, item by item."""
+
+    items: Sequence[Item]
+    rows: Callable[[Item], Iterator[pa.RecordBatch]]
+    weight: Callable[[Item], int]
+    """About how many bytes are read for an item."""
+    together: Callable[[Item], Hashable]
+    """Items for which this is the same go into one file, in their order, for whoever gives them back."""
 
 
 @dataclass(frozen=True, slots=True)

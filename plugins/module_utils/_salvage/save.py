@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Second pass: Spark tasks read the wanted batches again, decode them and write rows to Parquet."""
+"""Reads the wanted batches of replicas again, decodes them, and makes rows of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.log_contents import Stretches
-from .._spark.tasks import in_tasks
+from .._model.partition import TopicPartition
 from .batch import BatchError, BatchHeader, ControlType, control_type
 from .log_dir import Segment
 from .rows import Origin, RowBuffer
@@ -20,9 +20,6 @@ from .transactions import Markers
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
-    from .rows import ROW_SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +31,18 @@ class Wanted:
     segments: tuple[Segment, ...]
     """From the first one with wanted records to the last one of the log: there are the markers of transactions."""
 
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.origin.topic, self.origin.partition)
 
-def rows_of(spark: SparkSession, wanted: Sequence[Wanted]) -> DataFrame:
-    """Return rows of ``ROW_SCHEMA``: every wanted record, and the raw batch with the first one of each batch.
-
-    What several directories hold of one partition is in one file, in the order of offsets, for whoever gives it back.
-    """
-    in_order = sorted(wanted, key=lambda each: each.stretches[0].start_offset)
-    return in_tasks(spark, in_order, _size, rows, ROW_SCHEMA, together=_partition)
-
-
-def _partition(wanted: Wanted) -> tuple[str, int]:
-    return wanted.origin.topic, wanted.origin.partition
-
-
-def _size(wanted: Wanted) -> int:
-    return sum(each.size for each in wanted.segments)
+    @property
+    def size(self) -> int:
+        """Bytes that are read."""
+        return sum(each.size for each in self.segments)
 
 
 def rows(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield one replica's rows, in the order of its log."""
+    """Yield one replica's rows of ``ROW_SCHEMA``, in the order of its log."""
     return rows_from(lambda: _batches(wanted.segments), wanted.origin, wanted.stretches)
 
 

@@ -8,7 +8,7 @@ The first pass (``outlines``) reads as few batch headers as possible. Offsets an
 (KIP-101). So a segment whose first batch has the epoch of the next segment's first batch has no other epoch. Of all
 others, the last one among them, every header is read. Records are not read.
 
-The second pass (``scan_here``, ``scan_on_spark``) reads segments that hold something to save from end to end, and
+The second pass (``scan_here``, or on_spark.py) reads segments that hold something to save from end to end, and
 verifies every checksum. Of a few segments, threads of this process are sooner done than Spark has started.
 """
 
@@ -19,38 +19,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
 from .._model.log_contents import EpochRange
-from .._spark.tasks import in_tasks
 from .batch import HEADER_BYTES, BatchHeader, header_at
 from .log_dir import Segment
 from .segment import Batch, Damage, DamageKind, read_headers, read_segment
-
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
-
-    _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
-    _DAMAGE = pa.struct(
-        {
-            "kind": pa.string(),
-            "position": pa.int64(),
-            "size": pa.int64(),
-            "from_offset": pa.int64(),
-            "to_offset": pa.int64(),
-        }
-    )
-    _SCHEMA = pa.schema(
-        {
-            "path": pa.string(),
-            "runs": pa.list_(_RANGE),
-            "damages": pa.list_(_DAMAGE),
-            "error": pa.string(),
-        }
-    )
 
 _READERS = 8
 """Side by side: most of the time they wait for the disk."""
@@ -139,40 +115,9 @@ def _first(segment: Segment) -> BatchHeader | None:
 def scan_here(segments: Sequence[Segment]) -> dict[str, SegmentContents]:
     """Read every segment from end to end, side by side. Returns what each one holds, by path."""
     with ThreadPoolExecutor() as readers:
-        return {found.path: found for found in readers.map(_whole, segments)}
+        return {found.path: found for found in readers.map(whole, segments)}
 
 
-def scan_on_spark(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
-    """Do what ``scan_here`` does, in Spark's tasks."""
-    rows = in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
-    return {
-        row["path"]: SegmentContents(
-            row["path"],
-            tuple(EpochRange(**each) for each in row["runs"]),
-            tuple(Damage(DamageKind(each.pop("kind")), **each) for each in row["damages"]),
-            row["error"],
-        )
-        for row in rows
-    }
-
-
-def _whole(segment: Segment) -> SegmentContents:
+def whole(segment: Segment) -> SegmentContents:
+    """Read one segment from end to end."""
     return contents_of(segment, read_segment)
-
-
-def _size(segment: Segment) -> int:
-    return segment.size
-
-
-def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
-    found = _whole(segment)
-    row = {
-        "path": found.path,
-        "runs": [
-            {"epoch": each.epoch, "start_offset": each.start_offset, "end_offset": each.end_offset}
-            for each in found.runs
-        ],
-        "damages": [asdict(each) for each in found.damages],
-        "error": found.error,
-    }
-    yield pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

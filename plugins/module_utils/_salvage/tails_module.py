@@ -18,7 +18,7 @@ from .._kafka.wire import Wire
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .._module.libraries import KAFKA_AND_SPARK, unusable
+from .._module.libraries import KAFKA, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import check_destination
@@ -95,7 +95,7 @@ class TailsOfRun:
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
         self.held = held_by_losers(found)
         try:
-            lacking = unusable((*KAFKA_AND_SPARK, "crc32c"))
+            lacking = unusable((*KAFKA, "pyarrow", "crc32c"))
             if lacking:
                 raise KafkaOpsError(lacking)
             with Wire(settings) as wire:
@@ -118,16 +118,18 @@ class TailsOfRun:
             failures = dict.fromkeys(self.held, self.failure)
         return failures if self.params["salvage"] == Salvage.REQUIRED else {}
 
-    def _spark(self) -> tuple[SparkOptions, str | None]:
-        """Return where Spark runs, and the file with the connection settings there; None where ours will do.
+    def _spark(self) -> tuple[SparkOptions | None, str | None]:
+        """Return where Spark runs by the operator's choice, and the file with the connection settings there.
 
-        Raises SparkOptionsError. A directory of this host is written here. One elsewhere is made by Spark's own JVM,
+        None where nothing was chosen, and where our own file will do. Raises SparkOptionsError.
+
+        A directory of this host is written here. One elsewhere is made by Spark's own JVM,
         which a Spark Connect server does not share.
         """
         given = self.params.get("spark")
         options = given_options(given)
         if options is None or options.is_local:
-            return options or SparkOptions(), None
+            return options, None
         if options.remote is not None or not is_remote(self._destination):
             return options_here(given, SparkOptions().driver_memory), None
         reference = (given or {}).get("settings_reference")

@@ -11,13 +11,12 @@ each item's rows come once.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
-from typing import TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructType
 
 _TASKS_A_SLOT = 4
@@ -42,16 +41,13 @@ def in_tasks(
     The rows of one item are in its own order, and in one partition. So are those of all items for which ``together``
     returns the same, in the order of ``items``, which must not be empty.
     """
-    groups: dict[Hashable, list[Item]] = {}
-    for each in items:
-        groups.setdefault(together(each), []).append(each)
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - dealing out needs no PySpark
 
-    def one_by_one(hand: Sequence[Sequence[Item]]) -> Iterator[pa.RecordBatch]:
-        for group in hand:
-            for item in group:
-                yield from work(item)
+    def one_by_one(hand: Sequence[Item]) -> Iterator[pa.RecordBatch]:
+        for item in hand:
+            yield from work(item)
 
-    hands = deal([*groups.values()], lambda group: sum(map(weight, group)), slots(spark) * _TASKS_A_SLOT)
+    hands = deal_together(items, weight, slots(spark) * _TASKS_A_SLOT, together)
     return task_for_each(spark, hands, one_by_one, from_arrow_schema(schema))
 
 
@@ -69,6 +65,17 @@ def task_for_each(
                 yield from work(hands[number])
 
     return spark.range(0, len(hands), 1, len(hands)).mapInArrow(run, schema)
+
+
+def deal_together(
+    items: Sequence[Item], weight: Callable[[Item], int], most: int, together: Callable[[Item], Hashable]
+) -> list[list[Item]]:
+    """Deal as ``deal`` does, and all items for which ``together`` returns the same to one hand, in their order."""
+    groups: dict[Hashable, list[Item]] = {}
+    for each in items:
+        groups.setdefault(together(each), []).append(each)
+    hands = deal([*groups.values()], lambda group: sum(map(weight, group)), most)
+    return [[*chain.from_iterable(hand)] for hand in hands]
 
 
 def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> list[list[Item]]:

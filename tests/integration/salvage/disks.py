@@ -42,9 +42,9 @@ def salvage(
     wanted = frozenset(topics) if topics is not None else None
     request = DiskRequest(tuple(map(str, dirs)), str(destination), wanted, 30_000)
     if on_spark:
-        request = replace(request, most_bytes_here=0)
+        request = replace(request, most_bytes_here=0, spark=SparkOptions(driver_memory="1g"))
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 10_000})) as wire:
-        return salvage_disk(wire, request, SparkOptions(driver_memory="1g"), NullProgress(), check_mode=check_mode)
+        return salvage_disk(wire, request, NullProgress(), check_mode=check_mode)
 
 
 def rows_in(directory: Path) -> list[dict[str, Any]]:

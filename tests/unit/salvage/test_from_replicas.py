@@ -6,21 +6,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import from_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
     Tail,
+    _Asking,
     _batches,
-    _sent,
     _Work,
 )
 from unit.salvage.batches import batch
@@ -69,7 +70,21 @@ def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> Non
 
 
 def work(address: Address) -> _Work:
-    return _Work(Tail(ORDERS, "id", 1, (EpochRange(0, 0, 8),)), "cluster", address, "settings")
+    return _Work(Tail(ORDERS, "id", 1, (EpochRange(0, 0, 8),)), "cluster", address)
+
+
+class FakeWire:
+    """Answers by a function, whatever the address."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self._answer = answer
+
+    def call(self, _address: Address, request: Any) -> Any:
+        return self._answer(request)
+
+
+def asking(answer: Callable[[Any], Any]) -> _Asking:
+    return _Asking(cast(Wire, FakeWire(answer)))
 
 
 @pytest.fixture
@@ -87,7 +102,7 @@ def test_a_broker_that_fails_is_asked_on_from_where_it_stopped() -> None:
             raise BrokerCallError("broker", Cause.HUNG, "no answer", request="Fetch")
         return replica(request)
 
-    found = [header.base_offset for header, _raw in _sent(ask, work(Address("first", 1)))]
+    found = [header.base_offset for header, _raw in asking(ask).sent(work(Address("first", 1)))]
     assert (found, asked) == ([0, 2, 4, 6], [0, 0, 4, 4])
 
 
@@ -99,8 +114,9 @@ def test_a_silent_broker_does_not_cost_a_timeout_for_each_tail() -> None:
         asked.append(request)
         raise BrokerCallError("broker", Cause.HUNG, "no answer", request="Fetch")
 
+    broker = asking(ask)
     for _tail in range(10):
-        assert _sent(ask, work(Address("second", 1))) == []
+        assert broker.sent(work(Address("second", 1))) == []
     assert len(asked) == 3
 
 

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The work of a salvage in Spark's tasks: for more than this process does soon, and for other file systems.
+
+Each function does what its counterpart in scan.py, writer.py and read_back.py does in this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from .._model.log_contents import EpochRange
+from .._spark.tasks import in_tasks
+from .log_dir import Segment
+from .read_back import PARTIAL_SCHEMA, ReadBack, combined, partial_counts
+from .rows import ROW_SCHEMA, RowSource
+from .scan import SegmentContents, whole
+from .segment import Damage, DamageKind
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
+    _DAMAGE = pa.struct(
+        {
+            "kind": pa.string(),
+            "position": pa.int64(),
+            "size": pa.int64(),
+            "from_offset": pa.int64(),
+            "to_offset": pa.int64(),
+        }
+    )
+    _SCHEMA = pa.schema(
+        {
+            "path": pa.string(),
+            "runs": pa.list_(_RANGE),
+            "damages": pa.list_(_DAMAGE),
+            "error": pa.string(),
+        }
+    )
+
+
+def scan(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
+    """Read every segment from end to end. Returns what each one holds, by path."""
+    rows = in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
+    return {
+        row["path"]: SegmentContents(
+            row["path"],
+            tuple(EpochRange(**each) for each in row["runs"]),
+            tuple(Damage(DamageKind(each.pop("kind")), **each) for each in row["damages"]),
+            row["error"],
+        )
+        for row in rows
+    }
+
+
+def write(spark: SparkSession, source: RowSource[Any], uri: str) -> None:
+    """Write all rows to Parquet files in a new directory. Raises PySparkException or Py4JJavaError."""
+    rows = in_tasks(spark, source.items, source.weight, source.rows, ROW_SCHEMA, together=source.together)
+    rows.write.parquet(uri)
+
+
+def read_back(spark: SparkSession, uri: str) -> ReadBack:
+    """Read all files of a directory."""
+    rows = spark.read.parquet(uri)
+    return combined(rows.mapInArrow(partial_counts, from_arrow_schema(PARTIAL_SCHEMA)).toArrow().to_pylist())
+
+
+def _size(segment: Segment) -> int:
+    return segment.size
+
+
+def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
+    found = whole(segment)
+    row = {
+        "path": found.path,
+        "runs": [asdict(each) for each in found.runs],
+        "damages": [asdict(each) for each in found.damages],
+        "error": found.error,
+    }
+    yield pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

@@ -1,0 +1,231 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads back what was saved from its Parquet files, and trusts nothing that their writer says of them.
+
+Counts are made of some rows at a time, and added up (``combined``): so they are made of any number of files, side by
+side, in this process or by Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from .._model.log_contents import EpochRange
+from .._model.partition import TopicPartition
+from .batch import BatchHeader, has_its_checksum, header_at
+from .saved import SavedRecords
+from .stretch import merged
+from .transactions import Outcome
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    _SUMS = (
+        "records",
+        "bytes",
+        "committed",
+        "aborted",
+        "unknown",
+        "committed_transactions",
+        "aborted_transactions",
+        "undecodable_batches",
+        "batches",
+        "rows",
+        "batch_rows",
+        "bad_batches",
+    )
+    _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
+    _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
+    PARTIAL_SCHEMA = pa.schema(
+        {
+            "topic": pa.string(),
+            "partition": pa.int32(),
+            "topic_id": pa.string(),
+            **dict.fromkeys((*_SUMS, *_LARGEST, "first_timestamp_ms", "last_timestamp_ms"), pa.int64()),
+            "unknown_producers": pa.list_(pa.int64()),
+            "ranges": pa.list_(_RANGE),
+        }
+    )
+    """Counts of some rows of one partition."""
+
+_ROWS_AT_ONCE = 5000
+_HEADER_OVERHEAD_BYTES = 10
+"""What the framing of a header takes at most, besides name and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What all files hold, and what is wrong with them."""
+
+    partitions: tuple[SavedRecords, ...]
+    """In order of topic and number."""
+    faults: tuple[str, ...]
+    """Each names a partition. Empty when every raw batch has its checksum and no row is missing."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Of all rows of one partition."""
+
+    sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*_SUMS, *_LARGEST), 0))
+    timestamps_ms: list[int] = field(default_factory=list)
+    producers: set[int] = field(default_factory=set)
+    ranges: list[EpochRange] = field(default_factory=list)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        for name in _SUMS:
+            self.sums[name] += row[name]
+        for name in _LARGEST:
+            self.sums[name] = max(self.sums[name], row[name])
+        times = (row["first_timestamp_ms"], row["last_timestamp_ms"])
+        self.timestamps_ms += [each for each in times if each is not None]
+        self.producers.update(row["unknown_producers"])
+        self.ranges += [EpochRange(**each) for each in row["ranges"]]
+
+    def faults(self) -> Iterator[str]:
+        if self.sums["bad_batches"]:
+            yield f"{self.sums['bad_batches']} batches do not have their checksum"
+        if self.sums["rows"] != self.sums["batch_rows"]:
+            yield f"{self.sums['rows']} rows where its batches have {self.sums['batch_rows']}"
+
+    def saved(self, partition: TopicPartition, topic_id: str | None) -> SavedRecords:
+        counts = {name: count for name, count in self.sums.items() if name not in {"rows", "batch_rows", "bad_batches"}}
+        return SavedRecords(
+            topic=partition.topic,
+            partition=partition.partition,
+            topic_id=topic_id,
+            ranges=merged(self.ranges),
+            first_timestamp_ms=min(self.timestamps_ms, default=None),
+            last_timestamp_ms=max(self.timestamps_ms, default=None),
+            open_transactions=len(self.producers),
+            **counts,
+        )
+
+
+def read_back(records: Path) -> ReadBack:
+    """Read every Parquet file of a directory. Raises OSError or pyarrow's errors."""
+    with ThreadPoolExecutor() as readers:
+        return combined(row for found in readers.map(_of_file, sorted(records.glob("*.parquet"))) for row in found)
+
+
+def _of_file(path: Path) -> list[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        return [row for each in partial_counts(file.iter_batches(_ROWS_AT_ONCE)) for row in each.to_pylist()]
+
+
+def combined(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
+    """Add up rows of ``PARTIAL_SCHEMA``."""
+    counts: dict[tuple[TopicPartition, str | None], _Counts] = {}
+    for row in partials:
+        key = TopicPartition(row["topic"], row["partition"]), row["topic_id"]
+        counts.setdefault(key, _Counts()).add(row)
+    found = sorted(counts.items(), key=lambda each: each[0][0])
+    return ReadBack(
+        tuple(each.saved(*key) for key, each in found),
+        tuple(f"{partition}: {fault}" for (partition, _topic_id), each in found for fault in each.faults()),
+    )
+
+
+def partial_counts(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of ``ROW_SCHEMA`` to rows of ``PARTIAL_SCHEMA``."""
+    for table in tables:
+        rows = [_counts(each) for each in _by_partition(table)]
+        yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL_SCHEMA)
+
+
+def _by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield stretches of rows of one partition."""
+    if not table.num_rows:
+        return
+    columns = (table.column("topic"), table.column("partition"), table.column("topic_id").fill_null(""))
+    last = table.num_rows - 1
+    changed = reduce(pc.or_, (pc.not_equal(each.slice(1), each.slice(0, last)) for each in columns))
+    places = [0, *(each + 1 for each in pc.indices_nonzero(changed).to_pylist()), table.num_rows]
+    for start, stop in pairwise(places):
+        yield table.slice(start, stop - start)
+
+
+def _counts(rows: pa.RecordBatch) -> dict[str, Any]:
+    control, transaction = rows.column("control_type"), rows.column("transaction")
+    is_undecodable = rows.column("decode_error").is_valid()
+    is_data = pc.invert(pc.or_(control.is_valid(), is_undecodable))
+    is_unknown = pc.and_(is_data, pc.equal(transaction, Outcome.UNKNOWN.value))
+    sizes = pc.if_else(is_data, pc.add(_length(rows.column("key")), _length(rows.column("value"))), 0)
+    times = pc.min_max(rows.column("timestamp_ms").filter(is_data)).as_py()
+    raw = rows.column("raw_batch").drop_null()
+    ranges, bad_batches = _coverage(raw.to_pylist())
+    return {
+        **{name: rows.column(name)[0].as_py() for name in ("topic", "partition", "topic_id")},
+        "records": _number(is_data),
+        "bytes": pc.sum(sizes).as_py(),
+        "first_timestamp_ms": times["min"],
+        "last_timestamp_ms": times["max"],
+        "committed": _number(pc.and_(is_data, pc.equal(transaction, Outcome.COMMITTED.value))),
+        "aborted": _number(pc.and_(is_data, pc.equal(transaction, Outcome.ABORTED.value))),
+        "unknown": _number(is_unknown),
+        "committed_transactions": _number(pc.equal(control, "commit")),
+        "aborted_transactions": _number(pc.equal(control, "abort")),
+        "unknown_producers": rows.column("producer_id").filter(is_unknown).unique().to_pylist(),
+        "undecodable_batches": _number(is_undecodable),
+        "batches": len(raw),
+        "largest_record_bytes": _largest_record(rows.column("headers"), sizes, is_data),
+        "largest_batch_bytes": pc.max(_length(raw)).as_py() or 0,
+        "rows": rows.num_rows,
+        "batch_rows": pc.sum(rows.column("batch_rows")).as_py() or 0,
+        "ranges": ranges,
+        "bad_batches": bad_batches,
+    }
+
+
+def _coverage(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
+    """Return the ranges of raw batches, joined where one follows on another, and how many are damaged."""
+    ranges: list[dict[str, int]] = []
+    bad_batches = 0
+    for raw in raw_batches:
+        header = header_at(raw, 0)
+        bad_batches += header.size != len(raw) or not has_its_checksum(header, raw)
+        if ranges and _follows(ranges[-1], header):
+            ranges[-1]["end_offset"] = header.next_offset
+        else:
+            values = (header.leader_epoch, header.base_offset, header.next_offset)
+            ranges.append(dict(zip(("epoch", "start_offset", "end_offset"), values, strict=True)))
+    return ranges, bad_batches
+
+
+def _follows(last: Mapping[str, int], header: BatchHeader) -> bool:
+    return (last["epoch"], last["end_offset"]) == (header.leader_epoch, header.base_offset)
+
+
+def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanArray) -> int:
+    """Return the bytes of key, value and headers of the largest data record. ``sizes`` are those of key and value."""
+    largest: int = pc.max(sizes).as_py() or 0
+    flat = headers.flatten()
+    if not len(flat):
+        return largest
+    of_each = pc.add(pc.add(_length(flat.field("key")), _length(flat.field("value"))), _HEADER_OVERHEAD_BYTES)
+    table = pa.table({"row": pc.list_parent_indices(headers), "size": of_each})
+    of_rows = table.group_by("row").aggregate([("size", "sum")])
+    at = of_rows["row"]
+    with_headers = pc.add(sizes.take(at), of_rows["size_sum"]).filter(is_data.take(at))
+    return max(largest, pc.max(with_headers).as_py() or 0)
+
+
+def _length(column: pa.Array) -> pa.Array:
+    """Return the bytes of each value; 0 for null."""
+    return pc.binary_length(column).fill_null(0).cast(pa.int64())
+
+
+def _number(condition: pa.BooleanArray) -> int:
+    found: int = pc.sum(condition).as_py() or 0
+    return found

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is written is read back: counted, and compared with the checksums of its batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import header_at
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combined, partial_counts
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
+    ROW_SCHEMA,
+    Origin,
+    RowBuffer,
+    RowSource,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactions import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
+from unit.salvage.batches import batch
+
+TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
+
+
+def rows(partition: int, batches: Sequence[tuple[bytes, Outcome]]) -> Iterator[pa.RecordBatch]:
+    buffer = RowBuffer(Origin("cluster", TOPIC_ID, "orders", partition, 1, None), (EpochRange(0, 0, 10**6),))
+    for raw, outcome in batches:
+        buffer.add(header_at(raw, 0), raw, outcome)
+        yield from buffer.batches()
+    yield from buffer.batches(last=True)
+
+
+def with_headers(producer_id: int) -> bytes:
+    """Return a batch of three records at offsets 0 to 2: of 6, 26 and 1 bytes, headers included."""
+    builder = DefaultRecordBatchBuilder(2, 0, True, producer_id, 0, 0, 10**9)
+    builder.append(0, 50, b"key", b"one", [])
+    builder.append(1, 40, None, b"two", [("h", b"12"), ("null", None)])
+    builder.append(2, 60, None, b"3", [])
+    return bytes(builder.build())
+
+
+def table(partition: int, *batches: tuple[bytes, Outcome]) -> pa.Table:
+    return pa.Table.from_batches(rows(partition, batches), ROW_SCHEMA)
+
+
+def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
+    first = table(3, (with_headers(7), Outcome.UNKNOWN), (batch(3, [b"x" * 9, None]), Outcome.COMMITTED))
+    second = table(4, (batch(10, [b"y"] * 4), Outcome.NONE), (batch(20, [b"z"]), Outcome.ABORTED))
+    expected = SavedRecords(
+        topic="orders",
+        partition=3,
+        topic_id=TOPIC_ID,
+        ranges=(EpochRange(0, 0, 5),),
+        records=5,
+        bytes=19,
+        first_timestamp_ms=40,
+        last_timestamp_ms=1_700_000_000_001,
+        committed=2,
+        aborted=0,
+        unknown=3,
+        committed_transactions=0,
+        aborted_transactions=0,
+        open_transactions=1,
+        undecodable_batches=0,
+        batches=2,
+        largest_record_bytes=3 + (1 + 2 + 10) + (4 + 10),
+        largest_batch_bytes=len(with_headers(7)),
+    )
+    for rows_at_once in (1, 2, 3, 100):
+        both = pa.concat_tables([first, second]).combine_chunks()
+        found = combined(row for each in partial_counts(both.to_batches(rows_at_once)) for row in each.to_pylist())
+        assert not found.faults
+        assert found.partitions[0] == expected
+        assert found.partitions[1].ranges == (EpochRange(0, 10, 14), EpochRange(0, 20, 21))
+        assert (found.partitions[1].records, found.partitions[1].aborted) == (5, 1)
+
+
+def test_a_damaged_batch_and_a_missing_row_are_named() -> None:
+    whole = table(3, (batch(0, [b"a", b"b"]), Outcome.NONE), (batch(2, [b"c"]), Outcome.NONE))
+    raw = whole.column("raw_batch").to_pylist()
+    raw[2] = raw[2][:-1] + b"?"
+    place = whole.schema.get_field_index("raw_batch")
+    damaged = whole.set_column(place, whole.schema.field(place), pa.array(raw, pa.binary())).take([0, 2])
+    found = combined(row for each in partial_counts(damaged.to_batches()) for row in each.to_pylist())
+    assert found.faults == (
+        "orders-3: 1 batches do not have their checksum",
+        "orders-3: 2 rows where its batches have 3",
+    )
+
+
+def test_what_this_process_writes_is_one_file_for_each_partition_and_read_back(tmp_path: Path) -> None:
+    """And Spark is not needed."""
+    items = [(partition, batch(number, [b"v"])) for number in range(3) for partition in range(5)]
+    source = RowSource(
+        items, lambda each: rows(each[0], [(each[1], Outcome.NONE)]), lambda _each: 1, lambda each: each[0]
+    )
+    with SalvageWriter(str(tmp_path / "saved"), None) as writer:
+        written = writer.write(source)
+        manifest = writer.finish(written, "cluster", (SavedFrom(1),), {})
+    assert [(each.partition, each.ranges) for each in manifest.partitions] == [
+        (partition, (EpochRange(0, 0, 3),)) for partition in range(5)
+    ]
+    assert read_manifest(str(tmp_path / "saved")) == manifest
+    files = sorted((tmp_path / "saved/records").iterdir())
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    found = [pq.read_table(path, columns=["partition", "offset"]).to_pylist() for path in files]
+    for each in range(5):
+        ((offsets),) = (
+            [row["offset"] for row in file if row["partition"] == each]
+            for file in found
+            if any(row["partition"] == each for row in file)
+        )
+        assert offsets == [0, 1, 2], "in the order of the items"
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+    def full(_each: int) -> Iterator[pa.RecordBatch]:
+        raise OSError(28, "No space left on device")
+        yield
+
+    with (
+        pytest.raises(SalvageDirectoryError, match=r"No space left on device\. Nothing was kept"),
+        SalvageWriter(str(tmp_path / "saved"), None) as writer,
+    ):
+        writer.write(RowSource([1], full, lambda _each: 1, lambda each: each))
+    assert not list(tmp_path.iterdir())
