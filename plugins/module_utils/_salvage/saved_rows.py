@@ -80,7 +80,8 @@ def _partitions(path: Path) -> set[tuple[str, int]]:
     columns = ["topic", "partition"]
     try:
         table = parquet.read_table(path, columns=columns, read_dictionary=["topic"], use_threads=False)
-        rows = table.group_by(columns).aggregate([]).to_pylist()
+        # Each row group has a dictionary of its own.
+        rows = table.unify_dictionaries().group_by(columns).aggregate([]).to_pylist()
     except _UNREADABLE as error:
         raise _unreadable(path, error) from None
     return {(each["topic"], each["partition"]) for each in rows}

@@ -14,7 +14,7 @@ import os
 import pwd
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -45,6 +45,8 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 MOST_BYTES_HERE = 4 * 1024**3
 """This much takes this process about as long as it takes Spark, its start included."""
+_ROW_GROUP_BYTES = 32 * 1024**2
+"""Of each thread, uncompressed, in memory."""
 _THREADS = 4
 """Side by side: they wait for brokers and disks, and Arrow writes without Python's lock."""
 
@@ -186,9 +188,21 @@ class SalvageWriter:
 
 def _write_file(path: Path, hand: Sequence[Item], rows: Callable[[Item], Iterator[pa.RecordBatch]]) -> None:
     with pq.ParquetWriter(path, ROW_SCHEMA) as file:
-        for item in hand:
-            for batch in rows(item):
-                file.write_batch(batch)
+        for group in _row_groups(each for item in hand for each in rows(item)):
+            file.write_table(pa.Table.from_batches(group))
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for each in batches:
+        group.append(each)
+        size += each.nbytes
+        if size >= _ROW_GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _user() -> str:

@@ -19,9 +19,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_r
 from unit.salvage.saved import a_run, runs, table
 
 
-def write(directory: Path, name: str, rows: Sequence[dict[str, Any]]) -> SavedFile:
+def write(directory: Path, name: str, rows: Sequence[dict[str, Any]], rows_in_group: int | None = None) -> SavedFile:
     (directory / "records").mkdir(exist_ok=True)
-    parquet.write_table(pa.Table.from_batches([table(*rows)]), directory / "records" / name)
+    content = pa.Table.from_batches([table(*rows)])
+    parquet.write_table(content, directory / "records" / name, row_group_size=rows_in_group)
     return SavedFile(name, 0, "")
 
 
@@ -85,6 +86,13 @@ def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_pat
             read.setdefault(run.partition, []).extend(range(run.offset, run.next_offset))
         assert read == {0: list(range(2 * many)), 1: list(range(many)), 2: [1]}
         assert [each.partition for each in found[:4]] in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+def test_topics_of_several_row_groups_are_found(tmp_path: Path) -> None:
+    topics = [{"topic": "orders"}, {"topic": "other"}, {"topic": "orders", "offset": 2}]
+    file = write(tmp_path, "a", topics, rows_in_group=1)
+    found = saved_rows(str(tmp_path), [file], {"orders"}, contents=True)
+    assert [(each.topic, each.offset, each.records) for each in found] == [("orders", 1, 1), ("orders", 2, 1)]
 
 
 def test_large_records_are_read_a_few_at_a_time(tmp_path: Path) -> None:
