@@ -62,8 +62,8 @@ options:
     default: 30000
   spark:
     description:
-      - How Spark runs, on the host that has the disks. Without this option it runs only where more than 4 GiB are read, or
-        something is saved on another file system.
+      - How Spark runs, on the host that has the disks.
+      - Without this option it runs only where more than 4 GiB are read, or something is saved on another file system.
     type: dict
     suboptions:
       driver_memory: {type: str, description: "Memory of its JVM, V(1g) unless given."}
