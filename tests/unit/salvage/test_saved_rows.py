@@ -89,7 +89,7 @@ def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_pat
 
 
 def test_topics_of_several_row_groups_are_found(tmp_path: Path) -> None:
-    topics = [{"topic": "orders"}, {"topic": "other"}, {"topic": "orders", "offset": 2}]
+    topics: list[dict[str, Any]] = [{"topic": "orders"}, {"topic": "other"}, {"topic": "orders", "offset": 2}]
     file = write(tmp_path, "a", topics, rows_in_group=1)
     found = saved_rows(str(tmp_path), [file], {"orders"}, contents=True)
     assert [(each.topic, each.offset, each.records) for each in found] == [("orders", 1, 1), ("orders", 2, 1)]
