@@ -96,7 +96,6 @@ def metrics_source(params: Mapping[str, Any]) -> MetricsSource | None:
 
 
 _PLACE = re.compile(r"\{([^{}]*)\}")
-
 _KNOWN = frozenset({"broker_id", "host"})
 
 

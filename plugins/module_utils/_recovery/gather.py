@@ -167,9 +167,7 @@ def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]
 
 
 _PUBLIC_RPCS = AskReplicas()
-
 _LEAST_SECONDS = 1.0
-
 _LEAST_SHARE = 1 / 3
 """Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
 

@@ -133,7 +133,6 @@ def as_restored(
 _BY_HAND = (
     "the run that holds the lock now restores it; where no run does, restore it with kafka-reassign-partitions.sh"
 )
-
 _RESTORED = "the journal was deleted while this run had the lock: it took the lock again and restored the order"
 
 

@@ -110,9 +110,7 @@ class _File:
 
 
 _FILE = codec(_File, "a file of designated leaders is an object")
-
 DESIGNATIONS_FILE = document("designations-file", "Leaders that a person designates", _FILE.schema)
-
 _is_sound = screen(_FILE.schema["properties"]["partitions"]["items"])
 
 

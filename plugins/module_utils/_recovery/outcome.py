@@ -212,7 +212,6 @@ class Report:
 
 
 _CODEC = codec(Report, "a report file is an object")
-
 REPORT_FILE = document("report-file", "How every requested partition ended", _CODEC.schema)
 
 

@@ -57,7 +57,6 @@ class _PlanWithDigest:
 
 
 _PLAN = codec(Plan)
-
 PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest, "a plan file is an object").schema)
 
 
@@ -240,7 +239,6 @@ def remove_temporary_plan(path: str) -> None:
 
 
 PLAIN_BYTES = 64 * 1024
-
 PACKED_BYTES = MIB
 """Of a compressed plan, as base64. AWX keeps artifacts in its database, and hands them to every later node."""
 

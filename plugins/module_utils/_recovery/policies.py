@@ -88,11 +88,8 @@ def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
 
 
 CONFIG = "unclean.leader.election.enable"
-
 REMOTE_STORAGE = "remote.storage.enable"
-
 _TRUE = "true"
-
 _MOST_NAMED = 10
 
 

@@ -28,9 +28,7 @@ from .strategy import Policy
 from .survey import Survey, look_again
 
 _PAUSE_S = 1.0
-
 _MOST_THREADS = 64
-
 _SETTLE_S = 5.0
 """How long a broker's view of the metadata may lag behind an election that the controller makes by itself."""
 
