@@ -54,19 +54,19 @@ _ELECTIONS = (
     "tests/unit/recovery/test_preconditions.py",
     "tests/unit/recovery/test_apply_scenarios.py",
     "tests/unit/recovery/test_pending_election.py",
-    "tests/unit/operations/test_election_faults.py",
-    "tests/unit/operations/test_elections_in_topic.py",
-    "tests/unit/operations/test_designated_election.py",
-    "tests/unit/operations/test_unregistered.py",
+    "tests/unit/recovery/test_election_faults.py",
+    "tests/unit/recovery/test_elections_in_topic.py",
+    "tests/unit/recovery/test_designated_election.py",
+    "tests/unit/recovery/test_unregistered.py",
 )
 _ELECTION_RUNS = (
     "tests/unit/recovery/test_apply_scenarios.py",
-    "tests/unit/operations/test_election_faults.py",
-    "tests/unit/operations/test_elections_meanwhile.py",
-    "tests/unit/operations/test_unregistered.py",
-    "tests/unit/operations/test_designated_election.py",
-    "tests/unit/operations/test_election_stops.py",
-    "tests/unit/operations/test_election_pace.py",
+    "tests/unit/recovery/test_election_faults.py",
+    "tests/unit/recovery/test_elections_meanwhile.py",
+    "tests/unit/recovery/test_unregistered.py",
+    "tests/unit/recovery/test_designated_election.py",
+    "tests/unit/recovery/test_election_stops.py",
+    "tests/unit/recovery/test_election_pace.py",
 )
 _RECOVERY = "plugins/module_utils/_recovery"
 
@@ -80,7 +80,7 @@ TARGETS = {
         ),
     ),
     f"{_RECOVERY}/candidate.py": Target(
-        ("tests/unit/recovery/test_ranking.py", "tests/unit/pipeline/test_explanation.py"),
+        ("tests/unit/recovery/test_ranking.py", "tests/unit/recovery/test_explanation.py"),
         (
             "_NO_EPOCH = - 2",  # any number below 0 comes before every epoch
             # a shortcut: the stretches are compared without it

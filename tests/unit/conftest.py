@@ -2,14 +2,78 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all unit tests share."""
+"""What unit tests of several packages share."""
 
 from __future__ import annotations
 
-from hypothesis import settings
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from unit.fakes.clock import FakeClock
+from unit.fakes.journals import CLUSTER_ID, open_journal
+from unit.fakes.settings import FakeSettings
+from unit.fakes.wreck import MakeWreck, Wreck, wrecked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A busy machine makes examples slow, not wrong; pytest-timeout bounds each test.
-settings.register_profile("kafkaops", deadline=None)
+hypothesis.settings.register_profile("kafkaops", deadline=None)
 # `make test-all`: --hypothesis-profile=wide.
-settings.register_profile("wide", deadline=None, max_examples=500)
-settings.load_profile("kafkaops")
+hypothesis.settings.register_profile("wide", deadline=None, max_examples=500)
+hypothesis.settings.load_profile("kafkaops")
+
+_TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Return the clock by which all that a test waits for is watched."""
+    return FakeClock()
+
+
+@pytest.fixture
+def make_wreck(tmp_path: Path, clock: FakeClock) -> MakeWreck:
+    """Make a wreck of so many partitions."""
+
+    def make(count: int = 1) -> Wreck:
+        cluster = wrecked(count, str(tmp_path / "journal"))
+        cluster.clock = clock
+        return Wreck(cluster)
+
+    return make
+
+
+@pytest.fixture
+def wreck(make_wreck: MakeWreck) -> Wreck:
+    """Three partitions."""
+    return make_wreck(3)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Open a journal in a file."""
+    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
+        yield opened
+
+
+@pytest.fixture
+def settings() -> FakeSettings:
+    """Make brokers whose configs are in memory."""
+    return FakeSettings()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Start a session as a module does; its workers can also import ``unit.fakes.brokers``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(_TESTS), prepend=os.pathsep)
+        with spark_session() as session:
+            yield session

@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     begin_entry,
     subject_of,
 )
-from unit.journals import CLUSTER_ID, open_journal, read_pending
+from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 
 UNSET = SettingChange("broker", "3", "log.cleaner.backoff.ms", None, "15001")
 SET = SettingChange("topic", "t", "follower.replication.throttled.replicas", "0:1", "0:3")

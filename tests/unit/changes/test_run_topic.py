@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.changes.fake_topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
+from unit.fakes.topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
 
 TOPIC = "_kafkaops_run"
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2)}

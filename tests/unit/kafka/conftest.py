@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Broker,
     ReplicaLog,
 )
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.kafka.fake_connection import Answer
 from unit.kafka.fake_probe import (
     BROKER,
@@ -25,12 +25,6 @@ from unit.kafka.fake_probe import (
     FakeWire,
     Probe,
 )
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Return the clock by which a broker is asked again until the deadline: half a second after each look."""
-    return FakeClock()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import gr
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.kafka.fake_wire import ADDRESS, FakeWire
 
 _LOADING, _TOPIC_AUTHORIZATION_FAILED, _GROUP_AUTHORIZATION_FAILED = 14, 29, 30

@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.oauth import OAuthCredentials
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from lab.tls import Certificates
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 
 SECRET = "t0p-s3cret"
 

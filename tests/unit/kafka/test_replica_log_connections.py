@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker
 from unit.kafka.fake_connection import Answer
 from unit.kafka.fake_probe import (

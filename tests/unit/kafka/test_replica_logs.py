@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.kafka.fake_broker import FakeBroker, FakeReplica
 from unit.kafka.fake_epoch_cache import FakeEpochCache
 from unit.kafka.fake_probe import (

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.views import Views
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
 BY_ADDRESS = {address: broker_id for broker_id, address in ADDRESSES.items()}
@@ -108,11 +108,6 @@ def a_quorum(ages: Mapping[int, int], refusal: int) -> Any:
     )
     topic = message.TopicData(topic_name="__cluster_metadata", partitions=[found])
     return message(error_code=refusal, topics=[topic], nodes=[])
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
 
 
 @pytest.fixture

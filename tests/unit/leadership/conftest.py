@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import election as leadership_election
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.leadership.well_cluster import Bastion, WellCluster
 
 

@@ -23,10 +23,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orde
     with_last,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import Fate
 from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
 from unit.leadership.worlds import TOPIC_ID
-from unit.operations.fates import Fate
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 

@@ -21,10 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orde
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import Fate
 from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import OTHER_TOPIC_ID, TOPIC_ID
-from unit.operations.fates import Fate
 
 ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
 FIRST = TopicPartition("orders", 0)

@@ -32,9 +32,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
-from unit.changes.fake_topics import TOPIC_AUTHORIZATION_FAILED, FakeTopics
-from unit.fake_clock import FakeClock
-from unit.journals import open_journal
+from unit.fakes.clock import FakeClock
+from unit.fakes.journals import open_journal
+from unit.fakes.topics import TOPIC_AUTHORIZATION_FAILED, FakeTopics
 from unit.leadership.well_cluster import Bastion
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}

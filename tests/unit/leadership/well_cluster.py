@@ -39,9 +39,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.journals import CLUSTER_ID, in_file, open_journal
+from unit.fakes.cluster import FakeCluster
+from unit.fakes.journals import CLUSTER_ID, in_file, open_journal
 from unit.leadership.worlds import TOPIC_ID
-from unit.operations.fake_cluster import FakeCluster
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
 

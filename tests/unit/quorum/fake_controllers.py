@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.kafka.fake_connection import over_the_wire
 
 LIMIT_MS = 5000

@@ -17,14 +17,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import o
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import findings
-from unit.fake_clock import FakeClock
+from unit.fakes.clock import FakeClock
 from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire, address_of
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Return the clock of the window and of every call's limit."""
-    return FakeClock()
 
 
 def _observe(clock: FakeClock, *controllers: FakeController, window_ms: int = 0) -> Observation:

@@ -27,8 +27,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, VoterChange
-from unit.fake_clock import FakeClock
-from unit.journals import CLUSTER_ID, in_file, open_journal, read_pending
+from unit.fakes.clock import FakeClock
+from unit.fakes.journals import CLUSTER_ID, in_file, open_journal, read_pending
 from unit.quorum.quorums import disk, down, follower, healthy, observed, state
 
 GIVEN = Voter(104, disk(104), (Endpoint("CONTROLLER", "given.invalid", 9093),))

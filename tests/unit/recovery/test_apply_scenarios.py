@@ -19,11 +19,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, Plan, PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
-from unit.fake_clock import FakeClock
-from unit.journals import CLUSTER_ID
-from unit.operations.fake_cluster import FakeCluster
-from unit.operations.fates import Fate
-from unit.operations.wreck import Wreck
+from unit.fakes.clock import FakeClock
+from unit.fakes.cluster import FakeCluster
+from unit.fakes.fates import Fate
+from unit.fakes.journals import CLUSTER_ID
+from unit.fakes.wreck import Wreck
 from unit.recovery.scenario import ranked_answers, read_log
 from unit.recovery.wreckage import an_offline_partition
 

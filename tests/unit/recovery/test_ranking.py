@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows i
     ranked_table,
     to_record_batch,
 )
-from unit.pipeline.fake_brokers import a_log
+from unit.fakes.brokers import a_log
 
 Ranked = dict[int, tuple[int | None, list[str]]]
 """By broker id: rank and flags."""

@@ -30,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from simulator import SimulatedCluster, offline_world
-from unit.journals import in_file
+from unit.fakes.journals import in_file
 
 PARTITIONS = 25
 DESIGNATIONS = {TopicPartition("orders", number): 1 + (number + 2) % 3 for number in range(PARTITIONS)}

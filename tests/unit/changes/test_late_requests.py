@@ -1,0 +1,397 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run requested, and nobody saw: a broker keeps it for 60 s, and it is executed long after.
+
+A killed run requested it, or the run itself did, and its response was lost. The journal has it as requested.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    AnyLeftover,
+    LastingOrders,
+    OrderChange,
+    SettingChange,
+    Undoing,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
+    THROTTLE_RATE,
+    changed_for_a_moment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import LOST_ANSWER, WELL, Fate
+from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
+from unit.fakes.replicas import CHANGE, FakeReplicas
+from unit.fakes.settings import ADDRESSES, FakeSettings
+from unit.fakes.wreck import BEHIND, BEST, CHANGED, ORIGINAL, TOPIC_ID, Wreck, an_order_change, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+FORWARDED_FOR_S = 61
+"""60 s and the request timeout of the fakes."""
+
+
+def undo(wreck: Wreck) -> dict[str, AnyLeftover]:
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
+        return {each.change.key: each for each in rollback.undo()}
+
+
+def all_online(wreck: Wreck) -> None:
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, leader_id=BEST)
+
+
+@pytest.mark.parametrize("after_s", [0.1, 20.0, 60.5])
+def test_a_late_order_is_put_back(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
+    undone = undo(wreck)
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert [each.undoing for each in undone.values()].count(Undoing.RESTORED) == 2
+    assert undone[an_order_change(FIRST).key].reason == (
+        "an earlier run requested it, and it was executed late: back to [1, 2, 3]"
+    )
+    assert undone[an_order_change(THIRD).key].undoing is Undoing.ALREADY_BACK
+    assert clock.now >= FORWARDED_FOR_S, "nothing of the third partition was seen"
+    assert wreck.unfinished() == ()
+
+
+def test_nothing_is_settled_before_that(wreck: Wreck, clock: FakeClock) -> None:
+    """A run that dies while it watches leaves the changes to the next one."""
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    seen: dict[float, int] = {}
+    describe = wreck.cluster.describe_partitions
+
+    def looked(*args: object, **named: object) -> object:
+        seen[clock.now] = len(wreck.unfinished())
+        return describe(*args, **named)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(describe_partitions=looked)
+    undo(wreck)
+    assert {count for at, count in seen.items() if at < FORWARDED_FOR_S} == {3}
+    assert {each.undoing for each in undo(wreck).values()} == set()
+    assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 5
+
+
+def test_a_run_that_is_asked_to_stop_leaves_them_to_the_next_one(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.stop.set()
+    undone = undo(wreck)
+    assert {each.undoing for each in undone.values()} == {Undoing.FAILED}
+    assert all("may still be executed" in each.reason for each in undone.values())
+    assert len(wreck.unfinished()) == 3
+    wreck.stop.clear()
+    wreck.cluster.will_reorder([FIRST], CHANGED, 30)
+    undo(wreck)
+    assert wreck.cluster.states[FIRST].replicas == ORIGINAL
+    assert wreck.unfinished() == ()
+
+
+def test_an_order_that_somebody_else_sets_meanwhile_stays(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    all_online(wreck)
+    wreck.cluster.will_reorder([FIRST], (2, 1, 3), 30)
+    undone = undo(wreck)
+    assert undone[an_order_change(FIRST).key].undoing is Undoing.CONFLICT
+    assert wreck.cluster.states[FIRST].replicas == (2, 1, 3)
+
+
+@pytest.mark.parametrize("is_registered_again", [False, True])
+def test_a_late_order_that_drops_an_unregistered_broker(wreck: Wreck, is_registered_again: bool) -> None:
+    """Broker 1 is out of the replica set then, unless it is back before the others are in sync."""
+    change = OrderChange(FIRST.topic, FIRST.partition, TOPIC_ID, ORIGINAL, CHANGED, dropped=(1,))
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([change])
+    wreck.cluster.registered -= {1}
+    wreck.cluster.change(FIRST, leader_id=BEST, isr=(BEST,))
+    wreck.cluster.unfenced -= {BEHIND}  # the removal goes on
+    wreck.cluster.will_reorder([FIRST], (3, 2), 30)
+    if is_registered_again:
+        wreck.cluster.registered |= {1}
+    undone = undo(wreck)
+    assert undone[change.key].undoing is Undoing.RESTORED
+    expected = ORIGINAL if is_registered_again else (2, 3, 1)
+    assert wreck.cluster.states[FIRST].replicas == expected
+    assert (FIRST in wreck.cluster.removing) is not is_registered_again
+    assert wreck.unfinished() == ()
+
+
+@pytest.mark.parametrize("after_s", [10.0, 59.0])
+@pytest.mark.parametrize("designated", [BEST, BEHIND])
+def test_a_run_that_elects_the_same_partitions_does_so_at_once_and_then_watches(
+    wreck: Wreck, clock: FakeClock, after_s: float, designated: int
+) -> None:
+    plan = wreck.plan(designated)
+    wreck.left_unseen_by_a_killed_run()
+    wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
+    report = wreck.run(plan)
+    assert {(each.status, each.leader_after, each.replicas_after) for each in report.outcomes} == {
+        (Status.RECOVERED, designated, ORIGINAL)
+    }
+    late = {each.change.topic_partition: each for each in report.leftovers}
+    assert late[FIRST].undoing is late[SECOND].undoing is Undoing.RESTORED
+    assert "executed late" in late[FIRST].reason
+    assert late[THIRD].undoing is Undoing.ALREADY_BACK
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+    assert clock.now >= FORWARDED_FOR_S
+
+
+def test_elections_of_other_partitions_come_first(wreck: Wreck, clock: FakeClock) -> None:
+    plan = wreck.plan()
+    plan = replace(plan, elections=plan.elections[1:])
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([an_order_change(FIRST)])
+    wreck.cluster.will_reorder([FIRST], CHANGED, 30)
+    wreck.cluster.will_elect([FIRST], 40)
+    elected: list[float] = []
+    elect = wreck.cluster.elect
+
+    def watched_elect(*args: object) -> object:
+        elected.append(clock.now)
+        return elect(*args)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(elect=watched_elect)
+    report = wreck.run(plan)
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert max(elected) < 10
+    assert wreck.cluster.states[FIRST].leader_id == BEST, "the late election found the order that it was meant for"
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def test_a_run_without_elections_of_its_own_settles_them(wreck: Wreck) -> None:
+    wreck.left_unseen_by_a_killed_run()
+    wreck.cluster.will_reorder([FIRST, SECOND, THIRD], CHANGED, 50)
+    report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
+    assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert report.is_changed
+
+
+def roll_back(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
+    writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
+    stop = threading.Event()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo()
+
+
+RATE = SettingChange("broker", "3", THROTTLE_RATE, None, "5000")
+
+
+@pytest.mark.parametrize("original", [None, "700"])
+def test_a_late_setting_is_put_back(settings: FakeSettings, journal: Journal, original: str | None) -> None:
+    change = replace(RATE, original=original)
+    journal.begin([change])
+    if original is not None:
+        settings.values["3", THROTTLE_RATE] = original
+    settings.late.append((40, ("3", THROTTLE_RATE), "5000"))
+    (undone,) = roll_back(settings, journal)
+    assert (undone.undoing, "executed late" in undone.reason) == (Undoing.RESTORED, True)
+    assert settings.values.get(("3", THROTTLE_RATE)) == original
+    assert journal.pending == ()
+
+
+def test_a_setting_that_does_not_come_is_settled_after_that_time(settings: FakeSettings, journal: Journal) -> None:
+    journal.begin([RATE])
+    (undone,) = roll_back(settings, journal)
+    assert undone.undoing is Undoing.ALREADY_BACK
+    assert settings.writes == [("3", THROTTLE_RATE, None)], "asked for once more: a read may lag"
+    assert settings.clock.now >= FORWARDED_FOR_S
+    assert journal.pending == ()
+
+
+@pytest.mark.parametrize("replicas", [(1, 3, 2), (1, 2)], ids=["the leader is moved", "the replica is dropped"])
+def test_a_replica_that_is_dropped_late_is_taken_back(journal: Journal, replicas: tuple[int, ...]) -> None:
+    cluster = FakeReplicas()
+    journal.begin([CHANGE])
+    cluster.late.append((40, replicas))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert (cluster.state.replicas, cluster.state.leader_id) == (CHANGE.original, CHANGE.leader)
+    assert journal.pending == ()
+
+
+def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal: Journal) -> None:
+    """While it is dropped, the controller lists it where it was before."""
+    change = replace(CHANGE, original=(1, 2, 3), leader=1)
+    cluster = FakeReplicas()
+    cluster.change(replicas=change.original, leader_id=1)
+    journal.begin([change])
+    cluster.late.append((40, change.without_it))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert "executed late" in undone.reason
+    assert cluster.state.replicas == change.original
+    assert cluster.clock.now >= FORWARDED_FOR_S
+
+
+def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal) -> None:
+    cluster = FakeReplicas()
+    journal.begin([CHANGE])
+    cluster.change(replicas=CHANGE.without_it, isr=(1, 2))
+    (undone,) = roll_back(cluster, journal)
+    assert undone.undoing is Undoing.RESTORED
+    assert cluster.clock.now < 5
+    assert journal.pending == ()
+
+
+def test_a_throttle_lasts_as_long_as_its_replica_may_be_dropped(settings: FakeSettings, journal: Journal) -> None:
+    """It would be copied without a throttle otherwise."""
+    journal.begin([CHANGE])
+    journal.begin([RATE])
+    settings.values["3", THROTTLE_RATE] = "5000"
+    cluster = FakeReplicas(clock=settings.clock)
+    cluster.answer_settings(settings)
+    cluster.late.append((40, (1, 2)))
+    at: list[float] = []
+    write = settings.write_own
+
+    def noted(*args: object) -> None:
+        at.append(settings.clock.now)
+        write(*args)  # type: ignore[arg-type]
+
+    cluster.write_own = noted  # type: ignore[method-assign, assignment]
+    assert {each.undoing for each in roll_back(cluster, journal)} == {Undoing.RESTORED}
+    assert at
+    assert min(at) >= 40
+    assert settings.values == {}
+    assert cluster.state.replicas == CHANGE.original
+    assert journal.pending == ()
+
+
+OURS = "the response to a request of this run was lost, and it "
+
+
+@pytest.mark.parametrize("after_s", [5.0, 60.0])
+def test_a_runs_own_order_whose_response_was_lost_is_put_back_when_it_is_executed_late(
+    wreck: Wreck, clock: FakeClock, after_s: float
+) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True, executed_after_s=after_s)]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert report.leftovers == (), "no earlier run left anything"
+    assert [each for each in report.notes if f"{OURS}was executed late: back to [1, 2, 3]" in each] == [*report.notes]
+    assert len(report.notes) == 3
+    assert wreck.unfinished() == ()
+    assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 10
+
+
+@pytest.mark.parametrize("lost", [1, 2], ids=["the reorder's", "the restore's"])
+def test_a_run_whose_lost_request_never_comes_ends_after_that_time_and_says_nothing(
+    wreck: Wreck, clock: FakeClock, lost: int
+) -> None:
+    wreck.cluster.fates["reorder"] = [WELL] * (lost - 1) + [LOST_ANSWER]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert report.notes == ()
+    assert wreck.unfinished() == ()
+    assert clock.now >= FORWARDED_FOR_S
+
+
+def test_one_that_is_asked_to_stop_leaves_its_own_order_to_the_next_run(wreck: Wreck) -> None:
+    late = Fate(lost_request=True, executed_after_s=50)
+    wreck.cluster.fates["reorder"] = [late, WELL, Fate(after=wreck.stop.set)]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert [each for each in report.notes if f"{OURS}may still be executed" in each] == [*report.notes]
+    assert len(wreck.unfinished()) == len(report.notes) == 3
+    wreck.stop.clear()
+    assert {each.undoing for each in undo(wreck).values()} == {Undoing.RESTORED}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def test_a_request_that_was_not_sent_is_not_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+    reorder = wreck.cluster.reorder
+    failures = [BrokerCallError("fake.invalid:9092", Cause.UNREACHABLE, "refused")]
+
+    def once_unreachable(*args: object) -> object:
+        if failures:
+            raise failures.pop()
+        return reorder(*args)  # type: ignore[arg-type]
+
+    wreck.cluster.answer(reorder=once_unreachable)
+    assert {each.status for each in wreck.run().outcomes} == {Status.RECOVERED}
+    assert clock.now < 10
+
+
+def test_a_runs_own_setting_that_comes_late_is_put_back(settings: FakeSettings, journal: Journal) -> None:
+    """A throttle that is taken off again before the first request for it is executed."""
+    write, lost = settings.write_own, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
+
+    def once_lost(*args: object) -> None:
+        if lost:
+            settings.late.append((40, ("3", THROTTLE_RATE), "5000"))
+            raise lost.pop()
+        write(*args)  # type: ignore[arg-type]
+
+    settings.write_own = once_lost  # type: ignore[method-assign, assignment]
+    assert changed_for_a_moment(settings.writer().under(journal), journal, RATE) == ""
+    assert settings.values == {}
+    assert [*journal.pending] == [RATE], "it is not settled"
+    assert roll_back_ours(settings, journal) == ()
+    assert settings.values == {}
+    assert [each for each in journal.notes if OURS in each] == journal.notes != []
+    assert journal.pending == ()
+
+
+def test_a_runs_own_drop_that_comes_late_is_taken_back(journal: Journal) -> None:
+    cluster = FakeReplicas()
+    assign, lost = cluster.assign, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
+
+    def once_lost(*args: object) -> None:
+        if lost:
+            cluster.late.append((40, CHANGE.without_it))
+            raise lost.pop()
+        assign(*args)  # type: ignore[arg-type]
+
+    cluster.assign = once_lost  # type: ignore[method-assign, assignment]
+    maker = cluster.maker(journal)
+    maker = replace(maker, writer=maker.writer.under(journal))
+    maker.make_anew(CHANGE, cluster.safeguard(), lambda _seconds: True)
+    assert cluster.state.replicas == CHANGE.original
+    assert [*journal.pending] == [CHANGE], "it is not settled"
+    assert roll_back_ours(cluster, journal) == ()
+    assert cluster.state.replicas == CHANGE.original
+    assert [each for each in journal.notes if OURS in each] == journal.notes != []
+    assert journal.pending == ()
+
+
+def roll_back_ours(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
+    """Settle what this run requested itself."""
+    writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
+    stop = threading.Event()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).settle()
+
+
+def test_whoever_follows_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:
+    """They are not undone: the memory has them. Elections come first."""
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([LastingOrders()])
+    elected: list[float] = []
+    wreck.cluster.fates["elect"] = [Fate(after=lambda: elected.append(clock.now))]
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert max(elected) < 10
+    assert [(each.change, each.undoing) for each in report.others] == [(LastingOrders(), Undoing.GONE)]
+    assert clock.now >= FORWARDED_FOR_S
+    assert read_pending(wreck.cluster.journal_dir) == ()

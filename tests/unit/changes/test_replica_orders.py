@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Setting orders, and waiting until they are seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import read_states, set_orders, watch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import Fate
+from unit.fakes.journals import open_journal
+from unit.fakes.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+ABSENT = TopicPartition("orders", 99)
+NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
+
+
+def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
+    """Set the changed order on every partition, journaled as it must be."""
+    with open_journal(wreck.cluster.journal_dir) as journal:
+        journal.begin([an_order_change(each) for each in wreck.cluster.states])
+    return set_orders(wreck.writer(attempts=attempts), dict.fromkeys(wreck.cluster.states, CHANGED))
+
+
+def test_orders_are_set_and_seen(wreck: Wreck) -> None:
+    wreck.cluster.stale_reads = 2
+    assert set_all(wreck) == {}
+    assert {each.replicas for each in wreck.cluster.states.values()} == {CHANGED}
+    assert wreck.cluster.kinds() == ["reorder"]
+
+
+def test_no_orders_are_no_requests(wreck: Wreck) -> None:
+    assert set_orders(wreck.writer(), {}) == {}
+    assert wreck.cluster.writes == []
+
+
+def test_many_orders_go_a_thousand_at_a_time(make_wreck: MakeWreck) -> None:
+    wreck = make_wreck(1001)
+    assert set_all(wreck) == {}
+    assert [len(each.partitions) for each in wreck.cluster.writes] == [1000, 1]
+
+
+def test_only_what_is_not_seen_is_asked_for_again(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})]
+    assert set_all(wreck) == {}
+    assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (SECOND,)]
+
+
+def test_a_lost_answer_is_looked_up_before_any_further_attempt(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(lost_answer=True)]
+    assert set_all(wreck) == {}
+    assert wreck.cluster.kinds() == ["reorder"]
+
+
+def test_a_fail_over_is_given_time(wreck: Wreck, clock: FakeClock) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(refused_with=NOT_CONTROLLER)] * 2
+    assert set_all(wreck) == {}
+    assert clock.slept == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("fate", "attempts", "reason"),
+    [
+        (Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED), 1, "reorder was refused: CLUSTER_AUTHORIZATION_FAILED"),
+        (Fate(refused_with=NOT_CONTROLLER), 3, "reorder was refused: NOT_CONTROLLER (error 41)"),
+        (Fate(lost_request=True), 3, "the outcome is unknown: reorder at fake.invalid:9092: hung"),
+        (Fate(errors=dict.fromkeys(partitions(3), UNKNOWN_SERVER_ERROR)), 3, "UNKNOWN_SERVER_ERROR (error -1)"),
+    ],
+)
+def test_an_order_that_is_not_set_has_a_reason(wreck: Wreck, fate: Fate, attempts: int, reason: str) -> None:
+    wreck.cluster.fates["reorder"] = [fate] * 3
+    faults = set_all(wreck)
+    assert faults.keys() == {FIRST, SECOND, THIRD}
+    assert all(each.startswith(reason) for each in faults.values())
+    assert len(wreck.cluster.writes) == attempts
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+
+
+def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_again(wreck: Wreck) -> None:
+    def meddle() -> None:
+        wreck.cluster.change(FIRST, replicas=(1, 2, 4))
+        wreck.cluster.reassigning = frozenset({SECOND})
+
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True, before=meddle)]
+    assert set_all(wreck) == {
+        FIRST: "its replicas are [1, 2, 4], another set than we asked for",
+        SECOND: "a reassignment of it is running, which we did not ask for",
+    }
+    assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (THIRD,)]
+    assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
+
+
+def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned(wreck: Wreck) -> None:
+    def refuse(_partitions: object) -> frozenset[TopicPartition]:
+        raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
+
+    wreck.cluster.fates["reorder"] = [Fate(lost_request=True)]
+    wreck.cluster.answer(running_reassignments=refuse)
+    faults = set_all(wreck)
+    assert faults.keys() == {FIRST, SECOND, THIRD}
+    assert all("not asked for again" in each and "NOT_CONTROLLER" in each for each in faults.values())
+    assert len(wreck.cluster.writes) == 1
+
+
+def test_an_order_that_cannot_be_read_back_is_a_fault(wreck: Wreck) -> None:
+    wreck.cluster.reads_until_silent = 0
+    faults = set_all(wreck, attempts=1)
+    assert set(faults.values()) == {"the controller accepted the order [3, 2, 1], but it cannot be read"}
+
+
+def test_states_are_read_of_the_wanted_partitions_that_exist(wreck: Wreck) -> None:
+    assert read_states(wreck.cluster, [SECOND, ABSENT]).keys() == {SECOND}
+    assert read_states(wreck.cluster, []) == {}
+
+
+def test_watching_ends_when_all_are_done_or_the_time_is_up(wreck: Wreck, clock: FakeClock) -> None:
+    assert watch(wreck.writer(), [FIRST], lambda _state: True).keys() == {FIRST}
+    assert clock.now == 0
+    assert watch(wreck.writer(verify_timeout_s=3), [FIRST, ABSENT], lambda _state: True).keys() == {FIRST}
+    assert clock.now == pytest.approx(3, abs=0.2)
+    assert watch(wreck.writer(verify_timeout_s=3), [FIRST], lambda _state: False).keys() == {FIRST}
+    assert clock.now == pytest.approx(6, abs=0.4)
+
+
+def test_watching_a_silent_cluster_finds_nothing_rather_than_fails(wreck: Wreck) -> None:
+    wreck.cluster.reads_until_silent = 0
+    assert watch(wreck.writer(), [FIRST], lambda _state: True) == {}

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A throttle beside somebody else's, for each broker by itself, for as long as a replica is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    AnyLeftover,
+    ReplicaChange,
+    Undoing,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
+    THROTTLE_RATE,
+    THROTTLED_REPLICAS,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Throttle
+from unit.fakes.settings import ADDRESSES, FakeSettings
+
+ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
+ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
+
+
+def undone(
+    settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
+) -> tuple[AnyLeftover, ...]:
+    """Return a rollback whose replicas are undone by a function; no order is pending."""
+    replicas: Any = SimpleNamespace(take_back=take_back, is_dropped=lambda _change: True)
+    writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
+    rollback = Rollback(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
+    return rollback.undo_at_once()
+
+
+def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
+    throttle = Throttle(settings.writer(), journal)
+    assert throttle.put_on(5000, [ON_THREE, ON_TWO]) == {}
+    assert settings.values == {
+        ("2", THROTTLE_RATE): "5000",
+        ("3", THROTTLE_RATE): "5000",
+        ("t", THROTTLED_REPLICAS): "0:3",
+        ("u", THROTTLED_REPLICAS): "4:2",
+    }
+    assert throttle.take_off() == {}
+    assert (settings.values, journal.pending) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (
+            {("t", THROTTLED_REPLICAS): "7:1,0:2"},
+            {("t", THROTTLED_REPLICAS): "7:1,0:2,0:3", ("3", THROTTLE_RATE): "5000"},
+        ),
+        ({("t", THROTTLED_REPLICAS): "*"}, {("t", THROTTLED_REPLICAS): "*", ("3", THROTTLE_RATE): "5000"}),
+        ({("3", THROTTLE_RATE): "100"}, {("t", THROTTLED_REPLICAS): "0:3", ("3", THROTTLE_RATE): "100"}),
+        ({("3", THROTTLE_RATE): "900000"}, {("t", THROTTLED_REPLICAS): "0:3", ("3", THROTTLE_RATE): "5000"}),
+    ],
+    ids=["a list", "all replicas", "a lower rate", "a higher rate"],
+)
+def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
+    settings: FakeSettings,
+    journal: Journal,
+    theirs: dict[tuple[str, str], str],
+    ours: dict[tuple[str, str], str],
+) -> None:
+    settings.values |= theirs
+    throttle = Throttle(settings.writer(), journal)
+    assert throttle.put_on(5000, [ON_THREE]) == {}
+    assert settings.values == ours
+    assert throttle.take_off() == {}
+    assert settings.values == theirs
+
+
+@pytest.mark.parametrize("fault", ["silent", "refused"])
+def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
+    settings: FakeSettings, journal: Journal, fault: str
+) -> None:
+    getattr(settings, fault).add("3")
+    throttle = Throttle(settings.writer(), journal)
+    faults = throttle.put_on(5000, [ON_THREE, ON_TWO])
+    assert [*faults] == [ON_THREE]
+    assert "it cannot be throttled" in faults[ON_THREE]
+    assert settings.values == {("2", THROTTLE_RATE): "5000", ("u", THROTTLED_REPLICAS): "4:2"}
+    assert throttle.take_off() == {}
+    assert (settings.values, journal.pending) == ({}, ())
+
+
+def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: Journal) -> None:
+    """A replica whose rollback failed is still in the journal, and stays there in a run that cannot put it back."""
+    throttle = Throttle(settings.writer(), journal)
+    throttle.put_on(5000, [ON_THREE, ON_TWO])
+    journal.begin([ON_THREE])
+    on = {("3", THROTTLE_RATE): "5000", ("t", THROTTLED_REPLICAS): "0:3"}
+    stuck = throttle.take_off()
+    assert settings.values == on
+    assert {each.resource for each in stuck} == {"3", "t"}
+    assert all("until the replica of t-0 on broker 3 is back" in reason for reason in stuck.values())
+
+    found = undone(settings, journal, lambda _change: (Undoing.FAILED, "it does not answer"))
+    assert {each.undoing for each in found} == {Undoing.FAILED}
+    assert settings.values == on
+
+    found = undone(settings, journal, lambda _change: (Undoing.RESTORED, "it is back"))
+    assert {each.undoing for each in found} == {Undoing.RESTORED}
+    assert (settings.values, journal.pending) == ({}, ())

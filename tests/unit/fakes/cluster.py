@@ -1,0 +1,417 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A cluster in memory, whose controller follows Kafka's rules, and whose answers get lost when a test says so.
+
+Real brokers are in tests/integration; this one does what they do not on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, cast
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, Sight, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import NativeQuestion
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    Broker,
+    BrokerState,
+    Cause,
+    EpochEnd,
+    PartitionState,
+    ReplicaLog,
+    TopicPartition,
+)
+from unit.fakes.fates import WELL, Fate, Write
+from unit.fakes.journals import CLUSTER_ID, read_pending
+from unit.fakes.topics import FakeTopics
+
+ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+INVALID_REPLICA_ASSIGNMENT = 39
+SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
+
+
+@dataclass
+class FakeCluster(Kafka):
+    """Partitions, the brokers that are unfenced, and what each replica holds."""
+
+    states: dict[TopicPartition, PartitionState]
+    logs: dict[tuple[int, TopicPartition], ReplicaLog]
+    unfenced: set[int]
+    registered: set[int]
+    journal_dir: str
+    fates: dict[str, list[Fate]] = field(default_factory=dict)
+    """For "reorder" and "elect", what befalls the next such requests, in turn; then all is well."""
+    stale_reads: int = 0
+    """So many descriptions after each write still show the world before it, as lagging brokers do."""
+    reads_until_silent: int | None = None
+    """After so many more descriptions no broker answers any."""
+    reassigning: frozenset[TopicPartition] = frozenset()
+    removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    """What is removed from the replicas of partitions, by orders that left it out."""
+    lists_fenced: bool = True
+    """False as before Kafka 4.0: only unfenced brokers are listed."""
+    refused_topics: dict[str, int] = field(default_factory=dict)
+    broker_states: dict[int, BrokerState] = field(default_factory=dict)
+    """What brokers were found to be, where that is not "online" or "fenced"."""
+    topic_values: dict[str, str] = field(default_factory=dict)
+    """Values that topics have themselves, for any config."""
+    broker_values: dict[int, str] = field(default_factory=dict)
+    """What each broker says of any config; "false" unless set."""
+    described: list[set[str] | None] = field(default_factory=list)
+    """The topics of each description that was asked for; None for all."""
+    configs_read: list[str] = field(default_factory=list)
+    """Topics whose configs were read."""
+    fenced_but_alive: set[int] = field(default_factory=set)
+    """Brokers that answer although the controller fences them."""
+    doubt: str = ""
+    """Why nobody confirms that the metadata is current."""
+    designates: bool = False
+    """The brokers offer elections of designated leaders."""
+    shutting_down: set[int] = field(default_factory=set)
+    """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
+    writes: list[Write] = field(default_factory=list)
+    _before_write: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    _stale_left: int = 0
+    _late: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+
+    run_topic: FakeTopics = field(default_factory=FakeTopics)
+
+    def __post_init__(self) -> None:
+        for name in ("create_topic", "delete_topic", "append_records", "read_records"):
+            setattr(self, name, getattr(self.run_topic, name))
+        # Nothing is sent over it: every request that tests need is answered here.
+        self.wire = cast(Wire, self)
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return SETTINGS
+
+    def answer(self, **requests: Callable[..., Any]) -> None:
+        """Answer these requests of the port by these functions from now on."""
+        for name, function in requests.items():
+            assert hasattr(Kafka, name)
+            setattr(self, name, function)
+
+    def lag_behind(self, reads: int) -> None:
+        """So many descriptions from now on show the world as it is now, whatever is changed."""
+        self._before_write, self._stale_left = dict(self.states), reads
+
+    def pending(self) -> tuple[Change, ...]:
+        """Return what is in the journal, wherever it is."""
+        addresses = {each.broker_id: each.address for each in self.describe_cluster().registrations}
+        state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
+        return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
+
+    def will_elect(self, partitions: list[TopicPartition], after_s: float) -> None:
+        """Execute an UNCLEAN election of these, which somebody else requested, so many seconds from now."""
+        work = partial(_for_each, partial(self._elect, unclean=True), partitions)
+        self._late.append((self.clock.monotonic() + after_s, work))
+
+    def will_reorder(self, partitions: list[TopicPartition], order: tuple[int, ...], after_s: float) -> None:
+        """Execute an order that somebody else requested, so many seconds from now."""
+        work = partial(_for_each, lambda each: self._reorder(each, order), partitions)
+        self._late.append((self.clock.monotonic() + after_s, work))
+
+    def kinds(self) -> list[str]:
+        return [each.kind for each in self.writes]
+
+    def change(self, partition: TopicPartition, **values: Any) -> None:
+        self.states[partition] = replace(self.states[partition], **values)
+
+    def kill(self, broker_id: int) -> None:
+        """Fences it: what it led has no leader then."""
+        self.unfenced.discard(broker_id)
+        for partition, state in self.states.items():
+            if state.leader_id == broker_id:
+                self.change(partition, leader_id=NO_LEADER, leader_epoch=state.leader_epoch + 1)
+
+    def revive(self, broker_id: int) -> None:
+        """Unfences it: it leads at once where it is in the ISR or the ELR, or the last known leader."""
+        self.unfenced.add(broker_id)
+        for partition in self.states:
+            self._elect(partition, unclean=False)
+
+    # The port.
+
+    def stale_views(self) -> tuple[str, ...]:
+        return ()
+
+    def unconfirmed_view(self) -> str:
+        return self.doubt
+
+    def describe_cluster(self) -> Cluster:
+        return Cluster(
+            CLUSTER_ID,
+            tuple(
+                Registration(each, Address(f"broker-{each}.invalid", 9092), None, each not in self.unfenced)
+                for each in sorted(self.registered if self.lists_fenced else self.registered & self.unfenced)
+            ),
+            lists_fenced=self.lists_fenced,
+        )
+
+    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+        known = {each.broker_id: each for each in cluster.registrations}
+        return tuple(
+            Broker(
+                each,
+                known[each].address.host if each in known else None,
+                9092,
+                None,
+                each not in self.unfenced,
+                self.broker_states.get(each, BrokerState.ONLINE if each in self.unfenced else BrokerState.FENCED),
+            )
+            for each in sorted(known.keys() | mentioned)
+        )
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        for late in [each for each in self._late if each[0] <= self.clock.monotonic()]:
+            self._late.remove(late)
+            late[1]()
+        topics = None if names is None else {*names}
+        if topics == {RUN_TOPIC}:
+            return self.run_topic.describe_partitions(topics)
+        self.described.append(topics)
+        if self.reads_until_silent is not None:
+            if self.reads_until_silent == 0:
+                raise NoBrokerAnswersError("DescribeTopicPartitions", [_lost("DescribeTopicPartitions")])
+            self.reads_until_silent -= 1
+        states = self.states
+        if self._stale_left > 0:
+            self._stale_left -= 1
+            states = self._before_write
+        if topics is None:
+            topics = {each.topic for each in states}
+        visible = topics - self.refused_topics.keys()
+        found = [states[each] for each in sorted(states) if each.topic in visible]
+        unknown = visible - {each.topic for each in found}
+        refused = {**dict.fromkeys(unknown, error_codes.UNKNOWN_TOPIC_OR_PARTITION), **self.refused_topics}
+        return Description(
+            tuple(self._as_described(each) for each in found),
+            tuple(TopicError(each, code) for each, code in sorted(refused.items()) if each in topics),
+        )
+
+    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+        description = self.describe_partitions({each.topic for each in partitions})
+        return Sight(
+            {each.topic_partition: each for each in description.partitions if each.topic_partition in {*partitions}},
+            {each.topic: each for each in description.refused if not each.is_unknown},
+        )
+
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        running = {
+            **{each: Reassignment(adding=(9,)) for each in self.reassigning},
+            **{each: Reassignment(removing=removed) for each, removed in self.removing.items()},
+        }
+        return {each: how for each, how in running.items() if each in {*partitions}}
+
+    def check_topic_creation(
+        self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
+    ) -> None:
+        if gone := sorted({*replicas} - self.registered):
+            raise error_codes.refusal("CreateTopics", INVALID_REPLICA_ASSIGNMENT, _no_such_broker(gone[0]))
+
+    def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        self.writes.append(Write("cancel", (partition,), address, ("",)))
+        if not self.states[partition].isr:
+            return error_codes.described(INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election.")
+        self.removing.pop(partition, None)
+        return None
+
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
+        self.configs_read += names
+        return {
+            each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
+        }
+
+    def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
+        return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
+
+    def offers_designated_election(self, addresses: Collection[Address]) -> bool:
+        return self.designates
+
+    def probe_replicas(
+        self,
+        broker: Broker,
+        partitions: Sequence[TopicPartition],
+        deadline: float,
+        native: NativeQuestion | None = None,
+        *,
+        only_newest: Collection[TopicPartition] = frozenset(),
+    ) -> list[ReplicaLog]:
+        return [self._log(broker.broker_id, each) for each in partitions]
+
+    def reorder(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        changes = [each for each in self.pending() if isinstance(each, OrderChange)]
+        journal = {each.topic_partition: each for each in changes}
+        for partition, order in orders.items():
+            assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
+            assert tuple(order) in (journal[partition].original, journal[partition].changed), "the journal comes first"
+        return self._set(address, orders, "reorder")
+
+    def reorder_without(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        journal = {each.topic_partition: each for each in self.pending() if isinstance(each, OrderChange)}
+        for partition, order in orders.items():
+            change = journal[partition]
+            assert {*self.states[partition].replicas} <= {*order, *change.dropped}, "nothing else is dropped"
+            left = change.changed[: len(change.changed) - len(change.dropped)]
+            assert tuple(order) in (left, change.without_dropped), "the journal comes first"
+            assert not {*change.dropped} & self.registered, "no registered broker is dropped"
+        return self._set(address, orders, "reorder without")
+
+    def _set(
+        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]], kind: str
+    ) -> dict[TopicPartition, str | None]:
+        asked = {each: str(list(order)) for each, order in orders.items()}
+        gone = {each: sorted({*order} - self.registered) for each, order in orders.items()}
+        codes = self._write(
+            kind,
+            address,
+            asked,
+            lambda each: INVALID_REPLICA_ASSIGNMENT if gone[each] else self._reorder(each, tuple(orders[each])),
+        )
+        return {
+            each: error_codes.described(code, _no_such_broker(gone[each][0]) if gone[each] else None) if code else None
+            for each, code in codes.items()
+        }
+
+    def elect(
+        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ElectionAnswer]:
+        is_unclean = election_type == UNCLEAN
+        asked = dict.fromkeys(partitions, "unclean" if is_unclean else "preferred")
+        codes = self._write("elect", address, asked, lambda each: self._elect(each, unclean=is_unclean))
+        return {each: ElectionAnswer(code, None) for each, code in codes.items()}
+
+    def elect_designated(
+        self, address: Address, leaders: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, ElectionAnswer]:
+        asked = {each: f"broker {leader}" for each, leader in leaders.items()}
+        codes = self._write("elect designated", address, asked, lambda each: self._lead(each, leaders[each]))
+        return {each: ElectionAnswer(code, None) for each, code in codes.items()}
+
+    def _write(
+        self,
+        kind: str,
+        address: Address,
+        partitions: Mapping[TopicPartition, str],
+        carry_out: Callable[[TopicPartition], int],
+    ) -> dict[TopicPartition, int]:
+        assert 0 < len(partitions) <= PARTITIONS_PER_REQUEST
+        self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
+        waiting = self.fates.get(kind, [])
+        fate = waiting.pop(0) if waiting else WELL
+        fate.before()
+        if fate.lost_request:
+            if fate.executed_after_s is not None:
+                work = partial(_for_each, carry_out, [*partitions])
+                self._late.append((self.clock.monotonic() + fate.executed_after_s, work))
+            raise _lost(kind)
+        if fate.refused_with:
+            raise error_codes.refusal(kind, fate.refused_with)
+        self.lag_behind(self.stale_reads)
+        codes = {each: fate.errors.get(each) or carry_out(each) for each in partitions}
+        fate.after()
+        if fate.lost_answer:
+            raise _lost(kind)
+        if fate.timed_out:
+            raise error_codes.refusal(kind, error_codes.REQUEST_TIMED_OUT)
+        return {each: code for each, code in codes.items() if each not in fate.left_out}
+
+    def _reorder(self, partition: TopicPartition, order: tuple[int, ...]) -> int:
+        removed = tuple(sorted({*self.states[partition].replicas} - {*order}))
+        if removed:
+            self.removing[partition] = removed
+        self.change(partition, replicas=(*order, *removed))
+        self._elect(partition, unclean=False)
+        self._finish_removal(partition)
+        return 0
+
+    def _finish_removal(self, partition: TopicPartition) -> None:
+        """PartitionReassignmentReplicas.maybeCompleteReassignment; who is unfenced follows a leader at once."""
+        state, removed = self.states[partition], self.removing.get(partition, ())
+        left = tuple(each for each in state.replicas if each not in removed)
+        if removed and state.leader_id in left and {*left} <= self.unfenced:
+            self.change(partition, replicas=left)
+            del self.removing[partition]
+
+    def _elect(self, partition: TopicPartition, *, unclean: bool) -> int:
+        """PartitionChangeBuilder.electAnyLeader, copied; returns the code that ElectLeaders would answer."""
+        state = self.states[partition]
+        if state.leader_id != NO_LEADER:
+            return error_codes.ELECTION_NOT_NEEDED
+        in_sync = [each for each in state.replicas if each in {*state.isr, *(state.elr or ())}]
+        choices: Iterable[int] = in_sync
+        if not in_sync and len(state.last_known_elr or ()) == 1:
+            choices = state.last_known_elr or ()
+        if unclean:
+            choices = [*choices, *state.replicas]
+        leader = next((each for each in choices if each in self.unfenced - self.shutting_down), None)
+        if leader is None:
+            return ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return self._lead(partition, leader)
+
+    def _lead(self, partition: TopicPartition, leader: int) -> int:
+        self.change(
+            partition,
+            leader_id=leader,
+            leader_epoch=self.states[partition].leader_epoch + 1,
+            isr=(leader,),
+            elr=(),
+            last_known_elr=(),
+        )
+        self._finish_removal(partition)
+        return 0
+
+    def _as_described(self, state: PartitionState) -> PartitionState:
+        return replace(state, offline_replicas=tuple(each for each in state.replicas if each not in self.unfenced))
+
+    def _log(self, broker_id: int, partition: TopicPartition) -> ReplicaLog:
+        silent = ReplicaLog(partition.topic, partition.partition, broker_id, cause=Cause.UNREACHABLE, error="refused")
+        answers = broker_id in self.unfenced or broker_id in self.fenced_but_alive
+        return self.logs.get((broker_id, partition), silent) if answers else silent
+
+
+def _no_such_broker(broker_id: int) -> str:
+    return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
+
+
+def _for_each(carry_out: Callable[[TopicPartition], int], partitions: list[TopicPartition]) -> None:
+    for each in partitions:
+        carry_out(each)
+
+
+def a_log(broker_id: int, partition: TopicPartition, epoch: int, end: int) -> ReplicaLog:
+    return ReplicaLog(
+        partition.topic, partition.partition, broker_id, 0, end, epoch + 1, epoch, (EpochEnd(epoch, end),)
+    )
+
+
+def _lost(kind: str) -> BrokerCallError:
+    return BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms", request=kind)

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Configs of brokers and topics in memory, whose reads lag, and which are refused when a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from unit.fakes.clock import FakeClock
+
+ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+CONNECTION = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=1000)
+Place = tuple[str, str]
+"""Resource and name."""
+
+
+@dataclass
+class FakeSettings(Kafka):
+    """What is set, and what befalls requests."""
+
+    values: dict[Place, str] = field(default_factory=dict)
+    stale: dict[Place, str | None] = field(default_factory=dict)
+    """What the next read of a place returns, whatever is set."""
+    refused: set[str] = field(default_factory=set)
+    """Resources whose writes are refused."""
+    silent: set[str] = field(default_factory=set)
+    """Resources whose reads get no answer."""
+    writes: list[tuple[str, str, str | None]] = field(default_factory=list)
+    late: list[tuple[float, Place, str]] = field(default_factory=list)
+    """What somebody else requested before, when it is carried out by the clock, and the value."""
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def __post_init__(self) -> None:
+        # Nothing is sent over it: every request that tests need is answered here.
+        self.wire = cast(Wire, None)
+
+    def writer(self) -> SettingWriter:
+        return SettingWriter(self, ADDRESSES, attempts=2, verify_timeout_s=1)
+
+    # The port.
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return CONNECTION
+
+    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+        if resource in self.silent:
+            raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
+        for each in [each for each in self.late if each[0] <= self.clock.monotonic()]:
+            self.late.remove(each)
+            self.values[each[1]] = each[2]
+        found = {}
+        for name in names:
+            place = (resource, name)
+            value = self.stale.pop(place) if place in self.stale else self.values.get(place)
+            if value is not None:
+                found[name] = Setting(value, Source.BROKER)
+        return found
+
+    def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+        for name, value in edits.items():
+            self.writes.append((resource, name, value))
+            if resource in self.refused:
+                raise error_codes.refusal("IncrementalAlterConfigs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            if value is None:
+                self.values.pop((resource, name), None)
+            else:
+                self.values[resource, name] = value

@@ -1,0 +1,176 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A wrecked cluster: every partition has lost broker 1, and broker 3, the last in order, holds the most of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    PartitionState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+    ElectionOptions,
+    ElectionReport,
+    run_elections,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    Plan,
+    PlannedElection,
+    SaveTails,
+    Status,
+)
+from unit.fakes.cluster import FakeCluster, a_log
+from unit.fakes.journals import CLUSTER_ID, in_file, open_journal, read_pending
+
+TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
+ORIGINAL, CHANGED = (1, 2, 3), (3, 2, 1)
+DEAD, BEHIND, BEST = ORIGINAL
+
+
+def partitions(count: int) -> list[TopicPartition]:
+    return [TopicPartition("orders", number) for number in range(count)]
+
+
+def wrecked(count: int, journal_dir: str) -> FakeCluster:
+    states, logs = {}, {}
+    for each in partitions(count):
+        states[each] = PartitionState(
+            each.topic, each.partition, TOPIC_ID, NO_LEADER, 7, ORIGINAL, (DEAD,), (), (), (DEAD,)
+        )
+        logs[BEHIND, each] = a_log(BEHIND, each, 5, 200)
+        logs[BEST, each] = a_log(BEST, each, 6, 100)
+    return FakeCluster(states, logs, {BEHIND, BEST}, {DEAD, BEHIND, BEST}, journal_dir)
+
+
+def an_order_change(partition: TopicPartition) -> OrderChange:
+    return OrderChange(partition.topic, partition.partition, TOPIC_ID, ORIGINAL, CHANGED)
+
+
+@dataclass
+class Wreck:
+    """The cluster with what it takes to run elections on it."""
+
+    cluster: FakeCluster
+    progress: Any = field(default_factory=NullProgress)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def writer(self, *, attempts: int = 3, verify_timeout_s: float = 1.0) -> Writer:
+        addresses = [each.address for each in self.cluster.describe_cluster().registrations]
+        return Writer(self.cluster, addresses, attempts, verify_timeout_s)
+
+    def plan(self, designated: int = BEST) -> Plan:
+        """Return a plan made of the cluster as it is."""
+        return Plan(
+            CLUSTER_ID,
+            "2026-01-31T23:59:59Z",
+            tuple(self._election(each, designated) for each in sorted(self.cluster.states)),
+            (),
+        )
+
+    def run(
+        self,
+        plan: Plan | None = None,
+        *,
+        attempts: int = 3,
+        check_mode: bool = False,
+        timeout_ms: int = 600_000,
+        journal: JournalOptions | None = None,
+        save_tails: SaveTails | None = None,
+    ) -> ElectionReport:
+        options = ElectionOptions(
+            journal=journal or in_file(self.cluster.journal_dir),
+            attempts=attempts,
+            verify_timeout_ms=1000,
+            check_mode=check_mode,
+            timeout_ms=timeout_ms,
+            save_tails=save_tails,
+        )
+        return run_elections(self.cluster, plan or self.plan(), options, self.progress, self.stop)
+
+    def unfinished(self) -> tuple[OrderChange, ...]:
+        pending = read_pending(self.cluster.journal_dir)
+        return tuple(each for each in pending if isinstance(each, OrderChange))
+
+    def left_by_a_killed_run(self) -> None:
+        """Every partition's order was journaled and changed, and then the run was killed."""
+        self.left_unseen_by_a_killed_run()
+        for each in self.cluster.states:
+            self.cluster.change(each, replicas=CHANGED)
+
+    def left_unseen_by_a_killed_run(self) -> None:
+        """Every partition's order was journaled, and perhaps requested, and then the run was killed."""
+        with open_journal(self.cluster.journal_dir) as journal:
+            journal.begin([an_order_change(each) for each in self.cluster.states])
+
+    def journal(self, partition: str, *, topic_id: str, original: Sequence[int], changed: Sequence[int]) -> None:
+        """Leave this change in the journal, as a killed run does."""
+        topic, _dash, number = partition.rpartition("-")
+        with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
+            journal.begin([OrderChange(topic, int(number), topic_id, tuple(original), tuple(changed))])
+
+    def _election(self, partition: TopicPartition, designated: int) -> PlannedElection:
+        state = self.cluster.states[partition]
+        logs = [self.cluster.logs[broker_id, partition] for broker_id in (BEST, BEHIND)]
+        return PlannedElection(
+            topic=partition.topic,
+            partition=partition.partition,
+            topic_id=state.topic_id,
+            leader_epoch=state.leader_epoch,
+            replicas=state.replicas,
+            isr=state.isr,
+            elr=state.elr,
+            last_known_elr=state.last_known_elr,
+            offline_replicas=self.cluster._as_described(state).offline_replicas,
+            designated_leader=designated,
+            reason="the newest epoch",
+            candidates=tuple(
+                Candidate(
+                    log.broker_id, rank, log.last_written_epoch, 0, log.log_end_offset or 0, log.lineage, None, (), ""
+                )
+                for rank, log in enumerate(logs, start=1)
+            ),
+            silent=tuple(
+                SilentReplica(each.broker_id, each.cause, each.error)
+                for each in [self.cluster._log(DEAD, partition)]
+                if each.cause is not None
+            ),
+        )
+
+
+MakeWreck = Callable[..., Wreck]
+
+
+def statuses(report: ElectionReport) -> list[Status]:
+    return [each.status for each in report.outcomes]
+
+
+def reasons(report: ElectionReport) -> set[str]:
+    return {each.reason for each in report.outcomes}
+
+
+def assert_all_is_put_back(wreck: Wreck) -> None:
+    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
+    assert wreck.unfinished() == ()
+
+
+def revive_as_last_known_leader(wreck: Wreck, partition: TopicPartition) -> Callable[[], None]:
+    """Broker 1 comes back while the partition's ISR is empty and it is the last known leader (KIP-966)."""
+
+    def revive() -> None:
+        wreck.cluster.change(partition, isr=(), last_known_elr=(1,))
+        wreck.cluster.unfenced.add(1)
+
+    return revive

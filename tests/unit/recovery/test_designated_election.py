@@ -1,0 +1,299 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan carried out on a cluster where all goes well, where there is nothing to do, and where nothing may be done."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+    ElectionOptionsError,
+    WrongClusterError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, LeftAlone, Status
+from unit.fakes.journals import CLUSTER_ID, open_journal
+from unit.fakes.wreck import BEHIND, BEST, CHANGED, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+ELECTED_CAREFULLY = ["reorder", "elect", "elect", "reorder"]
+"""One partition of the designated leader is elected first."""
+
+
+def statuses(outcomes: tuple[Outcome, ...]) -> list[Status]:
+    return [each.status for each in outcomes]
+
+
+def test_every_partition_is_led_by_the_designated_broker_and_has_its_order_back(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    report = wreck.run(plan)
+    assert report.outcomes == tuple(
+        Outcome(
+            topic="orders",
+            partition=number,
+            status=Status.RECOVERED,
+            reason="the newest epoch",
+            topic_id=TOPIC_ID,
+            designated_leader=BEST,
+            leader_before=NO_LEADER,
+            leader_after=BEST,
+            leader_epoch_before=7,
+            leader_epoch_after=8,
+            replicas=ORIGINAL,
+            replicas_after=ORIGINAL,
+            candidates=plan.elections[number].candidates,
+            silent=plan.elections[number].silent,
+            isr=plan.elections[number].isr,
+            elr=plan.elections[number].elr,
+            last_known_elr=plan.elections[number].last_known_elr,
+        )
+        for number in range(3)
+    )
+    assert report.is_changed
+    assert report.leftovers == ()
+    assert {(each.leader_id, each.replicas) for each in wreck.cluster.states.values()} == {(BEST, ORIGINAL)}
+    assert wreck.cluster.kinds() == ELECTED_CAREFULLY
+    assert wreck.unfinished() == ()
+
+
+def test_a_second_run_changes_nothing_and_writes_nothing(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.run(plan)
+    wreck.cluster.writes.clear()
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.ALREADY_ONLINE] * 3
+    assert not report.is_changed
+    assert wreck.cluster.writes == []
+
+
+def test_a_designated_leader_that_is_first_already_needs_no_new_order(wreck: Wreck) -> None:
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, replicas=CHANGED)
+    report = wreck.run()
+    assert statuses(report.outcomes) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ["elect", "elect"]
+    assert {each.replicas for each in wreck.cluster.states.values()} == {CHANGED}
+
+
+def test_check_mode_says_what_would_be_asked_for_and_touches_nothing(wreck: Wreck) -> None:
+    report = wreck.run(check_mode=True)
+    assert statuses(report.outcomes) == [Status.WOULD_RECOVER] * 3
+    assert {each.reason for each in report.outcomes} == {
+        "would elect broker 3, with the replicas in the order [3, 2, 1]: the newest epoch"
+    }
+    assert report.is_changed
+    assert wreck.cluster.writes == []
+    assert not os.path.exists(wreck.cluster.journal_dir)
+
+
+def test_check_mode_says_the_same_of_what_may_not_be_done(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(FIRST, leader_id=BEHIND, isr=(BEHIND,))
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    wreck.cluster.reassigning = frozenset({THIRD})
+    forecast = wreck.run(plan, check_mode=True)
+    assert not forecast.is_changed
+    assert forecast.outcomes == wreck.run(plan).outcomes
+    assert wreck.cluster.writes == []
+
+
+def test_a_changed_partition_is_left_alone_and_the_others_recovered(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert "its leader epoch is 9 now" in report.outcomes[1].reason
+    assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST, THIRD}
+
+
+def test_a_partition_that_vanished_is_unknown(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    del wreck.cluster.states[SECOND]
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.UNKNOWN, Status.RECOVERED]
+    assert (report.outcomes[1].leader_before, report.outcomes[1].replicas_after) == (None, None)
+
+
+def test_brokers_that_lag_behind_the_controller_are_waited_for(wreck: Wreck) -> None:
+    wreck.cluster.stale_reads = 3
+    report = wreck.run()
+    assert statuses(report.outcomes) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ELECTED_CAREFULLY
+
+
+def test_what_the_plan_leaves_alone_is_reported_with_the_leader_that_it_has_now(wreck: Wreck) -> None:
+    gone = LeftAlone("accounts", 4, Status.UNRECOVERABLE, "no replica is left", leader_id=NO_LEADER, replicas=(8, 9))
+    plan = replace(wreck.plan(), left_alone=(gone,))
+    report = wreck.run(plan)
+    assert statuses(report.outcomes) == [Status.UNRECOVERABLE, *[Status.RECOVERED] * 3]
+    assert report.outcomes[0].topic_partition == TopicPartition("accounts", 4)
+    assert report.outcomes[0].replicas == (8, 9)
+    assert (report.outcomes[0].leader_before, report.outcomes[0].leader_after) == (NO_LEADER, None)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    ("now", "ending"),
+    [
+        ((BEHIND, 9), (Status.ALREADY_ONLINE, "broker 2 leads it")),
+        ((BEST, 9), (Status.ALREADY_ONLINE, "broker 3 leads it")),
+        (
+            (NO_LEADER, 9),
+            (Status.REFUSED, "it has lost its leader since the plan was made: make a new plan"),
+        ),
+        (
+            None,
+            (
+                Status.UNKNOWN,
+                "it is not in the metadata any more, or our principal needs DESCRIBE on the topic: look at it",
+            ),
+        ),
+    ],
+)
+def test_what_was_online_in_the_plan_is_looked_at_again(
+    wreck: Wreck, now: tuple[int, int] | None, ending: tuple[Status, str], check_mode: bool
+) -> None:
+    other = TopicPartition("accounts", 4)
+    online = LeftAlone(
+        "accounts", 4, Status.ALREADY_ONLINE, "broker 2 leads it", TOPIC_ID, BEHIND, leader_epoch=7, replicas=ORIGINAL
+    )
+    plan = replace(wreck.plan(), left_alone=(online,))
+    if now:
+        leader_id, leader_epoch = now
+        wreck.cluster.states[other] = replace(
+            wreck.cluster.states[FIRST], topic="accounts", partition=4, leader_id=leader_id, leader_epoch=leader_epoch
+        )
+    found = wreck.run(plan, check_mode=check_mode).outcomes[0]
+    assert (found.status, found.reason) == ending
+    assert (found.leader_before, found.leader_epoch_before) == (BEHIND, 7)
+    assert (found.leader_after, found.leader_epoch_after) == (now or (None, None))
+    assert not [each for write in wreck.cluster.writes for each in write.partitions if each == other]
+
+
+def test_nothing_planned_is_nothing_done(wreck: Wreck) -> None:
+    report = wreck.run(replace(wreck.plan(), elections=()))
+    assert (report.outcomes, report.is_changed) == ((), False)
+    assert wreck.cluster.writes == []
+
+
+@pytest.mark.parametrize("attempts", [0, -1])
+def test_no_attempt_is_no_way_to_carry_a_plan_out(wreck: Wreck, attempts: int) -> None:
+    with pytest.raises(ElectionOptionsError, match=f"recovery_election_attempts must be 1 or greater, got {attempts}"):
+        wreck.run(attempts=attempts)
+
+
+def test_a_plan_for_another_cluster_is_refused(wreck: Wreck) -> None:
+    with pytest.raises(WrongClusterError, match=f"for cluster another, and this is cluster {CLUSTER_ID}"):
+        wreck.run(replace(wreck.plan(), cluster_id="another"))
+    assert wreck.cluster.writes == []
+    assert not os.path.exists(wreck.cluster.journal_dir)
+
+
+def test_another_run_in_progress_is_refused_before_anything_is_written(wreck: Wreck) -> None:
+    with open_journal(wreck.cluster.journal_dir), pytest.raises(JournalError, match="in progress on this host"):
+        wreck.run()
+    assert wreck.cluster.writes == []
+
+
+def test_a_cluster_that_cannot_be_read_is_an_error_before_anything_is_written(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.reads_until_silent = 0
+    with pytest.raises(NoBrokerAnswersError):
+        wreck.run(plan)
+    assert wreck.cluster.writes == []
+
+
+def test_requests_hold_a_thousand_partitions_at_most(make_wreck: MakeWreck) -> None:
+    wreck = make_wreck(1001)
+    report = wreck.run()
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert [(each.kind, len(each.partitions)) for each in wreck.cluster.writes] == [
+        ("reorder", 1000),
+        ("elect", 1),
+        ("elect", 999),
+        ("reorder", 1000),
+        ("reorder", 1),
+        ("elect", 1),
+        ("reorder", 1),
+    ]
+
+
+def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wreck) -> None:
+    absent = TopicPartition("orders", 99)
+    plan = plan_of_designations(wreck.cluster, {FIRST: BEHIND, THIRD: BEST, absent: BEST})
+    report = wreck.run(plan)
+    assert [(each.partition, each.status, each.leader_after) for each in report.outcomes] == [
+        (0, Status.RECOVERED, BEHIND),
+        (2, Status.RECOVERED, BEST),
+        (99, Status.UNKNOWN, None),
+    ]
+    assert wreck.cluster.states[SECOND].leader_id == NO_LEADER
+    assert report.outcomes[2].reason == "no such partition, or our principal needs DESCRIBE on the topic"
+
+
+def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, is_internal=True)
+    wreck.cluster.change(SECOND, is_internal=True, leader_id=BEHIND, isr=(BEHIND,))
+    wished = dict.fromkeys(partitions(3), BEST)
+    report = wreck.run(plan_of_designations(wreck.cluster, wished))
+    assert statuses(report.outcomes) == [Status.REFUSED, Status.ALREADY_ONLINE, Status.RECOVERED]
+    assert "opt in with include_internal_topics" in report.outcomes[0].reason
+    report = wreck.run(plan_of_designations(wreck.cluster, wished, include_internal=True))
+    assert statuses(report.outcomes) == [Status.RECOVERED, Status.ALREADY_ONLINE, Status.ALREADY_ONLINE]
+
+
+@pytest.mark.parametrize(
+    ("leader", "reason"), [(DEAD, "cannot be elected"), (9, "is not in its replica set [1, 2, 3]")]
+)
+def test_a_designation_that_cannot_be_is_refused(wreck: Wreck, leader: int, reason: str) -> None:
+    report = wreck.run(plan_of_designations(wreck.cluster, {FIRST: leader}))
+    assert statuses(report.outcomes) == [Status.REFUSED]
+    assert reason in report.outcomes[0].reason
+    assert wreck.cluster.writes == []
+
+
+def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -> None:
+    """Real controllers elect such a member as it is unfenced, so that no test on brokers gets to ask for it."""
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    report = wreck.run(replace(plan, elections=tuple(ordinary)))
+    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
+    assert {each.leader_after for each in report.outcomes} == {BEHIND}
+    assert wreck.cluster.kinds() == ["elect"]
+
+
+def test_brokers_that_offer_it_are_asked_for_the_designated_leader_and_no_order_is_touched(wreck: Wreck) -> None:
+    wreck.cluster.designates = True
+    assert statuses(wreck.run(wreck.plan(BEHIND)).outcomes) == [Status.RECOVERED] * 3
+    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEHIND}
+    assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect designated", "broker 2")}
+
+
+def test_an_ordinary_election_stays_ordinary_where_brokers_offer_designated_ones(wreck: Wreck) -> None:
+    wreck.cluster.designates = True
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    assert statuses(wreck.run(replace(plan, elections=tuple(ordinary))).outcomes) == [Status.RECOVERED] * 3
+    assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect", "preferred")}
+
+
+def test_an_ordinary_election_of_nobody_is_refused(wreck: Wreck) -> None:
+    """The member of the ELR is away again: an unclean election in its place would take anybody."""
+    plan = wreck.plan(BEHIND)
+    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
+    report = wreck.run(replace(plan, elections=tuple(ordinary)))
+    assert {each.status for each in report.outcomes} == {Status.REFUSED}
+    assert not wreck.cluster.writes

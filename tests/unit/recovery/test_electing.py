@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What must be true before the first election is asked for, and the report after the last one."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import NoQuorumError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
+    Elected,
+    Terms,
+    carry_out,
+    with_report,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+    ElectionOptions,
+    ElectionReport,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
+from unit.fakes.journals import CLUSTER_ID, in_file
+from unit.fakes.wreck import BEHIND, BEST, Wreck, partitions
+
+REPORT = ElectionReport((Outcome("orders", 0, Status.RECOVERED, "the newest epoch"),), ())
+ELECTED = Elected(CLUSTER_ID, (), REPORT, ())
+NOTHING_PLANNED = Plan(CLUSTER_ID, "", (), ())
+
+
+def terms(wreck: Wreck, *, acknowledged: bool = False) -> Terms:
+    return Terms(
+        ElectionOptions(
+            journal=in_file(wreck.cluster.journal_dir), attempts=3, verify_timeout_ms=1000, check_mode=False
+        ),
+        NullProgress(),
+        threading.Event(),
+        include_internal=False,
+        acknowledges_unclean_leader_election=acknowledged,
+        reports_aftermath=False,
+    )
+
+
+def there_is_a_quorum() -> None:
+    """Raise nothing."""
+
+
+def there_is_no_quorum() -> None:
+    raise NoQuorumError("no majority")
+
+
+def test_without_a_quorum_nothing_is_written(wreck: Wreck) -> None:
+    with pytest.raises(NoQuorumError):
+        carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_no_quorum)
+    assert wreck.cluster.writes == []
+    carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
+    assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
+
+
+def test_without_a_quorum_no_order_of_an_earlier_run_is_restored_either(wreck: Wreck) -> None:
+    elected = carry_out(wreck.cluster, NOTHING_PLANNED, terms(wreck), there_is_no_quorum)
+    assert elected.report.outcomes == (), "with nothing planned and nothing left there is no reason to ask the quorum"
+    wreck.left_by_a_killed_run()
+    with pytest.raises(NoQuorumError):
+        carry_out(wreck.cluster, NOTHING_PLANNED, terms(wreck), there_is_no_quorum)
+    assert wreck.cluster.writes == []
+
+
+def test_no_election_while_the_controller_may_elect_unclean_because_of_the_topic(wreck: Wreck) -> None:
+    wreck.cluster.topic_values["orders"] = "true"
+    with pytest.raises(PolicyError, match=r"unclean\.leader\.election\.enable is true for orders"):
+        carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
+    assert wreck.cluster.writes == []
+    assert carry_out(wreck.cluster, wreck.plan(), terms(wreck, acknowledged=True), there_is_a_quorum).report.is_changed
+
+
+def test_no_election_while_the_controller_may_elect_unclean_because_of_one_broker(wreck: Wreck) -> None:
+    wreck.cluster.broker_values[BEHIND] = "true"
+    with pytest.raises(PolicyError, match="is true for orders"):
+        carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
+    assert wreck.cluster.writes == []
+    wreck.cluster.topic_values["orders"] = "false"
+    assert carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum).report.is_changed
+
+
+def test_only_topics_with_offline_partitions_are_asked_for_their_config(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    for each in partitions(3):
+        wreck.cluster.change(each, leader_id=BEHIND)
+    wreck.cluster.topic_values["orders"] = "true"
+    elected = carry_out(wreck.cluster, plan, terms(wreck), there_is_a_quorum)
+    assert {each.status for each in elected.report.outcomes} == {Status.ALREADY_ONLINE}
+    assert wreck.cluster.configs_read == []
+
+
+def test_nothing_is_written_through_a_broker_that_is_hung(wreck: Wreck) -> None:
+    """It may carry the request out when it thaws, after the order is restored."""
+    wreck.cluster.broker_states[BEHIND] = BrokerState.HUNG
+    carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
+    assert {each.address.host for each in wreck.cluster.writes} == {f"broker-{BEST}.invalid"}
+
+
+def test_the_report_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    assert with_report(ELECTED, ReportFile(str(path)), check_mode=False) == ELECTED
+    assert path.exists()
+
+
+def test_a_report_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    report_file = ReportFile(str(path))
+    path.write_text("somebody else's", encoding="utf-8")
+    done = with_report(ELECTED, report_file, check_mode=False)
+    assert done.report == REPORT
+    assert done.report_error.startswith(f"the report is not written: {path} is refused")
+    assert done.failure_message(check_mode=False) == done.report_error
+    assert path.read_text(encoding="utf-8") == "somebody else's"
+
+
+def test_a_missing_report_is_reported_beside_what_was_not_recovered() -> None:
+    assert ELECTED.failure_message(check_mode=False) is None
+    failed = ElectionReport((Outcome("orders", 0, Status.FAILED, "no leader was seen"),), ())
+    message = replace(ELECTED, report=failed, report_error="disk full").failure_message(check_mode=False)
+    assert message == "1 of 1 partitions were not recovered:\n  orders-0: failed: no leader was seen\ndisk full"

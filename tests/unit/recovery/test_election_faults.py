@@ -1,0 +1,244 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Elections while requests and responses get lost, the controller fails over, and brokers lag or are fenced."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import LOST_ANSWER, LOST_REQUEST, WELL, Fate, nothing
+from unit.fakes.wreck import (
+    BEHIND,
+    BEST,
+    CHANGED,
+    ORIGINAL,
+    MakeWreck,
+    Wreck,
+    assert_all_is_put_back,
+    partitions,
+    reasons,
+    statuses,
+)
+
+NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
+FIRST, SECOND, THIRD = partitions(3)
+FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
+TIMED_OUT = Fate(timed_out=True)
+
+
+@pytest.mark.parametrize("fate", [LOST_REQUEST, LOST_ANSWER, FAILED_OVER, TIMED_OUT])
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("kind", ["reorder", "elect"])
+def test_a_fault_that_passes_costs_an_attempt(wreck: Wreck, kind: str, fate: Fate, times: int) -> None:
+    wreck.cluster.fates[kind] = [fate] * times
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED] * 3
+    assert {each.leader_after for each in report.outcomes} == {BEST}
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize(("fate", "elections"), [(LOST_REQUEST, 2), (LOST_ANSWER, 1), (FAILED_OVER, 2), (TIMED_OUT, 1)])
+def test_an_unknown_outcome_is_read_before_an_election_is_asked_for_again(
+    wreck: Wreck, fate: Fate, elections: int
+) -> None:
+    wreck.cluster.fates["elect"] = [WELL, fate]
+    wreck.run()
+    assert wreck.cluster.kinds() == ["reorder", "elect", *["elect"] * elections, "reorder"]
+
+
+@pytest.mark.parametrize(("fate", "reorders"), [(LOST_REQUEST, 2), (LOST_ANSWER, 1), (FAILED_OVER, 2), (TIMED_OUT, 1)])
+def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wreck, fate: Fate, reorders: int) -> None:
+    wreck.cluster.fates["reorder"] = [fate]
+    wreck.run()
+    kinds = wreck.cluster.kinds()
+    assert kinds[: kinds.index("elect")] == ["reorder"] * reorders
+
+
+@pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
+def test_an_unknown_outcome_is_waited_for_while_brokers_lag(wreck: Wreck, fate: Fate) -> None:
+    """The first looks show the partitions as they were: that is no reason to request the election again."""
+    wreck.cluster.fates["elect"] = [WELL, fate]
+    wreck.cluster.stale_reads = 4
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
+
+
+def test_another_attempt_goes_to_another_broker(wreck: Wreck) -> None:
+    wreck.cluster.fates = {"reorder": [LOST_REQUEST], "elect": [LOST_REQUEST, FAILED_OVER]}
+    wreck.run()
+    asked = [(each.kind, each.address.host) for each in wreck.cluster.writes]
+    assert asked == [
+        ("reorder", "broker-2.invalid"),
+        ("reorder", "broker-3.invalid"),
+        ("elect", "broker-2.invalid"),
+        ("elect", "broker-3.invalid"),
+        ("elect", "broker-2.invalid"),
+        ("elect", "broker-2.invalid"),
+        ("reorder", "broker-2.invalid"),
+        # Once more when the lost reorder can be executed no longer.
+        ("reorder", "broker-2.invalid"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fate", "reason"),
+    [
+        (
+            LOST_REQUEST,
+            "no leader was seen within 1 s of each of 3 attempts; the outcome of the last one is unknown: elect at "
+            "fake.invalid:9092: hung: no answer within 1000 ms; look at broker 3 and at the controller",
+        ),
+        (FAILED_OVER, "elect was refused: NOT_CONTROLLER (error 41)"),
+        (
+            Fate(errors=dict.fromkeys(partitions(3), 83)),
+            "ELIGIBLE_LEADERS_NOT_AVAILABLE (error 83)",
+        ),
+    ],
+)
+def test_when_every_attempt_failed_the_order_is_put_back_and_the_fault_reported(
+    wreck: Wreck, fate: Fate, reason: str
+) -> None:
+    wreck.cluster.fates["elect"] = [fate] * 6
+    report = wreck.run(attempts=3)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert reasons(report) == {reason}
+    assert wreck.cluster.kinds().count("elect") == 6, "three for one partition, and three for the others"
+    assert not report.is_changed
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
+def test_an_election_that_took_place_in_the_last_attempt_is_a_recovery(wreck: Wreck, fate: Fate) -> None:
+    wreck.cluster.fates["elect"] = [fate]
+    report = wreck.run(attempts=1)
+    assert statuses(report) == [Status.RECOVERED] * 3
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize("kind", ["reorder", "elect"])
+def test_a_refusal_that_will_not_pass_is_not_tried_again(wreck: Wreck, kind: str) -> None:
+    wreck.cluster.fates[kind] = [FORBIDDEN] * (1 if kind == "reorder" else 2)
+    report = wreck.run()
+    assert statuses(report) == [Status.FAILED] * 3
+    assert all(f"{kind} was refused: CLUSTER_AUTHORIZATION_FAILED (error 31)" in each for each in reasons(report))
+    assert wreck.cluster.kinds() == (
+        ["reorder", "reorder"] if kind == "reorder" else ["reorder", "elect", "elect", "reorder"]
+    )
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize("kind", ["reorder", "elect"])
+def test_some_of_a_batch_may_fail_and_the_others_are_recovered(wreck: Wreck, kind: str) -> None:
+    wreck.cluster.fates[kind] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 4
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
+    assert "UNKNOWN_SERVER_ERROR (error -1)" in report.outcomes[1].reason
+    assert report.is_changed
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize("kind", ["reorder", "elect"])
+def test_a_partition_that_an_answer_leaves_out_is_looked_up(wreck: Wreck, kind: str) -> None:
+    wreck.cluster.fates[kind] = [Fate(left_out=frozenset({SECOND}))] * 2
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
+    assert_all_is_put_back(wreck)
+
+
+def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
+    def undo() -> None:
+        wreck.cluster.change(SECOND, replicas=ORIGINAL)
+
+    wreck.cluster.fates["reorder"] = [Fate(after=undo)] * 3
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
+    assert "the controller accepted the order [3, 2, 1], but its replicas are [1, 2, 3]" in report.outcomes[1].reason
+    assert SECOND not in [each for write in wreck.cluster.writes if write.kind == "elect" for each in write.partitions]
+
+
+def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_restored(
+    wreck: Wreck, clock: FakeClock
+) -> None:
+    """A KRaft broker keeps a forwarded request for 60 s: executed in the original order, it would elect broker 2."""
+    wreck.cluster.fates["elect"] = [Fate(lost_request=True, executed_after_s=50)]
+    report = wreck.run(attempts=1)
+    assert report.outcomes[0].status is Status.RECOVERED
+    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
+    assert 50 <= clock.now < 60
+    assert_all_is_put_back(wreck)
+
+
+def test_an_election_that_never_takes_place_is_waited_for_no_longer_than_it_can_be_alive(
+    wreck: Wreck, clock: FakeClock
+) -> None:
+    clock.now = 1000.0
+    wreck.cluster.fates["elect"] = [LOST_REQUEST] * 2
+    report = wreck.run(attempts=1)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert 1061 <= clock.now < 1070
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.parametrize("cause", ["stop", "time limit"])
+def test_a_run_that_may_not_wait_leaves_the_order_and_the_next_one_restores_it(wreck: Wreck, cause: str) -> None:
+    is_stopped, plan = cause == "stop", wreck.plan()
+    wreck.cluster.fates["elect"] = [
+        WELL,
+        Fate(lost_request=True, before=wreck.stop.set if is_stopped else nothing),
+    ]
+    report = wreck.run(plan, attempts=1, timeout_ms=600_000 if is_stopped else 20_000)
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    for each in report.outcomes[1:]:
+        assert "an election whose response was lost may still be executed for" in each.reason
+        assert "it stays in the journal, and the next run restores it" in each.reason
+        assert each.replicas_after == CHANGED
+    assert {wreck.cluster.states[each].replicas for each in (SECOND, THIRD)} == {CHANGED}
+    assert wreck.cluster.states[FIRST].replicas == ORIGINAL
+    wreck.stop.clear()
+    wreck.cluster.fates = {}
+    assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_after_its_time_limit_a_run_requests_nothing_more_and_returns_what_was_done(
+    wreck: Wreck, clock: FakeClock
+) -> None:
+    wreck.cluster.fates["elect"] = [WELL, Fate(after=lambda: clock.sleep(20))]
+    report = wreck.run(timeout_ms=10_000)
+    assert statuses(report) == [Status.RECOVERED, Status.RECOVERED, Status.FAILED]
+    assert "the time limit of 10 s for all elections (election_timeout_ms) was reached" in report.outcomes[2].reason
+    assert_all_is_put_back(wreck)
+
+
+def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(wreck: Wreck) -> None:
+    """As in a controlled shutdown, which the metadata does not show."""
+    wreck.cluster.shutting_down = {BEST}
+    report = wreck.run()
+    assert statuses(report) == [Status.FAILED] * 3
+    assert "broker 2 leads it, not the designated 3" in report.outcomes[0].reason
+    assert "or broker 3 is shutting down" in report.outcomes[0].reason
+    assert reasons(report) - {report.outcomes[0].reason} == {
+        "not requested: another broker than the designated one was elected"
+    }
+    assert [wreck.cluster.states[each].leader_id for each in (SECOND, THIRD)] == [NO_LEADER] * 2
+    assert_all_is_put_back(wreck)
+
+
+def test_a_designated_broker_that_is_fenced_at_the_last_moment_is_followed_by_the_second_best(
+    make_wreck: MakeWreck,
+) -> None:
+    """Broker 4 comes before it in the replica list, and has an empty log."""
+    wreck = make_wreck(1)
+    wreck.cluster.change(FIRST, replicas=(1, 4, 2, 3))
+    wreck.cluster.registered.add(4)
+    wreck.cluster.unfenced.add(4)
+    plan = wreck.plan()
+    wreck.cluster.fates["elect"] = [Fate(before=lambda: wreck.cluster.unfenced.discard(BEST))]
+    report = wreck.run(plan)
+    assert (report.outcomes[0].status, report.outcomes[0].leader_after) == (Status.FAILED, BEHIND)

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How long elections wait, and for what, and what they report of their progress meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.fakes.clock import FakeClock
+from unit.fakes.fates import LOST_REQUEST, WELL, Fate
+from unit.fakes.wreck import BEST, CHANGED, MakeWreck, Wreck, assert_all_is_put_back, partitions, statuses
+
+NOT_CONTROLLER, ELIGIBLE_LEADERS_NOT_AVAILABLE = 41, 83
+FIRST, SECOND, THIRD = partitions(3)
+FAILED_OVER = Fate(refused_with=NOT_CONTROLLER)
+NOBODY = Fate(errors=dict.fromkeys(partitions(3), ELIGIBLE_LEADERS_NOT_AVAILABLE))
+PAUSE_S = 0.5
+
+
+@dataclass
+class Steps:
+    """Notes each step, and does something at one of them."""
+
+    at: str = ""
+    do: Callable[[], None] = lambda: None
+    seen: list[tuple[str, int | None, int | None]] = field(default_factory=list)
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.seen.append((text, done, total))
+        if text == self.at:
+            self.do()
+
+
+def test_where_all_goes_well_nothing_is_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert clock.slept == []
+
+
+def test_an_attempt_follows_a_refusal_after_a_pause(wreck: Wreck, clock: FakeClock) -> None:
+    """A controller fails over within seconds: to ask it again at once would use the attempts up."""
+    wreck.cluster.fates["elect"] = [FAILED_OVER]
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert clock.slept == [PAUSE_S]
+
+
+def test_what_is_answered_with_an_error_is_not_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+    wreck.cluster.fates["elect"] = [NOBODY] * 6
+    assert statuses(wreck.run(attempts=3)) == [Status.FAILED] * 3
+    assert clock.slept == [PAUSE_S] * 6
+
+
+def test_a_run_that_is_asked_to_stop_looks_once_more_and_ends(wreck: Wreck, clock: FakeClock) -> None:
+    wreck.cluster.fates["elect"] = [WELL, Fate(lost_request=True, before=wreck.stop.set)]
+    assert statuses(wreck.run(attempts=1)) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    assert clock.slept == [PAUSE_S]
+
+
+def test_an_order_is_kept_up_to_the_last_moment_of_a_request(make_wreck: MakeWreck) -> None:
+    """The time limit ends the run half a second before a lost request can be executed no longer."""
+    wreck = make_wreck(1)
+    wreck.cluster.fates["elect"] = [LOST_REQUEST]
+    report = wreck.run(attempts=1, timeout_ms=60_500)
+    assert statuses(report) == [Status.FAILED]
+    assert "an election whose response was lost may still be executed for" in report.outcomes[0].reason
+    assert wreck.cluster.states[FIRST].replicas == CHANGED
+    assert [each.topic_partition for each in wreck.unfinished()] == [FIRST]
+
+
+def test_progress_counts_what_has_ended(wreck: Wreck) -> None:
+    wreck.progress = Steps()
+    wreck.cluster.fates["elect"] = [WELL, Fate(errors={SECOND: ELIGIBLE_LEADERS_NOT_AVAILABLE})]
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert [each for each in wreck.progress.seen if each[2] is not None] == [
+        ("looking at the partitions again", 0, 3),
+        ("putting designated leaders first", 0, 3),
+        ("electing, attempt 1", 0, 3),
+        ("electing, attempt 1", 1, 3),
+        ("electing, attempt 2", 2, 3),
+        ("restoring replica orders", 0, 3),
+    ]
+    assert_all_is_put_back(wreck)
+
+
+@pytest.fixture
+def in_topic(wreck: Wreck, tmp_path: Path) -> JournalOptions:
+    """Have the journal in the run topic, and nothing to write but elections."""
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, replicas=CHANGED)
+    return JournalOptions(directory=str(tmp_path / "journal"))
+
+
+def test_a_run_that_lost_the_lock_tries_nothing_again(wreck: Wreck, clock: FakeClock, in_topic: JournalOptions) -> None:
+    """Somebody deletes the run topic before the first election."""
+    wreck.progress = Steps("putting designated leaders first", wreck.cluster.run_topic.topics.clear)
+    assert statuses(wreck.run(journal=in_topic)) == [Status.FAILED] * 3
+    assert (wreck.cluster.writes, clock.slept) == ([], [])
+
+
+def test_a_run_that_lost_the_lock_calls_no_leader_its_own(wreck: Wreck, in_topic: JournalOptions) -> None:
+    """Whoever deleted the topic elects the same leaders."""
+
+    def lose_the_lock_to_somebody() -> None:
+        wreck.cluster.run_topic.topics.clear()
+        for each in wreck.cluster.states:
+            wreck.cluster.change(each, leader_id=BEST, leader_epoch=8)
+
+    wreck.progress = Steps("electing, attempt 1", lose_the_lock_to_somebody)
+    report = wreck.run(journal=in_topic)
+    assert {each.leader_after for each in report.outcomes} == {BEST}
+    assert wreck.cluster.writes == []
+    assert not report.is_changed

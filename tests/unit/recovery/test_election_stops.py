@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Elections that are interrupted, stopped, or out of disk, and any faults at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.fakes.fates import LOST_ANSWER, LOST_REQUEST, WELL, Fate
+from unit.fakes.wreck import (
+    BEST,
+    ORIGINAL,
+    MakeWreck,
+    Wreck,
+    assert_all_is_put_back,
+    partitions,
+    reasons,
+    statuses,
+)
+
+NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
+FIRST, SECOND, THIRD = partitions(3)
+FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
+TIMED_OUT = Fate(timed_out=True)
+
+
+@pytest.mark.parametrize("restore", [Fate(), FORBIDDEN])
+def test_an_interrupt_puts_the_order_back_and_passes(wreck: Wreck, restore: Fate) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    wreck.cluster.fates = {"elect": [Fate(before=interrupt)], "reorder": [Fate(), restore]}
+    with pytest.raises(KeyboardInterrupt):
+        wreck.run()
+    wreck.run()
+    assert_all_is_put_back(wreck)
+
+
+def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -> None:
+    wreck.left_by_a_killed_run()
+    wreck.cluster.unfenced.clear()
+    report = wreck.run()
+    assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
+    assert statuses(report) == [Status.REFUSED] * 3
+    assert_all_is_put_back(wreck)
+
+
+def test_a_stop_between_reorder_and_election_puts_the_order_back_and_elects_nothing(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(after=wreck.stop.set)]
+    report = wreck.run()
+    assert statuses(report) == [Status.FAILED] * 3
+    assert reasons(report) == {"the run was asked to stop before this election; run it again"}
+    assert wreck.cluster.kinds() == ["reorder", "reorder"]
+    assert_all_is_put_back(wreck)
+
+
+def test_a_stop_while_electing_keeps_what_was_elected(wreck: Wreck) -> None:
+    wreck.cluster.fates["elect"] = [WELL, Fate(errors={SECOND: UNKNOWN_SERVER_ERROR}, after=wreck.stop.set)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
+    assert "asked to stop" in report.outcomes[1].reason
+    assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_stop_between_batches_leaves_the_rest_alone(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(), Fate(after=wreck.stop.set)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    assert {each.reason for each in report.outcomes[1:]} == {
+        "the run was asked to stop before this election; run it again"
+    }
+    assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
+    assert_all_is_put_back(wreck)
+
+
+def failing_from(call: int) -> Callable[[int], None]:
+    """Return an os.fsync for a disk that is full from that call on, the first being 1."""
+    calls: list[int] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) >= call:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    return fsync
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_disk_that_fills_up_between_batches_costs_no_result_of_the_batches_before(
+    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = wreck.plan()
+    opening, first_batch = 2, 2
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_from(opening + first_batch + 1))
+        report = wreck.run(plan)
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    assert all("No space left on device" in each.reason for each in report.outcomes[1:])
+    assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
+    assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
+    assert_all_is_put_back(wreck)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_disk_that_fills_up_before_the_order_is_back_costs_no_result(
+    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, begin = 2, 1
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_from(opening + begin + 1))
+        report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    assert report.outcomes[0].replicas_after == ORIGINAL
+    assert "its replica order is back, but the journal does not know it" in report.outcomes[0].reason
+    again = wreck.run()
+    assert statuses(again) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
+    assert_all_is_put_back(wreck)
+
+
+def test_a_full_disk_is_no_trouble_of_a_partition_whose_order_was_not_changed(
+    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = wreck.plan()
+    wreck.cluster.change(SECOND, leader_epoch=9)
+    opening, begin = 2, 1
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_from(opening + begin + 1))
+        report = wreck.run(plan)
+    assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert ["the journal does not know it" in each.reason for each in report.outcomes] == [True, False, True]
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_brokers_that_fall_silent_between_batches_cost_no_result_of_the_batches_before(wreck: Wreck) -> None:
+    def fall_silent_after_the_last_look() -> None:
+        wreck.cluster.reads_until_silent = 2  # the restored order, and the end state
+
+    wreck.cluster.fates["reorder"] = [Fate(), Fate(after=fall_silent_after_the_last_look)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
+    assert all("no broker answered DescribeTopicPartitions" in each.reason for each in report.outcomes[1:])
+
+
+fates = st.sampled_from([Fate(), LOST_REQUEST, LOST_ANSWER, FAILED_OVER, FORBIDDEN, TIMED_OUT]) | st.builds(
+    Fate,
+    errors=st.dictionaries(st.sampled_from(partitions(3)), st.sampled_from([UNKNOWN_SERVER_ERROR, NOT_CONTROLLER])),
+    left_out=st.frozensets(st.sampled_from(partitions(3))),
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(fates, max_size=6), st.lists(fates, max_size=4), st.integers(0, 4), st.integers(1, 2))
+def test_whatever_befalls_the_requests_the_report_is_true_and_a_rerun_converges(
+    make_wreck: MakeWreck, reorders: list[Fate], elections: list[Fate], stale_reads: int, attempts: int
+) -> None:
+    wreck = make_wreck(3)
+    shutil.rmtree(wreck.cluster.journal_dir, ignore_errors=True)
+    plan = wreck.plan()
+    wreck.cluster.fates = {"reorder": reorders, "elect": elections}
+    wreck.cluster.stale_reads = stale_reads
+    report = wreck.run(plan, attempts=attempts)
+    unfinished = {each.topic_partition for each in wreck.unfinished()}
+    for outcome in report.outcomes:
+        state = wreck.cluster.states[outcome.topic_partition]
+        assert state.leader_id in (NO_LEADER, BEST)
+        assert state.replicas == ORIGINAL or outcome.topic_partition in unfinished
+        is_recovered = (state.leader_id, state.replicas) == (BEST, ORIGINAL)
+        assert outcome.status is (Status.RECOVERED if is_recovered else Status.FAILED)
+
+    wreck.cluster.fates = {}
+    again = wreck.run(plan, attempts=3)
+    assert again.outcomes
+    assert {each.status for each in again.outcomes} <= {Status.RECOVERED, Status.ALREADY_ONLINE}
+    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
+    assert_all_is_put_back(wreck)

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Elections while others elect, set orders and reassign on the same cluster, and brokers fall silent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.fakes.fates import WELL, Fate
+from unit.fakes.wreck import (
+    BEHIND,
+    BEST,
+    CHANGED,
+    ORIGINAL,
+    TOPIC_ID,
+    Wreck,
+    an_order_change,
+    assert_all_is_put_back,
+    partitions,
+    reasons,
+    revive_as_last_known_leader,
+    statuses,
+)
+
+NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
+FIRST, SECOND, THIRD = partitions(3)
+FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
+TIMED_OUT = Fate(timed_out=True)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_another_leader_stops_the_run_and_later_batches_are_untouched(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.fates["reorder"] = [Fate(before=revive_as_last_known_leader(wreck, FIRST))]
+    report = wreck.run(plan)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert "broker 1 leads it, not the designated 3" in report.outcomes[0].reason
+    assert report.outcomes[0].leader_after == 1
+    assert {each.reason for each in report.outcomes[1:]} == {
+        "the run stopped before this election: on another partition a leader came up that was not designated"
+    }
+    assert {each.replicas_after for each in report.outcomes[1:]} == {None}
+    assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
+    assert "elect" not in wreck.cluster.kinds()
+    assert_all_is_put_back(wreck)
+
+
+def test_a_leader_that_somebody_else_elects_meanwhile_is_never_called_ours(wreck: Wreck) -> None:
+    def elect_another() -> None:
+        wreck.cluster.change(SECOND, leader_id=BEHIND, isr=(BEHIND,), leader_epoch=8)
+
+    wreck.cluster.fates["elect"] = [Fate(before=elect_another)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
+    assert "broker 2 leads it, not the designated 3" in report.outcomes[1].reason
+    assert_all_is_put_back(wreck)
+
+
+def test_what_changes_after_the_reorder_is_seen_before_the_election(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(after=lambda: wreck.cluster.kill(BEST))]
+    report = wreck.run()
+    assert statuses(report) == [Status.REFUSED] * 3
+    assert all("broker 3 cannot be elected" in each for each in reasons(report))
+    assert wreck.cluster.kinds() == ["reorder", "reorder"]
+    assert_all_is_put_back(wreck)
+
+
+def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> None:
+    def reorder_by_another_hand() -> None:
+        wreck.cluster.change(SECOND, replicas=(2, 3, 1))
+
+    wreck.cluster.fates["elect"] = [WELL, Fate(lost_request=True, before=reorder_by_another_hand)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
+    assert "its replicas are [2, 3, 1] again: somebody else changes them" in report.outcomes[1].reason
+    assert "which we did not set; the original was [1, 2, 3]" in report.outcomes[1].reason
+    assert wreck.cluster.states[SECOND].replicas == (2, 3, 1)
+    assert wreck.unfinished() == ()
+
+
+RECREATED = "B" * 22
+MEDDLING = [
+    ({"replicas": (2, 3, 1)}, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
+    ({"replicas": (3, 1, 4)}, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
+    ({"topic_id": RECREATED}, f"the topic was recreated (id {RECREATED})"),
+]
+
+
+@pytest.mark.parametrize(("values", "reason"), MEDDLING)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_somebody_else_set_meanwhile_is_theirs_and_stays(
+    wreck: Wreck, when: str, values: dict[str, Any], reason: str
+) -> None:
+    def meddle() -> None:
+        wreck.cluster.change(SECOND, **values)
+
+    is_elected = when == "after"
+    wreck.cluster.fates["elect"] = [WELL, Fate(after=meddle) if is_elected else Fate(lost_request=True, before=meddle)]
+    report = wreck.run()
+    ending = Status.RECOVERED if is_elected and "replicas" in values else Status.REFUSED
+    assert statuses(report) == [Status.RECOVERED, ending, Status.RECOVERED]
+    assert report.outcomes[1].reason.endswith(f"; its replica order is not restored: {reason}")
+    found = wreck.cluster.states[SECOND]
+    assert (found.replicas, found.topic_id) == (values.get("replicas", CHANGED), values.get("topic_id", TOPIC_ID))
+    assert [each.replicas for each in wreck.cluster.states.values() if each is not found] == [ORIGINAL, ORIGINAL]
+    assert SECOND not in wreck.cluster.writes[-1].partitions
+    assert wreck.unfinished() == ()
+
+
+def test_a_reassignment_that_began_meanwhile_is_not_overwritten(wreck: Wreck) -> None:
+    def reassign() -> None:
+        wreck.cluster.reassigning = frozenset({SECOND})
+
+    wreck.cluster.fates["elect"] = [WELL, Fate(after=reassign)]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED] * 3
+    assert "not restored: a reassignment of it is running, which we did not ask for" in report.outcomes[1].reason
+    assert wreck.cluster.writes[-1].partitions == (FIRST, THIRD)
+    assert wreck.unfinished() == ()
+
+
+def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_puts_them_back(wreck: Wreck) -> None:
+    def fall_silent_after_the_election_is_seen() -> None:
+        wreck.cluster.reads_until_silent = 1
+
+    plan = wreck.plan()
+    wreck.cluster.fates["elect"] = [WELL, Fate(after=fall_silent_after_the_election_is_seen)]
+    report = wreck.run(plan)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert all("whether it is still ours is unknown: no broker answered" in each for each in reasons(report))
+    assert wreck.cluster.kinds() == ["reorder", "elect", "elect"]
+    assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
+
+    wreck.cluster.reads_until_silent = None
+    assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE] * 3
+    assert_all_is_put_back(wreck)
+
+
+def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(), Fate(before=lambda: wreck.cluster.kill(BEST))]
+    report = wreck.run()
+    assert statuses(report) == [Status.FAILED] * 3
+    assert reasons(report) == {"broker 3 was elected and is gone again: offline as before"}
+    assert {each.leader_after for each in report.outcomes} == {NO_LEADER}
+    assert_all_is_put_back(wreck)
+
+
+def test_an_order_that_cannot_be_put_back_stays_in_the_journal_and_the_next_run_puts_it_back(wreck: Wreck) -> None:
+    plan = wreck.plan()
+    wreck.cluster.fates["reorder"] = [Fate(), FORBIDDEN]
+    report = wreck.run(plan)
+    assert statuses(report) == [Status.FAILED] * 3
+    assert all(each.startswith("the newest epoch; its replica order was not restored") for each in reasons(report))
+    assert all("CLUSTER_AUTHORIZATION_FAILED" in each and "it stays in the journal" in each for each in reasons(report))
+    assert {(each.leader_after, each.replicas_after) for each in report.outcomes} == {(BEST, CHANGED)}
+    assert report.is_changed
+    assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
+
+    again = wreck.run(plan)
+    assert [each.undoing for each in again.leftovers] == [Undoing.RESTORED] * 3
+    assert statuses(again) == [Status.ALREADY_ONLINE] * 3
+    assert again.is_changed
+    assert_all_is_put_back(wreck)
+
+
+def test_a_cluster_that_falls_silent_leaves_the_result_unknown(wreck: Wreck) -> None:
+    def fall_silent() -> None:
+        wreck.cluster.reads_until_silent = 0
+
+    wreck.cluster.fates["elect"] = [Fate(lost_answer=True, before=fall_silent)]
+    report = wreck.run()
+    assert statuses(report) == [Status.FAILED] * 3  # the orders could not be seen put back either
+    assert all("the next run restores it" in each for each in reasons(report))
+    assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
+
+
+def test_a_result_that_cannot_be_read_is_unknown(wreck: Wreck) -> None:
+    for each in wreck.cluster.states:
+        wreck.cluster.change(each, replicas=CHANGED)  # no order to change, so only the election is in doubt
+
+    def fall_silent() -> None:
+        wreck.cluster.reads_until_silent = 0
+
+    wreck.cluster.fates["elect"] = [Fate(lost_answer=True, before=fall_silent)]
+    report = wreck.run()
+    assert statuses(report) == [Status.UNKNOWN] * 3
+    assert wreck.cluster.kinds() == ["elect"]

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A gather reports every replica exactly once, whatever its broker does, and in time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task as asking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers, work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
+from unit.fakes.brokers import FakeBrokers, a_broker, a_partition
+
+REFERENCE = "/nonexistent/settings.json"
+PARTITIONS = [a_partition("orders", number, (3, 1, 2)) for number in range(5)]
+EVERY_REPLICA = {("orders", number, broker_id) for number in range(5) for broker_id in (1, 2, 3)}
+
+
+@pytest.fixture(params=["in process", "on Spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return InProcess() if request.param == "in process" else OnSpark(request.getfixturevalue("spark"))
+
+
+def reported(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
+    """Rows by replica; fails where a replica is reported twice."""
+    rows = table.to_pylist()
+    keys = Counter((row["topic"], row["partition"], row["broker_id"]) for row in rows)
+    assert set(keys.values()) == {1}
+    return {(row["topic"], row["partition"], row["broker_id"]): row for row in rows}
+
+
+def causes(table: pa.Table) -> dict[int, set[str | None]]:
+    found: dict[int, set[str | None]] = {}
+    for row in table.to_pylist():
+        found.setdefault(row["broker_id"], set()).add(row["cause"])
+    return found
+
+
+def test_every_replica_is_reported_once_with_its_place_and_fencing(engine: Engine) -> None:
+    brokers = [a_broker(1), a_broker(2, BrokerState.FENCED, fenced=True), a_broker(3)]
+    table = gather(engine, REFERENCE, brokers, [*PARTITIONS, PARTITIONS[0]], 10_000, ask=FakeBrokers())
+    rows = reported(table)
+    assert table.schema.equals(REPLICA_LOG_SCHEMA)
+    assert rows.keys() == EVERY_REPLICA
+    assert {key[2]: row["place"] for key, row in rows.items()} == {3: 0, 1: 1, 2: 2}
+    assert {key[2] for key, row in rows.items() if row["is_fenced"]} == {2}
+    assert {row["cause"] for row in rows.values()} == {None}
+    assert rows["orders", 4, 3] == {
+        "topic": "orders",
+        "partition": 4,
+        "broker_id": 3,
+        "place": 0,
+        "is_fenced": False,
+        "log_start_offset": 0,
+        "log_end_offset": 1,
+        "current_leader_epoch": 9,
+        "last_written_epoch": 3,
+        "lineage": [{"epoch": 3, "end_offset": 1}],
+        "size_bytes": 1,
+        "log_dir": "/data",
+        "is_future": False,
+        "cause": None,
+        "error": "",
+        "is_tiered": None,
+        "local_log_start_offset": None,
+        "last_tiered_offset": None,
+    }
+
+
+def test_brokers_that_cannot_be_asked_are_named_with_their_state(engine: Engine) -> None:
+    no_address = Broker(1, None, None, None, True, BrokerState.FENCED, "the controller fences it")
+    brokers = [no_address, a_broker(2, BrokerState.UNREACHABLE)]  # 3 is in the replica lists only
+    rows = reported(gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers()))
+    assert rows.keys() == EVERY_REPLICA
+    found = {key[2]: (row["cause"], row["error"], row["log_end_offset"]) for key, row in rows.items()}
+    assert found == {
+        1: ("fenced", "the controller fences it", None),
+        2: ("unreachable", "seen so", None),
+        3: ("fenced", "the controller does not list this broker", None),
+    }
+
+
+def test_nothing_asked_for_is_no_rows(engine: Engine) -> None:
+    table = gather(engine, REFERENCE, [a_broker(1)], [], 10_000, ask=FakeBrokers())
+    assert table.num_rows == 0
+    assert engine.rank(table).num_rows == 0
+
+
+def test_one_broken_answer_costs_the_others_nothing(engine: Engine) -> None:
+    ask = FakeBrokers(broken={1: "no such thing"}, forgetful=frozenset({2}))
+    rows = reported(gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
+    assert rows.keys() == EVERY_REPLICA
+    assert rows["orders", 0, 1]["cause"] == "error"
+    assert rows["orders", 0, 1]["error"] == "asking broker 1 failed: RuntimeError('no such thing')"
+    assert rows["orders", 0, 2]["cause"] == "bad_answer"
+    assert rows["orders", 1, 2]["cause"] is None
+    assert rows["orders", 0, 3]["cause"] is None
+
+
+@pytest.mark.parametrize(
+    "question", [asking.AskReplicas(), asking.AskReplicas(native_key=1020)], ids=["public", "native"]
+)
+def test_an_executor_without_kafka_python_says_so_in_words(
+    monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
+) -> None:
+    monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
+    work = work_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
+    ask_brokers = AskBrokers(REFERENCE, Deadline.after_ms(10_000), 1.0, question)
+    [[row]] = [batch.to_pylist() for batch in ask_brokers(work)]
+    assert row["cause"] == "error"
+    assert row["error"].startswith("broker 1 was not asked: ")
+    assert "lacks kafka-python: install it there" in row["error"]
+
+
+def test_hung_brokers_do_not_wait_for_one_another(engine: Engine) -> None:
+    """Every broker but one is hung, and there are few task slots: queueing would take one deadline after another."""
+    ids, deadline_ms = range(1, 101), 10_000
+    partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
+    ask = FakeBrokers(hung=frozenset(ids) - {1})
+    started = time.monotonic()
+    table = gather(engine, REFERENCE, [a_broker(broker_id) for broker_id in ids], partitions, deadline_ms, ask=ask)
+    deadlines = (time.monotonic() - started) * 1000 / deadline_ms
+    assert causes(table) == {1: {None}} | {broker_id: {"hung"} for broker_id in ids if broker_id != 1}
+    assert 1 <= deadlines < 2
+
+
+def test_an_asker_that_overruns_the_deadline_is_given_up(engine: Engine) -> None:
+    ask = FakeBrokers(deaf_to_deadline=frozenset({2}))
+    table = gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask)
+    assert causes(table) == {1: {None}, 2: {"hung"}, 3: {None}}
+
+
+def test_a_lost_task_is_run_again_and_reports_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
+    engine = OnSpark(spark)
+    brokers = [a_broker(1), a_broker(2), a_broker(3)]
+    undisturbed = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())
+    killer = tmp_path / "killed"
+    table = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
+    assert killer.exists()
+    assert reported(table) == reported(undisturbed)

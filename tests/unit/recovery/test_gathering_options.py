@@ -1,0 +1,58 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a gather runs and what it asks is said in one place, and all that is wrong with it is reported at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gathering
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptionsError
+
+PUBLIC: dict[str, Any] = {"replica_log_source": "public", "replica_log_api_key": None, "spark": None}
+NOTHING: dict[str, Any] = dict.fromkeys(
+    ("master", "remote", "driver_memory", "executor_python", "settings_reference", "conf")
+)
+
+
+def test_nothing_said_is_no_choice_of_spark_and_the_public_rpcs() -> None:
+    how = gathering(PUBLIC)
+    assert (how.native, how.spark, how.settings_reference) == (None, None, None)
+
+
+def test_a_cluster_needs_a_reference_of_its_own() -> None:
+    given = {**NOTHING, "master": "spark://spark:7077", "conf": {"spark.speculation": True, "spark.cores.max": 2}}
+    with pytest.raises(SparkOptionsError, match="settings_reference"):
+        gathering({**PUBLIC, "spark": given})
+    how = gathering({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
+    assert how.settings_reference == "/etc/kafkaops/connection.json"
+    assert how.spark is not None
+    assert how.spark.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
+    assert not how.spark.is_local
+    ranks_evidence = gathering({**PUBLIC, "spark": given, "evidence": "/e"}).spark
+    assert ranks_evidence is not None
+    assert not ranks_evidence.is_local
+
+
+def test_all_that_is_wrong_is_reported_at_once() -> None:
+    with pytest.raises(KafkaOpsError) as refusal:
+        gathering({"replica_log_source": "native", "replica_log_api_key": 93, "spark": {**NOTHING, "remote": "http"}})
+    assert "API key 93" in str(refusal.value)
+    assert "sc://host:port" in str(refusal.value)
+
+
+@pytest.mark.parametrize(("source", "key"), [("native", None), ("public", 1020)])
+def test_source_and_key_come_together(source: str, key: int | None) -> None:
+    with pytest.raises(KafkaOpsError, match="replica_log_api_key"):
+        gathering({**PUBLIC, "replica_log_source": source, "replica_log_api_key": key})
+
+
+def test_the_key_is_handed_on() -> None:
+    how = gathering({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
+    assert how.native is not None
+    assert how.native.api_key == 1020

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What unclean.leader.election.enable of topics and brokers means, where they say different things."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+    RequestRefusedError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    Cause,
+    PartitionState,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
+    PolicyError,
+    PolicyOptions,
+    read_policies,
+    with_tiered,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey
+from unit.fakes.cluster import FakeCluster
+
+_FROM_CONFIG = PolicyOptions(None, None, acknowledges_unclean_leader_election=False)
+_ACKNOWLEDGED = PolicyOptions(None, None, acknowledges_unclean_leader_election=True)
+
+
+def _brokers(*states: BrokerState) -> list[Broker]:
+    return [Broker(number, "host", 9092, None, False, state) for number, state in enumerate(states)]
+
+
+_OFFLINE = PartitionState("true", 0, "A" * 22, -1, 1, (1, 2), (), None, None, (1,))
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (TopicConfig("true", is_own=True), {"true": True}),
+        (TopicConfig("false", is_own=False), {"true": False}),
+        (TopicConfig(None, is_own=False), {}),
+        (None, {}),
+    ],
+    ids=["tiered", "not tiered", "no value", "hidden"],
+)
+def test_which_topics_are_tiered_is_asked_for_offline_ones_only(
+    cluster: FakeCluster, answer: TopicConfig | None, known: dict[str, bool]
+) -> None:
+    asked = []
+
+    def topic_configs(topics: list[str], name: str) -> dict[str, TopicConfig]:
+        asked.append((topics, name))
+        return {each: answer for each in topics if answer is not None}
+
+    cluster.answer(topic_configs=topic_configs)
+    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == known
+    assert with_tiered(cluster, Survey("c", (), (), (), (_OFFLINE,))).tiered == {}
+    assert asked == [(["true"], "remote.storage.enable")]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NoBrokerAnswersError("DescribeConfigs", []), RequestRefusedError("DescribeConfigs", 29, "no", is_transient=False)],
+)
+def test_what_cannot_be_read_is_unknown_and_holds_nothing_up(cluster: FakeCluster, error: Exception) -> None:
+    def refuse(_topics: list[str], _name: str) -> dict[str, TopicConfig]:
+        raise error
+
+    cluster.answer(topic_configs=refuse)
+    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == {}
+
+
+@pytest.fixture
+def brokers_say() -> dict[int, str]:
+    """By broker id, what each says; one that is not in it does not answer. Broker 0 answers for topics."""
+    return {}
+
+
+@pytest.fixture
+def cluster(brokers_say: dict[int, str]) -> FakeCluster:
+    """Topics "true" and "false" have that value themselves; topic "unset" has none."""
+
+    def broker_config(address: Address, broker_id: int, name: str) -> ConfigEntry:
+        if broker_id not in brokers_say:
+            raise BrokerCallError(str(address), Cause.HUNG, name)
+        return ConfigEntry(brokers_say[broker_id], is_sensitive=False)
+
+    def topic_configs(topics: list[str], _name: str) -> dict[str, TopicConfig]:
+        own = {"true": TopicConfig("true", is_own=True), "false": TopicConfig("false", is_own=True)}
+        return {each: own.get(each, TopicConfig(brokers_say[0], is_own=False)) for each in topics}
+
+    cluster = FakeCluster({}, {}, set(), set(), "")
+    cluster.answer(broker_config=broker_config, topic_configs=topic_configs)
+    return cluster
+
+
+def test_one_broker_is_enough_to_need_the_acknowledgement_and_not_enough_to_be_aggressive(
+    cluster: FakeCluster, brokers_say: dict[int, str]
+) -> None:
+    brokers_say |= {0: "false", 1: "true"}
+    online = _brokers(BrokerState.ONLINE, BrokerState.ONLINE)
+    with pytest.raises(PolicyError, match="is true for unset: "):
+        read_policies(cluster, ["false", "unset"], _FROM_CONFIG, online)
+    assert read_policies(cluster, ["false", "true", "unset"], _ACKNOWLEDGED, online) == {
+        "false": Policy(Strategy.BALANCED),
+        "true": Policy(Strategy.AGGRESSIVE),
+        "unset": Policy(Strategy.BALANCED),
+    }
+    brokers_say[0] = "true"
+    assert read_policies(cluster, ["unset"], _ACKNOWLEDGED, online) == {"unset": Policy(Strategy.AGGRESSIVE)}
+
+
+def test_brokers_that_are_away_or_do_not_answer_are_passed_over(
+    cluster: FakeCluster, brokers_say: dict[int, str]
+) -> None:
+    brokers_say |= {0: "false", 2: "true"}
+    some = _brokers(BrokerState.ONLINE, BrokerState.ONLINE, BrokerState.HUNG)
+    assert read_policies(cluster, ["unset"], _FROM_CONFIG, some) == {"unset": Policy(Strategy.BALANCED)}

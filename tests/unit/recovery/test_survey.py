@@ -1,0 +1,131 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The survey: which partitions are to be looked at, and what of the rest was asked for or stands in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    PartitionState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from unit.fakes.cluster import FakeCluster
+
+
+def a_state(topic: str, number: int, leader_id: int, *, is_internal: bool = False) -> PartitionState:
+    return PartitionState(topic, number, "A" * 22, leader_id, 7, (1, 2, 3), (1,), (), (), (1,), is_internal=is_internal)
+
+
+STATES = (
+    a_state("__consumer_offsets", 0, NO_LEADER, is_internal=True),
+    a_state("__consumer_offsets", 1, 2, is_internal=True),
+    a_state("orders", 0, NO_LEADER),
+    a_state("orders", 1, 2),
+    a_state("orders", 2, NO_LEADER),
+)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(
+        {each.topic_partition: each for each in STATES}, {}, {2, 3}, {1, 2, 3}, "", refused_topics={"hidden": 29}
+    )
+
+
+def look(cluster: FakeCluster, wanted: list[TopicPartition] | None = None, *, include_internal: bool = False) -> Survey:
+    return survey(cluster, wanted, include_internal=include_internal)
+
+
+def offline(found: Survey) -> list[str]:
+    return [str(each.topic_partition) for each in found.offline]
+
+
+def left_alone(found: Survey) -> dict[str, Status]:
+    return {str(each.topic_partition): each.status for each in found.left_alone}
+
+
+def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics(cluster: FakeCluster) -> None:
+    found = look(cluster)
+    assert offline(found) == ["orders-0", "orders-2"]
+    assert left_alone(found) == {"__consumer_offsets-0": Status.REFUSED}
+    assert "opt in with include_internal_topics" in found.left_alone[0].reason
+    assert cluster.described == [None]
+    assert [each.broker_id for each in found.brokers] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "include_internal", "replicas"),
+    [
+        (None, False, [6]),
+        ([TopicPartition("orders", 2)], False, [3]),
+        ([TopicPartition("orders", 1)], False, []),
+        ([TopicPartition("__consumer_offsets", 0)], False, []),
+        ([TopicPartition("__consumer_offsets", 0)], True, [3]),
+    ],
+)
+def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_looked_at(
+    cluster: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: list[TopicPartition] | None,
+    include_internal: bool,
+    replicas: list[int],
+) -> None:
+    events: list[int | str] = []
+    look_at_brokers = cluster.look_at_brokers
+
+    def look_and_note(*arguments: Any) -> Any:
+        events.append("brokers")
+        return look_at_brokers(*arguments)
+
+    monkeypatch.setattr(cluster, "look_at_brokers", look_and_note)
+    survey(cluster, wanted, include_internal=include_internal, when_offline=events.append)
+    assert events == [*replicas, "brokers"]
+
+
+def test_internal_topics_are_looked_at_where_that_is_wished(cluster: FakeCluster) -> None:
+    found = look(cluster, include_internal=True)
+    assert offline(found) == ["__consumer_offsets-0", "orders-0", "orders-2"]
+    assert found.left_alone == ()
+    assert cluster.described == [None]
+
+
+def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(cluster: FakeCluster) -> None:
+    wished = ["orders-2", "orders-1", "orders-9", "absent-0", "hidden-0", "__consumer_offsets-0", "orders-2"]
+    wanted = [TopicPartition(topic, int(number)) for topic, number in (each.rsplit("-", 1) for each in wished)]
+    found = look(cluster, wanted)
+    assert cluster.described == [{"orders", "absent", "hidden", "__consumer_offsets"}]
+    assert offline(found) == ["orders-2"]
+    assert {str(each.topic_partition): (each.status, each.reason) for each in found.left_alone} == {
+        "__consumer_offsets-0": (
+            Status.REFUSED,
+            "internal topic: its records are the cluster's own state; opt in with include_internal_topics",
+        ),
+        "absent-0": (
+            Status.UNKNOWN,
+            "no such topic, or our principal needs DESCRIBE on it: UNKNOWN_TOPIC_OR_PARTITION (error 3)",
+        ),
+        "hidden-0": (
+            Status.UNKNOWN,
+            "topic hidden cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE "
+            "on the topic)",
+        ),
+        "orders-1": (Status.ALREADY_ONLINE, "broker 2 leads it"),
+        "orders-9": (Status.UNKNOWN, "topic orders has no partition 9"),
+    }
+    assert [str(each.topic_partition) for each in found.left_alone] == sorted(left_alone(found))
+    online = next(each for each in found.left_alone if each.status is Status.ALREADY_ONLINE)
+    assert (online.leader_id, online.leader_epoch, online.replicas) == (2, 7, (1, 2, 3))
+
+
+def test_a_wish_for_nothing_is_not_a_wish_for_all(cluster: FakeCluster) -> None:
+    found = look(cluster, [])
+    assert cluster.described == [set()]
+    assert (offline(found), left_alone(found)) == ([], {})

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How long a run waits for brokers, and what it judges then. Real brokers are in tests/integration/strategies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    Broker,
+    BrokerState,
+    PartitionState,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import (
+    Waited,
+    WaitLimits,
+    wait_for_brokers,
+)
+from unit.fakes.clock import FakeClock
+from unit.fakes.cluster import FakeCluster
+
+STATE = PartitionState("orders", 0, "A" * 22, NO_LEADER, 7, (1, 2, 3), (), (1,), (1,), (1, 2))
+
+
+@dataclass
+class Events(FakeClock):
+    """A clock by which things happen."""
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+    at: dict[float, Callable[[], None]] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        time.sleep(0.005)  # the threads that look at brokers need their turn
+        for due in [each for each in self.at if each <= self.now]:
+            self.at.pop(due)()
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.texts.append(text)
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def cluster(events: Events) -> FakeCluster:
+    found = FakeCluster({STATE.topic_partition: STATE}, {}, {3}, {1, 2, 3}, "")
+    found.clock = events
+
+    def look(registration: Registration) -> Broker:
+        (broker,) = [
+            each for each in found.look_at_brokers(found.describe_cluster()) if each.broker_id == registration.broker_id
+        ]
+        return broker
+
+    found.answer(look_at_broker=look)
+    return found
+
+
+def wait(cluster: FakeCluster, events: Events, strategy: Strategy, limits: WaitLimits) -> Waited:
+    found = survey(cluster, lost=limits.lost)
+    return wait_for_brokers(cluster, found, {"orders": Policy(strategy)}, limits, events)
+
+
+def test_the_wait_ends_when_all_are_there(cluster: FakeCluster, events: Events) -> None:
+    events.at[8.0] = lambda: cluster.revive(2)
+    limits = WaitLimits(30_000, 0, waits=True, lost=frozenset({1}))
+    waited = wait(cluster, events, Strategy.AGGRESSIVE, limits)
+    assert 8 <= events.now < 12
+    assert [(each.broker_id, each.has_returned) for each in waited.awaited] == [(2, True)]
+    (offline,) = waited.survey.offline
+    assert offline.offline_replicas == (1,), "the metadata is read again"
+    states = {each.broker_id: each.state for each in waited.survey.brokers}
+    assert states == {1: BrokerState.GIVEN_UP, 2: BrokerState.ONLINE, 3: BrokerState.ONLINE}
+
+
+def test_the_wait_ends_when_the_time_is_up(cluster: FakeCluster, events: Events) -> None:
+    waited = wait(cluster, events, Strategy.AGGRESSIVE, WaitLimits(10_000, 60_000, waits=True))
+    assert 10 <= events.now < 12, "aggressive needs nobody, so the longer limit is not for it"
+    assert [(each.broker_id, each.waited_ms, each.has_returned) for each in waited.awaited] == [
+        (1, 10_000, False),
+        (2, 10_000, False),
+    ]
+    assert events.texts[0] == "waiting for broker 1 (fenced), broker 2 (fenced): 0 s so far, 10 s at most"
+
+
+def test_balanced_waits_longer_for_whom_it_needs_and_kafka_elects_it(cluster: FakeCluster, events: Events) -> None:
+    events.at[25.0] = lambda: cluster.revive(1)
+    waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=True))
+    assert 25 <= events.now < 30
+    assert waited.survey.offline == ()
+    (online,) = waited.survey.left_alone
+    assert online.leader_id == 1
+    assert "which 1 partitions need" in events.texts[0]
+
+
+def test_who_only_looks_does_not_wait(cluster: FakeCluster, events: Events) -> None:
+    waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=False))
+    assert events.now == 0
+    (broker,) = waited.awaited
+    assert (broker.broker_id, broker.limit_ms, broker.waited_ms) == (1, 60_000, None)

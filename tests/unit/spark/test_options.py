@@ -1,0 +1,47 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What says where Spark runs: nothing that looks secret gets in there."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions, SparkOptionsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+
+
+@pytest.mark.parametrize(
+    "name", ["spark.authenticate.secret", "spark.ssl.keyPassword", "spark.hadoop.fs.s3a.access.key", "my.token"]
+)
+def test_a_secret_is_refused(name: str) -> None:
+    with pytest.raises(SparkOptionsError, match=name) as refusal:
+        SparkOptions(conf={name: "hunter2"})
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_file_with_a_secret_is_not_one() -> None:
+    assert SparkOptions(conf={"spark.authenticate.secret.file": "/etc/spark/secret"}).is_local
+
+
+@pytest.mark.parametrize("remote", ["http://spark:15002", "sc://spark:15002/;token=hunter2"])
+def test_a_remote_that_is_none_or_holds_a_token_is_refused(remote: str) -> None:
+    with pytest.raises(SparkOptionsError):
+        SparkOptions(remote=remote)
+
+
+def test_a_connect_server_that_is_not_there_is_reported_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    began = time.monotonic()
+    with (
+        pytest.raises(SparkUnavailableError, match="cannot be reached"),
+        spark_session(SparkOptions(remote=f"sc://127.0.0.1:{port}")),
+    ):
+        pytest.fail("there is no server")
+    assert time.monotonic() - began < 30

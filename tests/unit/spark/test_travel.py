@@ -1,0 +1,102 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How work is cut up, how a deadline travels, and what code the workers get: no Spark needed."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import time
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import deal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
+from unit.fakes.brokers import a_broker, a_partition
+
+replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(tuple)
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 20)), replica_lists), st.integers(0, 8))
+def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tuple[int, ...]], slots: int) -> None:
+    partitions = [a_partition(topic, number, brokers) for (topic, number), brokers in replicas.items()]
+    work = work_by_broker([a_broker(broker_id) for broker_id in range(6)], partitions)
+    tasks = deal(work, len, slots)
+    found = Counter(
+        (each.topic, each.partition, item.broker.broker_id, place)
+        for task in tasks
+        for item in task
+        for each, place in item.replicas()
+    )
+    assert found == Counter(
+        (topic, number, broker_id, place)
+        for (topic, number), brokers in replicas.items()
+        for place, broker_id in enumerate(brokers)
+    )
+    assert len(tasks) == min(len(work), max(slots, 1))
+    assert all(tasks)
+
+
+def test_one_broker_a_task_while_there_are_slots() -> None:
+    work = work_by_broker([], [a_partition("t", 0, (5, 3, 1))])
+    assert [[item.broker.broker_id for item in task] for task in deal(work, len, 4)] == [[1], [3], [5]]
+
+
+def test_on_its_own_host_a_deadline_stays_the_same_instant() -> None:
+    sent = pickle.dumps(Deadline.after_ms(5_000))
+    time.sleep(0.05)
+    assert pickle.loads(sent).remaining() <= 4.95
+
+
+def test_on_another_host_a_deadline_arrives_as_what_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = pickle.dumps(Deadline.after_ms(5_000))
+    monkeypatch.setattr(deadline_file, "_this_boot", lambda: "another host")
+    monkeypatch.setattr(time, "monotonic", lambda: 0.5)
+    assert 4.5 <= pickle.loads(sent).remaining() <= 5.0
+
+
+def test_where_the_host_is_unknown_a_deadline_counts_from_its_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline_file, "_BOOT_ID", Path("/nonexistent"))
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    sent = pickle.dumps(Deadline.after_ms(5_000))
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    assert pickle.loads(sent).remaining() == 5.0
+
+
+def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None:
+    archive = code_for_workers(tmp_path)
+    program = (
+        f"import sys; sys.path.insert(1, {str(archive)!r});"
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task;"
+        "print(probe_task.__file__)"
+    )
+    reported = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
+    assert reported.startswith(f"{archive}/ansible_collections/")
+
+
+def test_in_a_module_the_workers_get_the_module_s_own_zip(tmp_path: Path) -> None:
+    """AnsiballZ: a module runs from a zip file that holds what it imports."""
+    archive = code_for_workers(tmp_path)
+    ansiballz = archive.rename(tmp_path / "ansible_replica_log_info_payload.zip")
+    program = (
+        f"import sys; sys.path.insert(0, {str(ansiballz)!r});"
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import code_for_workers;"
+        "import pathlib; print(code_for_workers(pathlib.Path('/nonexistent')))"
+    )
+    reported = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
+    assert reported.strip() == str(ansiballz)
+
+
+def test_the_zip_holds_code_only(tmp_path: Path) -> None:
+    with zipfile.ZipFile(code_for_workers(tmp_path)) as zipped:
+        assert all(name.endswith(".py") for name in zipped.namelist())
