@@ -6,12 +6,15 @@
 
 The layout is that of Kafka's ``DefaultRecordBatch``. The checksum covers everything from the attributes on: neither
 base offset, length nor leader epoch is covered by it, so a reader has to judge those by their neighbors.
+A transaction ended as the marker says that follows its records in the same log (KIP-98).
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
@@ -24,6 +27,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from crc32c import crc32c
     from kafka.errors import CorruptRecordError
     from kafka.record.default_records import DefaultRecordBatch
+
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size
@@ -221,3 +225,39 @@ def _varint(data: bytes) -> int:
             return size
         shift += 7
     raise ValueError("the block has no size")
+
+
+class Outcome(StrEnum):
+    """What became of the transaction that a record belongs to."""
+
+    NONE = "none"
+    """The record belongs to no transaction."""
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "unknown"
+    """The log has no marker for it: the transaction was open, or its marker is on no disk that was read."""
+
+
+_ENDS = {ControlType.COMMIT: Outcome.COMMITTED, ControlType.ABORT: Outcome.ABORTED}
+
+
+class Markers:
+    """The transaction markers of one log, added in order of offset."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[int, list[int]] = defaultdict(list)
+        self._ends: dict[int, list[Outcome]] = defaultdict(list)
+
+    def add(self, header: BatchHeader, kind: ControlType) -> None:
+        """Take a control batch. One that ends no transaction is ignored."""
+        if kind in _ENDS:
+            self._offsets[header.producer_id].append(header.base_offset)
+            self._ends[header.producer_id].append(_ENDS[kind])
+
+    def outcome(self, header: BatchHeader) -> Outcome:
+        """Return what became of a batch's records. A producer has one transaction at a time."""
+        if not header.is_transactional:
+            return Outcome.NONE
+        place = bisect_right(self._offsets.get(header.producer_id, ()), header.base_offset)
+        ends = self._ends.get(header.producer_id, ())
+        return ends[place] if place < len(ends) else Outcome.UNKNOWN

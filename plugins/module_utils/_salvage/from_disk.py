@@ -41,8 +41,7 @@ from .log_dir import HeldLogDirs, Segment, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import SalvageDirectoryError, is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowSource
-from .save import Wanted, rows
+from .rows import Origin, RowSource, Wanted, rows
 from .saved import SavedRecords
 from .saved_rows import saved_rows
 from .scan import SegmentContents, outlines, scan_here

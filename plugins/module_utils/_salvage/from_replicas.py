@@ -28,8 +28,7 @@ from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowSource
-from .save import rows_from
+from .rows import Origin, RowSource, rows_from
 from .stretch import merged, minus, within
 from .writer import SalvageError, SalvageWriter, spark_for
 

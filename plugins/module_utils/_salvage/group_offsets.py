@@ -21,8 +21,8 @@ from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
+from .batch import Outcome
 from .saved_run import SavedRun
-from .transactions import Outcome
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _COMMIT_VERSIONS = (0, 1)

@@ -13,15 +13,14 @@ from hashlib import blake2b
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .headers import origin_of
+from .batch import Outcome
 from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
 from .replay_progress import Place
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus
 from .saved import SavedRecords
-from .saved_run import SavedRun
+from .saved_run import SavedRun, origin_of
 from .targets import TargetTopic
-from .transactions import Outcome
 
 _SETTLE_S = 60.0
 """Our own transactions are acknowledged some milliseconds before they can be read; others may take longer."""

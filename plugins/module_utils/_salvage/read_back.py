@@ -21,10 +21,9 @@ from typing import Any
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .batch import BatchHeader, has_its_checksum, header_at
+from .batch import BatchHeader, Outcome, has_its_checksum, header_at
 from .saved import SavedRecords
 from .stretch import merged
-from .transactions import Outcome
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa

@@ -5,6 +5,7 @@
 """Saved records as runs that share all but what each record is, so that most is decided of many of them at once.
 
 Python's work for each record is what bounds a replay.
+A record that is given back gets headers that name where it was.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, reduce
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .transactions import Outcome
+from .batch import Outcome
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
+
 
 Header: TypeAlias = "tuple[str, bytes | None]"
 _SHARED = ("topic", "partition", "leader_epoch", "transaction", "origin_broker")
@@ -30,6 +32,10 @@ _FLAGS = ("control_type", "decode_error")
 PLACES = (*_SHARED, *_FLAGS, "offset", "batch_base_offset", "key", "timestamp_ms")
 CONTENTS = ("value", "headers")
 _LISTS = ("batches", "offsets_as_text", "timestamps_as_text", "timestamps_ms", "keys", "values", "headers", "ends")
+PREFIX = "kafkaops.salvage."
+_EPOCH, _OFFSET, _TIMESTAMP = f"{PREFIX}epoch", f"{PREFIX}offset", f"{PREFIX}timestamp"
+OVERHEAD_BYTES = 512
+"""What they and the framing of a record and its batch add at most, without the topic's name."""
 
 
 class Block:
@@ -228,3 +234,33 @@ def _list(column: Any) -> list[Any]:
     """Return what ``to_pylist`` does, which makes an object of its own of each value first."""
     found: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return found
+
+
+def with_origin(cluster_id: str, run: SavedRun) -> list[list[Header]]:
+    """Return the headers of each record of a run with those that are added, values as text.
+
+    The timestamp is there for topics that set their own.
+    """
+    shared = {
+        "cluster": cluster_id,
+        "broker": run.broker_id,
+        "topic": run.topic,
+        "partition": run.partition,
+        "epoch": run.epoch,
+    }
+    of_all = [(PREFIX + name, str(value).encode()) for name, value in shared.items()]
+    # Pairs from zip are made much faster than by an expression for each record.
+    offsets = zip(repeat(_OFFSET), run.offsets_as_text, strict=False)
+    timestamps = zip(repeat(_TIMESTAMP), run.timestamps_as_text, strict=False)
+    columns = zip(run.headers, offsets, timestamps, strict=True)
+    return [[*own, *of_all, offset, timestamp] for own, offset, timestamp in columns]
+
+
+def origin_of(headers: Sequence[Header]) -> tuple[int, int] | None:
+    """Return leader epoch and offset that a record had before it was given back; None for any other record."""
+    # The last ones count: a record that was given back twice, after two incidents, was last lost where they say.
+    found = {name: value for name, value in headers if name in (_EPOCH, _OFFSET)}
+    try:
+        return int(found[_EPOCH] or b""), int(found[_OFFSET] or b"")
+    except (KeyError, ValueError):
+        return None

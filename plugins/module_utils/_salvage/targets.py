@@ -14,9 +14,9 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
-from .headers import OVERHEAD_BYTES
 from .replayed import Target, target_topic
 from .saved import SavedRecords
+from .saved_run import OVERHEAD_BYTES
 
 _NEVER = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 _LONGEST_NAME = 249

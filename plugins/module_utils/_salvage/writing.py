@@ -16,11 +16,10 @@ from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
-from .headers import with_origin
 from .log_reading import OpenTransactionError
 from .part import Part
 from .replay_progress import ProgressTopic, ReplayProgressError
-from .saved_run import SavedRun
+from .saved_run import SavedRun, with_origin
 from .transactional import Outgoing, ProducerError, TransactionalProducer
 
 _BYTES_AT_ONCE = 16 * 1024 * 1024

@@ -15,7 +15,7 @@ import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import header_at
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import Outcome, header_at
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combined, partial_counts
@@ -26,7 +26,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows im
     RowSource,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactions import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
 from unit.salvage.batches import batch
 

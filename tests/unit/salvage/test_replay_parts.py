@@ -19,12 +19,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, each_once
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import commits_in
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.headers import origin_of, with_origin
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
     CommittedLog,
     OpenTransactionError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.part import NewerKeys, digest_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import origin_of, with_origin
 from unit.salvage.saved import a_run, runs
 
 ORDERS = TopicPartition("orders", 0)

@@ -11,9 +11,8 @@ from typing import Any
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import HEADER_BYTES, header_at
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import HEADER_BYTES, Outcome, header_at
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import ROW_SCHEMA, Origin, RowBuffer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactions import Outcome
 from unit.salvage.batches import batch
 
 ORIGIN = Origin("cluster", "id", "orders", 4, 1, None)
