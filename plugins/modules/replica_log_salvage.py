@@ -76,7 +76,9 @@ options:
 seealso:
   - module: kafkaops.recovery.salvage_info
 requirements:
-  - pyarrow
+  - aiokafka >= 0.12
+  - crc32c >= 2.7
+  - pyarrow >= 20
   - Java >= 17, pyspark >= 4.1 and pandas >= 2.2, where Spark runs
 notes:
   - Needs DESCRIBE and READ on the topics, and read access to the log directories.
@@ -263,7 +265,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
@@ -275,7 +277,7 @@ ARGUMENTS = CONNECTION + DISK_SALVAGE + PROGRESS
 
 
 def main() -> None:
-    needs = (*KAFKA, "pyarrow", "crc32c")
+    needs = (*KAFKA, *RECORDS)
     run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=needs)
 
 

@@ -88,8 +88,10 @@ seealso:
   - module: kafkaops.recovery.replica_log_salvage
   - module: kafkaops.recovery.salvage_info
 requirements:
+  - aiokafka >= 0.12
   - confluent-kafka >= 2.16
-  - pyarrow
+  - crc32c >= 2.7
+  - pyarrow >= 20
 notes:
   - Needs DESCRIBE, DESCRIBE_CONFIGS and WRITE on the topics, READ on compacted ones, CREATE on those that are created,
     READ and WRITE on O(progress_topic), and DESCRIBE and WRITE on the transactional id
@@ -261,7 +263,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run, stop_on_signals
@@ -274,7 +276,7 @@ ARGUMENTS = CONNECTION + REPLAY + JOURNAL + QUORUM_PREFLIGHT + PROGRESS
 
 
 def main() -> None:
-    needs = (*BOTH_KAFKA_CLIENTS, "pyarrow", "crc32c")
+    needs = (*BOTH_KAFKA_CLIENTS, *RECORDS)
     run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=needs)
 
 

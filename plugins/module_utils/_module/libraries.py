@@ -19,7 +19,11 @@ KAFKA = (*DOCUMENTS, "javaproperties", "kafka")
 KAFKA_AND_SPARK = (*KAFKA, "pandas", "pyarrow", "pyspark")
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
 
+RECORDS = ("aiokafka", "crc32c", "pyarrow")
+"""For record batches and the files of a salvage."""
+
 REQUIRED = {
+    "aiokafka": ("aiokafka", "0.12"),
     "confluent_kafka": ("confluent-kafka", "2.16"),
     "crc32c": ("crc32c", "2.7"),
     "cryptography": ("cryptography", "42"),

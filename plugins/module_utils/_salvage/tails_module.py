@@ -18,7 +18,7 @@ from .._kafka.wire import Wire
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .._module.libraries import KAFKA, unusable
+from .._module.libraries import KAFKA, RECORDS, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import check_destination
@@ -95,7 +95,7 @@ class TailsOfRun:
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
         self.held = held_by_losers(found)
         try:
-            lacking = unusable((*KAFKA, "pyarrow", "crc32c"))
+            lacking = unusable((*KAFKA, *RECORDS))
             if lacking:
                 raise KafkaOpsError(lacking)
             with Wire(settings) as wire:
