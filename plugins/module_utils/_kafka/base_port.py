@@ -81,7 +81,7 @@ class BaseKafka:
         """Return the state of one partition, or None when it does not exist."""
         return self.see([partition]).only(partition)
 
-    # A topic of our own.
+    # A topic of our own. Its records go over connections apart: no other request may hold up a heartbeat.
 
     def create_topic(self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
         """Create a topic of one partition on these brokers and return its id (CreateTopics)."""
@@ -103,8 +103,8 @@ class BaseKafka:
 
     def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[topics.Record]) -> int:
         """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
-        return topics.append_records(self.wire, leader, partition, records)
+        return topics.append_records(self.wire.aside, leader, partition, records)
 
     def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
         """Return the records of partition 0 of this topic from an offset on (Fetch)."""
-        return topics.read_records(self.wire, leader, topic_id, offset)
+        return topics.read_records(self.wire.aside, leader, topic_id, offset)

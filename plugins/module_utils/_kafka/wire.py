@@ -174,6 +174,7 @@ class Wire:
         self._executor = ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="kafkaops-wire")
         self._lock = threading.Lock()
         self._is_closed = False
+        self._aside: Wire | None = None
         self.views = Views()
         """Whose view of the metadata counts."""
 
@@ -193,8 +194,20 @@ class Wire:
         for connection in connections:
             connection.close()
         self._executor.shutdown(wait=False, cancel_futures=True)
+        if self._aside is not None:
+            self._aside.close()
         if self.controller_side is not self:
             self.controller_side.close()
+
+    @property
+    def aside(self) -> Wire:
+        """Connections for what must not wait: a broker takes the requests of one connection one after another."""
+        with self._lock:
+            if self._aside is None:
+                self._aside = Wire(self.settings)
+                if self._is_closed:
+                    self._aside.close()
+            return self._aside
 
     def learn(self, brokers: Mapping[int, Address]) -> None:
         """Remember the addresses of brokers, so that they can be asked by id."""

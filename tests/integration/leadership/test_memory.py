@@ -55,7 +55,7 @@ def test_a_second_bastion_is_refused_and_learns_who_is_first(
             other.list(3)
         refusals.append(str(refused.value))
 
-    # On a busy machine, the second run takes longer than the first one waits for a response by default.
+    # The first run waits longer for a response than others wait for its heartbeat, which must not wait with it.
     first = replace(operator, request_timeout_ms=60_000)
     # Not at an order: its response is lost meanwhile, and it would be watched for more than a minute.
     with cluster.proxy.inject(Before(meanwhile), api_key=_INCREMENTAL_ALTER_CONFIGS, times=1):
