@@ -99,11 +99,17 @@ TARGETS = {
         (
             "tests/unit/recovery/test_decide_scenarios.py",
             "tests/unit/recovery/test_pending_election.py",
+            "tests/unit/recovery/test_judged_again.py",
             "tests/unit/recovery/test_apply_scenarios.py",
         ),
         (
             # of a member of the ELR that is acceptable: it comes before anybody who would lead uncleanly
             "leader = predict(self.state, self.state.replicas, self.acceptable, unclean=True).leader_id",
+            # all are ranked next, and get the rank that they have among the others
+            "rank= 0,",
+            "rank= 2,",
+            # one explanation a candidate
+            "for number, (one, explanation) in enumerate(zip(standings, explain(standings), strict=False), start=1)",
         ),
     ),
     f"{_RECOVERY}/forecast.py": Target(

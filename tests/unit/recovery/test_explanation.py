@@ -34,6 +34,13 @@ def test_a_newer_epoch_beats_a_longer_log() -> None:
     ]
 
 
+def test_a_newer_epoch_beats_a_log_of_the_same_length() -> None:
+    assert explain([one(1, 7, 1500), one(2, 6, 1500)]) == [
+        "rank 1: last written epoch 7 is the highest, log end offset 1500",
+        "rank 2: last written epoch 6 < 7 of broker 1",
+    ]
+
+
 def test_a_longer_log_of_the_same_epoch() -> None:
     assert explain([one(1, 7, 1500), one(2, 7, 1400)]) == [
         "rank 1: last written epoch 7 is the highest, and log end offset 1500 the highest of the logs that share it",

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A planned election with what replicas answer that were silent in the plan (scenarios/apply has who is refused)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    PartitionState,
+    ReplicaLog,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
+    Candidate,
+    Flag,
+    SilentReplica,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide, judge_again
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from unit.recovery.wreckage import a_candidate, an_offline_partition
+
+STATE = an_offline_partition(replicas=(3, 2, 1), leader_epoch=7)
+
+
+def planned(*candidates: Candidate, silent: int = 3) -> PlannedElection:
+    """Return the election of the best candidate, while one replica was silent."""
+    hung = SilentReplica(silent, Cause.HUNG, "")
+    election = decide(STATE, candidates, [hung], Policy(Strategy.AGGRESSIVE))
+    assert isinstance(election, PlannedElection)
+    return election
+
+
+def an_answer(broker_id: int, *lineage: tuple[int, int], start: int = 0, **fields: Any) -> ReplicaLog:
+    """Return what a replica answers now, with this lineage of (epoch, end offset)."""
+    found = a_candidate(broker_id, *lineage, log_start_offset=start)
+    return ReplicaLog(
+        STATE.topic,
+        STATE.partition,
+        broker_id,
+        found.log_start_offset,
+        found.log_end_offset,
+        None,
+        found.last_written_epoch,
+        found.lineage,
+        **fields,
+    )
+
+
+def again(election: PlannedElection, *answers: ReplicaLog, state: PartitionState | None = STATE) -> PlannedElection:
+    """Return the election as it is judged again, which nothing is against."""
+    logs = {each.broker_id: each for each in answers}
+    judged, reason = judge_again(election, PartitionObservation(state, logs, is_reassigning=False))
+    assert reason == ""
+    return judged
+
+
+def test_a_replica_that_answers_now_is_a_candidate_like_those_of_the_plan() -> None:
+    election = planned(a_candidate(2, (5, 80)))
+    answer = an_answer(3, (4, 50), start=20, size_bytes=900, is_future=True)
+    judged = again(election, answer)
+    assert judged.silent == ()
+    assert [each.broker_id for each in judged.losses] == [2, 3]
+    assert [each.rank for each in judged.candidates] == [1, 2]
+    assert judged.candidates[0].explanation == "rank 1: last written epoch 5 is the highest, log end offset 80"
+    assert judged.candidates[1] == Candidate(
+        broker_id=3,
+        rank=2,
+        last_written_epoch=4,
+        log_start_offset=20,
+        log_end_offset=50,
+        lineage=(EpochEnd(4, 50),),
+        size_bytes=900,
+        flags=(Flag.FUTURE_REPLICA, Flag.DIVERGED),
+        explanation=(
+            "rank 2: last written epoch 4 < 5 of broker 2; a log-dir move is running on it: only its current log was "
+            "ranked; it holds records that broker 2, rank 1, does not"
+        ),
+    )
+
+
+def test_an_empty_log_that_answers_now_starts_and_ends_at_0() -> None:
+    empty = again(planned(a_candidate(2, (5, 80))), an_answer(3)).candidates[1]
+    assert (empty.broker_id, empty.log_start_offset, empty.log_end_offset) == (3, 0, 0)
+    assert empty.flags == (Flag.EMPTY_LOG,)
+
+
+@pytest.mark.parametrize(("silent", "answered", "ranking"), [(3, 2, [3, 2]), (1, 2, [2, 1]), (2, 3, [3, 2])])
+def test_of_equal_logs_the_first_in_the_replica_list_is_the_best(
+    silent: int, answered: int, ranking: list[int]
+) -> None:
+    judged = again(planned(a_candidate(answered, (5, 80)), silent=silent), an_answer(silent, (5, 80)))
+    assert [each.broker_id for each in judged.candidates] == ranking
+    assert judged.designated_leader == answered
+
+
+def test_a_bare_designation_and_a_partition_that_is_not_there_are_not_judged_again() -> None:
+    election, more = planned(a_candidate(2, (5, 80))), an_answer(3, (5, 200))
+    bare = replace(election, strategy=None)
+    assert again(bare, more) == bare
+    assert again(election, more, state=None) == election
