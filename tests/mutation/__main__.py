@@ -68,7 +68,10 @@ class Result:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Mutate the files. Returns 1 when a mutant survived that mutation/targets.py does not name as equivalent."""
-    chosen = _parser().parse_args(arguments)
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    if nowhere := [part for part in chosen.only or () if not any(part in each for each in TARGETS)]:
+        parser.error(f"no target has {', '.join(nowhere)} in its path")
     modules = [each for each in TARGETS if not chosen.only or any(part in each for part in chosen.only)]
     with ThreadPoolExecutor(max_workers=chosen.jobs) as pool:
         results = list(pool.map(_mutate, modules))
