@@ -16,11 +16,18 @@ from .._recovery.outcome import Outcome, outcomes_of_plan
 from .approvals import Approval
 from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
-from .readiness_section import readiness_section, readiness_verdict
 from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
 from .salvage_runs import disk_section, disk_verdict, replay_section, replay_verdict
 from .salvage_section import account_section, saved_ranges
-from .sections import cleaner_section, evidence_section, leadership_section, quorum_section, survey_section
+from .sections import (
+    cleaner_section,
+    evidence_section,
+    leadership_section,
+    quorum_section,
+    readiness_section,
+    readiness_verdict,
+    survey_section,
+)
 from .sources import SALVAGE_KINDS, Kind, Source
 
 _MAX_RAW_BYTES = 1024 * 1024

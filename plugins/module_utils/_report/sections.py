@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sections about everything but the recovery itself: quorum, log cleaners, leadership, survey and evidence."""
+"""Sections about everything but the recovery itself: quorum, log cleaners, leadership, survey, evidence, readiness."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._model.partition import Cause, EpochEnd, PartitionState
@@ -22,6 +22,8 @@ from .recovery_sections import MAX_ROWS
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
 _WELL = ("healthy", "idle")
+_CHECK_TONES = {"failed": "bad", "unknown": "bad", "warning": "warning", "ok": "good"}
+_CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warning": "warning", "ok": "fine"}
 
 
 def quorum_section(report: dict[str, Any]) -> Section:
@@ -152,6 +154,54 @@ def survey_section(survey: dict[str, Any]) -> Section:
         blocks.append(Paragraph("Which broker to start first:"))
         blocks.append(Steps(tuple(Step(each["explanation"]) for each in survey["start_order"])))
     return Section("Partitions without a leader", tuple(blocks))
+
+
+def readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
+    """Return whether a recovery would work, and the tone to say it in. What could not be found out counts as failed."""
+    counts = Counter(each["status"] for each in report["checks"])
+    found = [f"{counts[status]:,} {_CHECK_WORDS[status]}" for status in ("failed", "unknown") if counts[status]] + [
+        f"{counts['warning']:,} warning{'' if counts['warning'] == 1 else 's'}" if counts["warning"] else "no warnings"
+    ]
+    head = "A recovery would work" if report["isReady"] else "A recovery would not work as it should"
+    tone = "bad" if not report["isReady"] else "warning" if counts["warning"] else "good"
+    return f"{head}: {', '.join(found)} of {len(report['checks']):,} checks.", tone
+
+
+def readiness_section(report: Mapping[str, Any]) -> Section:
+    """Every check, worst first, and what the death of each broker would do."""
+    checks = tuple(
+        (
+            Cell(_CHECK_WORDS[each["status"]], _CHECK_TONES[each["status"]]),
+            Cell(each["name"].replace("_", " ")),
+            Cell(each["subject"] or "the cluster or this host"),
+            Cell(each["found"]),
+            Cell(each["remedy"] or "nothing"),
+        )
+        for each in report["checks"]
+    )
+    losses = tuple(
+        (
+            number(each["brokerId"]),
+            number(each["offlinePartitions"]),
+            number(each["unrecoverablePartitions"]),
+            number(each["belowMinIsrPartitions"]),
+            Cell(each["offline"] or "none"),
+        )
+        for each in report["brokerLosses"]
+    )
+    blocks: list[Block] = [
+        Table("Checks, worst first", ("Result", "Check", "About", "Found", "What to do"), checks),
+        Table(
+            "If one broker died now",
+            ("Broker", "Partitions without a leader", "Of these, without any replica", "Below min ISR", "Which"),
+            losses,
+        ),
+        Paragraph(
+            "Partitions without any replica are on no other broker that lives. Partitions below min ISR would have a "
+            "leader, and take no more records with acks=all."
+        ),
+    ]
+    return Section("Readiness for a recovery", tuple(blocks))
 
 
 def evidence_section(partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str) -> Section:
