@@ -17,8 +17,8 @@ from typing import Any
 from .._model.log_contents import EpochRange
 from .._spark.tasks import in_tasks
 from .log_dir import Segment
-from .read_back import PARTIAL_SCHEMA, ReadBack, combined, partial_counts
-from .rows import ROW_SCHEMA, RowSource
+from .read_back import ReadBack, combined, partial_counts
+from .rows import RowSource
 from .scan import SegmentContents, whole
 from .segment import Damage, DamageKind
 
@@ -26,6 +26,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
+
+    from .read_back import PARTIAL_SCHEMA
+    from .rows import ROW_SCHEMA
 
     _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
     _DAMAGE = pa.struct(

@@ -25,26 +25,27 @@ from .batch import BatchHeader, Outcome, has_its_checksum, header_at
 from .saved import SavedRecords
 from .stretch import merged
 
+_SUMS = (
+    "records",
+    "bytes",
+    "committed",
+    "aborted",
+    "unknown",
+    "committed_transactions",
+    "aborted_transactions",
+    "undecodable_batches",
+    "batches",
+    "rows",
+    "batch_rows",
+    "bad_batches",
+)
+_LARGEST = ("largest_record_bytes", "largest_batch_bytes")
+
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    _SUMS = (
-        "records",
-        "bytes",
-        "committed",
-        "aborted",
-        "unknown",
-        "committed_transactions",
-        "aborted_transactions",
-        "undecodable_batches",
-        "batches",
-        "rows",
-        "batch_rows",
-        "bad_batches",
-    )
-    _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
     _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
     PARTIAL_SCHEMA = pa.schema(
         {

@@ -32,7 +32,7 @@ from .directory import Unfinished, unfinished
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, read_manifest
 from .options import is_remote
 from .read_back import ReadBack, read_back
-from .rows import ROW_SCHEMA, Item, RowSource
+from .rows import Item, RowSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from .rows import ROW_SCHEMA
 
 MOST_BYTES_HERE = 4 * 1024**3
 """This much takes this process about as long as it takes Spark, its start included."""
