@@ -80,8 +80,13 @@ TARGETS = {
         ),
     ),
     f"{_RECOVERY}/candidate.py": Target(
-        ("tests/unit/recovery/test_ranking.py", "tests/unit/recovery/test_explanation.py"),
         (
+            "tests/unit/recovery/test_candidate_in_plan.py",
+            "tests/unit/recovery/test_explanation.py",
+            "tests/unit/recovery/test_ranking.py",
+        ),
+        (
+            "for rank, (reason, one) in enumerate(zip(reasons, standings, strict=False), start=1)",  # one reason each
             "_NO_EPOCH = - 2",  # any number below 0 comes before every epoch
             # a shortcut: the stretches are compared without it
             "if log is best and (log.lineage == best.lineage and log.log_start_offset >= best.log_start_offset):",

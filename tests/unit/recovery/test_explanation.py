@@ -96,6 +96,15 @@ def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
     ]
 
 
+def test_of_a_tiered_topic_equal_disks_leave_it_to_the_place() -> None:
+    first, second = (one(broker_id, 7, 10)._replace(local_log_start_offset=8) for broker_id in (2, 1))
+    assert explain([first, second]) == [
+        "rank 1: last written epoch 7 is the highest, log end offset 10; equal to broker 1, but first in the replica "
+        "list",
+        "rank 2: equal to broker 2 (last written epoch 7, log end offset 10), but later in the replica list",
+    ]
+
+
 standings = st.builds(
     Standing,
     broker_id=st.integers(0, 2**31 - 1),
