@@ -35,6 +35,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Ansible refuses to start without UTF-8.
 export LC_ALL := C.UTF-8
+# Each of a run's many processes would compile all of our code again.
+unexport PYTHONDONTWRITEBYTECODE
 # lab, demo, bench and publish are packages in tests/; they use the collection as the modules do.
 demo bench ee galaxy molecule surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
 # molecule writes an ansible.cfg of its own.
