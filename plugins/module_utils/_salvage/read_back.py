@@ -22,6 +22,7 @@ from typing import Any
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .batch import BatchHeader, Outcome, has_its_checksum, header_at
+from .rows import rows_in
 from .saved import SavedRecords
 from .stretch import merged
 
@@ -44,7 +45,8 @@ _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+
+    from .rows import ROW_SCHEMA
 
     _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
     PARTIAL_SCHEMA = pa.schema(
@@ -59,7 +61,6 @@ with suppress(ImportError):  # a missing library is named before anything is don
     )
     """Counts of some rows of one partition."""
 
-_ROWS_AT_ONCE = 5000
 _HEADER_OVERHEAD_BYTES = 10
 """What the framing of a header takes at most, besides name and value."""
 
@@ -120,8 +121,7 @@ def read_back(records: Path) -> ReadBack:
 
 
 def _of_file(path: Path) -> list[dict[str, Any]]:
-    with pq.ParquetFile(path) as file:
-        return [row for each in partial_counts(file.iter_batches(_ROWS_AT_ONCE)) for row in each.to_pylist()]
+    return [row for each in partial_counts(rows_in(path, ROW_SCHEMA.names)) for row in each.to_pylist()]
 
 
 def combined(partials: Iterable[Mapping[str, Any]]) -> ReadBack:

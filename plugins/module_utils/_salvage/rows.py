@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .._model.log_contents import Stretches
@@ -19,6 +20,7 @@ from .segment import Batch, read_segment
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
+    from pyarrow import parquet
 
     ROW_SCHEMA = pa.schema(
         {
@@ -49,12 +51,13 @@ with suppress(ImportError):  # a missing library is named before anything is don
         }
     )
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    import pyarrow as pa
-
-
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 5000
+_BYTES_READ_AT_ONCE, _MOST_ROWS_READ = 2 * 1024 * 1024, 4000
+_READ_BUFFER_BYTES = 1024 * 1024
+"""Of each column."""
+REPEATED = ("cluster_id", "topic_id", "topic", "timestamp_type", "transaction", "control_type", "origin_directory_id")
+"""Columns with few values. Of the others, a dictionary would hide how large a file's rows are."""
 _OF_RECORD = ("offset", "timestamp_ms", "key", "value", "headers")
 _OF_ORIGIN = {
     "cluster_id": "cluster_id",
@@ -68,6 +71,26 @@ _OF_ORIGIN = {
 Item = TypeVar("Item")
 CREATE_TIME = "create_time"
 LOG_APPEND_TIME = "log_append_time"
+
+
+def rows_in(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file, some megabytes at a time: memory stays flat, however much was saved.
+
+    Raises OSError or pyarrow.ArrowException.
+    """
+    # Not memory-mapped, and not buffered ahead, for which Arrow holds the whole file.
+    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES) as file:
+        yield from file.iter_batches(_rows_read_at_once(file.metadata, columns), columns=columns, use_threads=False)
+
+
+def _rows_read_at_once(metadata: parquet.FileMetaData, columns: Sequence[str]) -> int:
+    size = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        chunks = [group.column(place) for place in range(group.num_columns)]
+        size += sum(each.total_uncompressed_size for each in chunks if each.path_in_schema.split(".")[0] in columns)
+    most: int = _BYTES_READ_AT_ONCE * metadata.num_rows // max(size, 1)
+    return max(1, min(_MOST_ROWS_READ, most))
 
 
 @dataclass(frozen=True, slots=True)

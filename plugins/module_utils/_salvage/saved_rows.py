@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .._model.background import ahead
 from .manifest import RECORDS, ManifestError, SavedFile
+from .rows import rows_in
 from .saved_run import CONTENTS, PLACES, Block, SavedRun
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -22,8 +23,6 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     _UNREADABLE = (OSError, KeyError, pa.ArrowException)
 
-_MOST_ROWS = 4000
-_BYTES_AT_ONCE = 2 * 1024 * 1024
 _BLOCKS_AHEAD = 8
 """About a transaction."""
 _FILES_AT_ONCE = 4
@@ -89,24 +88,10 @@ def _partitions(path: Path) -> set[tuple[str, int]]:
 
 def _blocks_of(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     try:
-        # Not memory-mapped: memory stays flat however much was saved.
-        with parquet.ParquetFile(path) as file:
-            for table in file.iter_batches(_rows_at_once(file.metadata, columns), columns=columns, use_threads=False):
-                yield Block(table)
+        yield from map(Block, rows_in(path, columns))
     except _UNREADABLE as error:
         raise _unreadable(path, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> ManifestError:
     return ManifestError(f"{path} could not be read as the records of a salvage: {error}")
-
-
-def _rows_at_once(metadata: parquet.FileMetaData, columns: Collection[str]) -> int:
-    """Return how many rows of a file take some megabytes."""
-    size = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        chunks = [group.column(place) for place in range(group.num_columns)]
-        size += sum(each.total_uncompressed_size for each in chunks if each.path_in_schema.split(".")[0] in columns)
-    most: int = _BYTES_AT_ONCE * metadata.num_rows // max(size, 1)
-    return max(1, min(_MOST_ROWS, most))

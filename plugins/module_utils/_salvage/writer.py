@@ -32,7 +32,7 @@ from .directory import Unfinished, unfinished
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, read_manifest
 from .options import is_remote
 from .read_back import ReadBack, read_back
-from .rows import Item, RowSource
+from .rows import REPEATED, Item, RowSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -189,7 +189,7 @@ class SalvageWriter:
 
 
 def _write_file(path: Path, hand: Sequence[Item], rows: Callable[[Item], Iterator[pa.RecordBatch]]) -> None:
-    with pq.ParquetWriter(path, ROW_SCHEMA) as file:
+    with pq.ParquetWriter(path, ROW_SCHEMA, use_dictionary=[*REPEATED]) as file:
         for group in _row_groups(each for item in hand for each in rows(item)):
             file.write_table(pa.Table.from_batches(group))
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows im
     Origin,
     RowBuffer,
     RowSource,
+    rows_in,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
@@ -121,6 +123,25 @@ def test_what_this_process_writes_is_one_file_for_each_partition_and_read_back(t
             if any(row["partition"] == each for row in file)
         )
         assert offsets == [0, 1, 2], "in the order of the items"
+
+
+def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path) -> None:
+    # What does not compress: Arrow buffers what is in the file.
+    raw = batch(0, [random.Random(1).randbytes(1_000_000)])
+    peaks = []
+
+    def large(number: int) -> Iterator[pa.RecordBatch]:
+        for each in rows(number, [(raw, Outcome.NONE)] * 100):
+            peaks.append(pa.total_allocated_bytes())
+            yield each
+
+    with SalvageWriter(str(tmp_path / "saved"), None) as writer:
+        written = writer.write(RowSource([0], large, lambda _each: 1, lambda each: each))
+        assert not written.back.faults
+        (file,) = (tmp_path / "saved.unfinished/records").iterdir()
+        for _each in rows_in(file, ROW_SCHEMA.names):
+            peaks.append(pa.total_allocated_bytes())
+    assert max(peaks) < 100_000_000, "200 MB were written and read"
 
 
 def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
