@@ -68,13 +68,9 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target integration without-brokers
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy
+	+$(MAKE) --no-print-directory integration
 	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target molecule demo
-
-.PHONY: without-brokers
-without-brokers: install
-	@# Beside the tests on brokers, which mostly wait. Only nice enough do they not hold those up.
-	+nice -n 19 $(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy
 
 .PHONY: test-all
 test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python

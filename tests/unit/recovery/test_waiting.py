@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,6 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waitin
 from unit.fakes.clock import FakeClock
 from unit.fakes.cluster import FakeCluster
 
+_LONGEST_LOOK_S = 0.1
 STATE = PartitionState("orders", 0, "A" * 22, NO_LEADER, 7, (1, 2, 3), (), (1,), (1,), (1, 2))
 
 
@@ -40,10 +41,13 @@ class Events(FakeClock):
     slept: list[float] = field(default_factory=list)
     at: dict[float, Callable[[], None]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    looked: threading.Event = field(default_factory=threading.Event)
 
     def sleep(self, seconds: float) -> None:
         super().sleep(seconds)
-        time.sleep(0.005)  # the threads that look at brokers need their turn
+        # The threads that look at brokers need their turn, which takes long on a busy machine.
+        self.looked.wait(_LONGEST_LOOK_S)
+        self.looked.clear()
         for due in [each for each in self.at if each <= self.now]:
             self.at.pop(due)()
 
@@ -65,6 +69,7 @@ def cluster(events: Events) -> FakeCluster:
         (broker,) = [
             each for each in found.look_at_brokers(found.describe_cluster()) if each.broker_id == registration.broker_id
         ]
+        events.looked.set()
         return broker
 
     found.answer(look_at_broker=look)

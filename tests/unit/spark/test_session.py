@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import make_class_archive
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.waiting import wait_until
@@ -27,8 +26,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session i
 
 @pytest.fixture(scope="module", autouse=True)
 def class_archive() -> None:
-    """Have the archive of Spark's classes, as `make install` does: a session that records it outlives its test."""
-    make_class_archive()
+    """Have the archive of Spark's classes, as `make install` does: a session that records it outlives its test.
+
+    In a process of its own, too: a worker of the tests may have a session by now.
+    """
+    program = (
+        "from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import make_class_archive\n"
+        "make_class_archive()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
 @pytest.fixture
