@@ -9,7 +9,7 @@ A description says what a value must be. It is in the published schema, and in t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
@@ -53,6 +53,14 @@ class Into:
 
     type: Any
     convert: Callable[[Any], Any]
+
+
+def each_word(kind: type[StrEnum], value: Any, description: str) -> Into:
+    """Return how counts by words of an enum stand in a document: each word is there, with 0 where it has no count."""
+    return Into(
+        Annotated[Mapping[str, value], Meta(description=description, keys=kind)],
+        lambda counts: {word.value: counts.get(word, 0) for word in kind},
+    )
 
 
 TOPIC_PATTERN = r"^(?!\.\.?$)[a-zA-Z0-9._-]{1,249}$"

@@ -27,10 +27,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .read_back import PARTIAL_SCHEMA
+    from .read_back import PARTIAL_SCHEMA, RANGE
     from .rows import ROW_SCHEMA
 
-    _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
     _DAMAGE = pa.struct(
         {
             "kind": pa.string(),
@@ -43,7 +42,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     _SCHEMA = pa.schema(
         {
             "path": pa.string(),
-            "runs": pa.list_(_RANGE),
+            "runs": pa.list_(RANGE),
             "damages": pa.list_(_DAMAGE),
             "error": pa.string(),
         }

@@ -48,7 +48,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     from .rows import ROW_SCHEMA
 
-    _RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
+    RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
     PARTIAL_SCHEMA = pa.schema(
         {
             "topic": pa.string(),
@@ -56,7 +56,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
             "topic_id": pa.string(),
             **dict.fromkeys((*_SUMS, *_LARGEST, "first_timestamp_ms", "last_timestamp_ms"), pa.int64()),
             "unknown_producers": pa.list_(pa.int64()),
-            "ranges": pa.list_(_RANGE),
+            "ranges": pa.list_(RANGE),
         }
     )
     """Counts of some rows of one partition."""

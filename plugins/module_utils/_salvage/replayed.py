@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from .._model.fields import Into, Meta, PartitionIndex, SizeBytes, TopicId, TopicName
+from .._model.fields import Meta, PartitionIndex, SizeBytes, TopicId, TopicName, each_word
 from .._model.partition import TopicPartition
 from .saved import Number
 
@@ -102,12 +102,7 @@ class Counts:
         self.left_out[why] = self.left_out.get(why, 0) + records
 
 
-def _of_each_reason(left_out: Mapping[LeftOut, int]) -> dict[str, int]:
-    return {why.value: left_out.get(why, 0) for why in LeftOut}
-
-
-_AllReasons = Annotated[Mapping[str, Number], Meta(description="what was left out is an object", keys=LeftOut)]
-CountsLeftOut: TypeAlias = Annotated[dict[LeftOut, int], Into(_AllReasons, _of_each_reason)]
+CountsLeftOut: TypeAlias = Annotated[dict[LeftOut, int], each_word(LeftOut, Number, "what was left out is an object")]
 """Without the reasons of which there was no record; documents name each."""
 
 

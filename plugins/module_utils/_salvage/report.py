@@ -9,36 +9,20 @@ Schemas: docs/schemas/salvage-report.schema.json and docs/schemas/replay-report.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Into, Meta, SchemaVersion, SizeBytes, Time
+from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time, each_word
+from .._model.run import counted
 from .account import Accounts
 from .finding import DiskFinding, Status
 from .group_offsets import NewerCommit
 from .replayed import CountsLeftOut, LeftOut, Replayed, ReplayStatus, Target
 from .saved import Number
 
-_T = TypeVar("_T", bound=StrEnum)
-
-
-def _of_each(kind: type[StrEnum]) -> Callable[[Mapping[Any, int]], dict[str, int]]:
-    return lambda counts: {word.value: counts.get(word, 0) for word in kind}
-
-
-def _counted(words: Iterable[_T], kind: type[_T]) -> dict[_T, int]:
-    """Return how many there are of each word of ``kind``, in its order, without those of which there is none."""
-    found = Counter(words)
-    return {word: found[word] for word in kind if found[word]}
-
-
 _BY_STATUS = "partitions by status are an object"
-_DiskStatuses = Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=Status)]
-_ReplayStatuses = Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=ReplayStatus)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +30,7 @@ class DiskSummary:
     """What all replicas on the disks have in common."""
 
     partitions: Number
-    statuses: Annotated[dict[Status, int], Into(_DiskStatuses, _of_each(Status))]
+    statuses: Annotated[dict[str, int], each_word(Status, Number, _BY_STATUS)]
     lost_offsets: Number
     """What the cluster lacks; counts transaction markers and what compaction removed."""
     unreadable_offsets: Number
@@ -60,7 +44,7 @@ class ReplaySummary:
     """What all partitions that were to be given back have in common, in records."""
 
     partitions: Number
-    statuses: Annotated[dict[ReplayStatus, int], Into(_ReplayStatuses, _of_each(ReplayStatus))]
+    statuses: Annotated[dict[str, int], each_word(ReplayStatus, Number, _BY_STATUS)]
     saved: Number
     to_give: Number
     given: Number
@@ -126,7 +110,7 @@ def disk_summary(findings: Sequence[DiskFinding]) -> DiskSummary:
     saved = [each.saved for each in findings if each.saved is not None]
     return DiskSummary(
         len(findings),
-        _counted((each.status for each in findings), Status),
+        _without_zeros(counted((each.status for each in findings), Status)),
         sum(each.lost_records for each in findings),
         sum(each.unreadable_records for each in findings),
         sum(each.records for each in saved),
@@ -139,7 +123,7 @@ def replay_summary(rows: Sequence[Replayed]) -> ReplaySummary:
     """Add up what was given back."""
     return ReplaySummary(
         len(rows),
-        _counted((each.status for each in rows), ReplayStatus),
+        _without_zeros(counted((each.status for each in rows), ReplayStatus)),
         sum(each.saved for each in rows),
         sum(each.to_give for each in rows),
         sum(each.given for each in rows),
@@ -147,3 +131,7 @@ def replay_summary(rows: Sequence[Replayed]) -> ReplaySummary:
         sum(each.given_before for each in rows),
         {why: count for why in LeftOut if (count := sum(each.left_out.get(why, 0) for each in rows))},
     )
+
+
+def _without_zeros(counts: Mapping[str, int]) -> dict[str, int]:
+    return {word: count for word, count in counts.items() if count}
