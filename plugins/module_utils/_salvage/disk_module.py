@@ -18,7 +18,7 @@ from .._module.run import plain
 from .._spark.options import given_options, options_here
 from .account import Account, Balance, account_result, accounts_of
 from .finding import DiskFinding, Status
-from .from_disk import DiskRequest, DiskSalvage
+from .from_disk import DRIVER_MEMORY, DiskRequest, DiskSalvage
 from .options import place_of
 from .report import DISK_REPORT, DiskReport, disk_report_document, disk_summary
 
@@ -36,7 +36,6 @@ DISK_SALVAGE = Arguments(
         "max_rows": {"type": "int", "default": 1000},
     }
 )
-_DRIVER_MEMORY = "1g"
 
 
 class DiskOptionsError(KafkaOpsError):
@@ -54,7 +53,7 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
         place_of(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
-        options_here(params["spark"], _DRIVER_MEMORY) if given_options(params["spark"]) else None,
+        options_here(params["spark"], DRIVER_MEMORY) if given_options(params["spark"]) else None,
     )
 
 

@@ -10,7 +10,6 @@ starts where these are large, and where records are saved elsewhere.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,7 +47,7 @@ from .scan import SegmentContents, outlines, scan_here
 from .stretch import minus, within
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, spark_for
 
-_DRIVER_MEMORY = "1g"
+DRIVER_MEMORY = "1g"
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
 
@@ -149,8 +148,8 @@ class _DiskRun:
             # A destination elsewhere is looked at by Spark, in check mode, too.
             if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
                 return findings, None
-        to_write = size if is_read_here else sys.maxsize
-        spark = spark_for(self.request.spark, self.request.destination, to_write, _DRIVER_MEMORY)
+        otherwise = SparkOptions(driver_memory=DRIVER_MEMORY)
+        spark = spark_for(self.request.spark, otherwise, self.request.destination, is_little=is_read_here)
         if spark is not None:
             self.progress.step("starting Spark")
         with SalvageWriter(self.request.destination, spark) as writer:

@@ -30,7 +30,7 @@ from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, rows_from
 from .stretch import merged, minus, within
-from .writer import SalvageError, SalvageWriter, spark_for
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, spark_for
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -116,7 +116,8 @@ class TailSaver:
             return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
         # What several replicas hold of one partition, in the order of offsets.
         work.sort(key=lambda each: each.tail.lost[0].start_offset)
-        spark = spark_for(self.spark, self.destination, sum(map(_weight, work)), SparkOptions().driver_memory)
+        is_little = sum(map(_weight, work)) <= MOST_BYTES_HERE
+        spark = spark_for(self.spark, SparkOptions(), self.destination, is_little=is_little)
         with ExitStack() as stack:
             rows = self._asked_here(stack) if spark is None else self._asked_by_tasks(stack)
             if spark is not None:

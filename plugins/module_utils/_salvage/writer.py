@@ -17,7 +17,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,14 +63,11 @@ class Written(NamedTuple):
     files: tuple[SavedFile, ...]
 
 
-def spark_for(chosen: SparkOptions | None, destination: str, size: int, driver_memory: str) -> SparkOptions | None:
-    """Return how Spark runs to save about ``size`` bytes; None where it is not needed.
-
-    ``chosen`` is the operator's own choice, and ``driver_memory`` is for any other case.
-    """
-    if chosen is None and not is_remote(destination) and size <= MOST_BYTES_HERE:
-        return None
-    return chosen or replace(SparkOptions(), driver_memory=driver_memory)
+def spark_for(
+    chosen: SparkOptions | None, otherwise: SparkOptions, destination: str, *, is_little: bool
+) -> SparkOptions | None:
+    """Return how Spark runs, by the operator's own choice or ``otherwise``; None where it is not needed."""
+    return None if chosen is None and is_little and not is_remote(destination) else chosen or otherwise
 
 
 class SalvageWriter:
@@ -141,7 +137,9 @@ class SalvageWriter:
         with ThreadPoolExecutor(_THREADS) as threads:
             for _done in threads.map(lambda path, hand: _write_file(path, hand, source.rows), paths, hands):
                 pass
-        return Written(read_back(directory.records), directory.files())
+        # On disk first: what is read back is what is kept.
+        files = directory.files()
+        return Written(read_back(directory.records), files)
 
     def _write_on_spark(self, spark: SparkSession, source: RowSource[Any]) -> Written:
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # noqa: PLC0415 - see above
