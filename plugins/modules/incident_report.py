@@ -81,7 +81,7 @@ verdict:
   description: The sentence that the page begins with.
   returned: success
   type: str
-  sample: '3 of 3 partitions recovered; lost: nothing.'
+  sample: '3 of 3 partitions recovered; no record was lost.'
 documents:
   description: What was read.
   returned: success

@@ -55,7 +55,8 @@ options:
     description:
       - Commands that the next steps name, each a list of words. They must hold no secret.
       - C(look) looks again, C(recover) carries out what would be recovered, and C(aggressive)
-        looks at what it costs to elect the best surviving replicas. C(replay) gives saved records back.
+        looks at what it costs to elect the best surviving replicas. C(replay) gives saved records back, and C(salvage)
+        saves those that only the disks of a stopped broker hold.
         C(plan_file) and C(bootstrap_servers) are no commands but strings to name.
     type: dict
     default: {}

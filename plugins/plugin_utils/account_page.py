@@ -20,7 +20,7 @@ from .page import Block, Heading, Paragraph, Row, Table
 from .words import Result, number, partition_name, printable
 
 _MOST_ROWS = 10
-_COLUMNS = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
+_COLUMNS = ("Partition", "Found", "Saved", "Given back", "Still lost")
 
 
 def account_blocks(account: Result) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .page import Block, Command, Entries, Entry, Heading
-from .words import Result, counted
+from .words import Result, brokers, counted
 
 _MOST_BROKERS = 3
 _DONE = ("recovered", "already_online")
@@ -47,6 +47,7 @@ def _steps(
 ) -> Iterator[tuple[str, Sequence[str]]]:
     is_any_left = any(count for name, count in counts.items() if name not in _DONE)
     look = commands.get("look", ())
+    yield from _salvage(result, counts, commands)
     if is_any_left and start_order:
         yield from ((text, ()) for text in _starts(start_order))
         yield "Then look again:", look
@@ -68,6 +69,18 @@ def _steps(
             yield text, (words[0], "--bootstrap-server", commands.get("bootstrap_servers", "BROKER:9092"), *words[1:])
     if any(each["undoing"] == "failed" for each in result.get("leftovers", [])):
         yield "Run again to restore the replica orders that are still changed:", look
+
+
+def _salvage(result: Result, counts: Mapping[str, int], commands: Result) -> Iterator[tuple[str, Sequence[str]]]:
+    """Save the disks of brokers that are away, where a new leader may lack what they hold."""
+    away = [each["broker_id"] for each in result.get("brokers", []) if each["state"] != "online"]
+    if counts.get("recovered") and away and result["loss"]["unbounded"] and commands.get("salvage"):
+        are, their = ("is", "its") if len(away) == 1 else ("are", "their")
+        yield (
+            f"Before {brokers(away)} {are} started: save what only {their} disks may hold. A broker that starts "
+            "deletes what the new leaders lack. Fill in INVENTORY, HOST, LOG_DIR (each of log.dirs) and NEW_DIR:",
+            commands["salvage"],
+        )
 
 
 def _starts(start_order: Sequence[Result]) -> Iterator[str]:

@@ -149,15 +149,18 @@ def _replica_rows(partition: Result) -> Iterator[Row]:
         yield Row(cells, ", ".join(map(words, each["flags"])), "bold green" if is_leader else "")
         name = ""
     for each in partition["silent"]:
-        yield Row((name, str(each["broker_id"]), *["-"] * 6), f"silent: {words(each['cause'])}", "dim")
+        yield Row((name, str(each["broker_id"]), *["-"] * 6), words(each["cause"]), "dim")
         name = ""
 
 
 def _loses(loss: Result | None) -> str:
-    """Return records: "5", or "≥ 5" where an upper bound is not known."""
+    """Return records: "5", "5 to 9", "≥ 5" where an upper bound is not known, or "unknown"."""
     if loss is None:
         return "-"
-    return str(loss["at_least"]) if loss["at_most"] == loss["at_least"] else f"≥ {loss['at_least']}"
+    least, most = loss["at_least"], loss["at_most"]
+    if most is None:
+        return f"≥ {least}" if least else "unknown"
+    return str(least) if most == least else f"{least} to {most}"
 
 
 def _leaders(outcome: Result) -> str:

@@ -15,7 +15,9 @@ from .page import Block, Paragraph
 from .salvage_page import partition_entries
 from .words import Result, counted, printable, size, words
 
-_QUIET = ("nothing_left",)
+_QUIET = ("nothing_left", "given_back")
+"""The account has their numbers."""
+_WHERE = {"side": "side topics (TOPIC.salvaged)", "original": "the topics that they came from"}
 
 
 def blocks(result: Result) -> Iterator[Block]:
@@ -28,22 +30,24 @@ def blocks(result: Result) -> Iterator[Block]:
 
 def _verdict(result: Result) -> str:
     summary = result["summary"]
-    before = f", {summary['given_before']:,} before" if summary["given_before"] else ""
     if summary["statuses"].get("would_be_given_back"):
-        done = f"{counted(summary['to_give'], 'record')} would be given back{before}"
+        done = f"{summary['to_give']:,} would be given back"
     else:
-        done = f"{counted(summary['given'], 'record')} ({size(summary['given_bytes'])}) given back{before}"
-    left_out = left_out_in_words(summary["left_out"]) or "none"
-    return f"Of {counted(summary['saved'], 'saved record')}, {done}; left out: {left_out}."
+        given = summary["given"]
+        done = f"{given:,} ({size(summary['given_bytes'])}) {'was' if given == 1 else 'were'} given back"
+    before = f", and {summary['given_before']:,} before" if summary["given_before"] else ""
+    left_out = left_out_in_words(summary["left_out"])
+    rest = f"; left out: {left_out}" if left_out else ""
+    return f"Of {counted(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
 
 
 def _lines(each: Result) -> Iterator[str]:
     reason = f": {printable(each['reason'])}" if each["reason"] else ""
     yield f"{words(each['status'])}{reason}"
     if each["given"]:
-        yield f"{counted(each['given'], 'record')}, {size(each['given_bytes'])}, to topic {each['target_topic']}"
+        yield f"{counted(each['given'], 'record')}, {size(each['given_bytes'])}, given back to {each['target_topic']}"
     elif each["to_give"]:
-        yield f"{counted(each['to_give'], 'record')} for topic {each['target_topic']}"
+        yield f"{counted(each['to_give'], 'record')} for {each['target_topic']}"
     if each["given_before"]:
         yield f"{counted(each['given_before'], 'record')} given back before"
     left_out = left_out_in_words(each["left_out"])

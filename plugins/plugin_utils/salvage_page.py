@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .account_page import account_blocks
 from .page import Block, Entries, Entry, Heading, Paragraph
-from .words import Result, counted, partition_name, printable, size
+from .words import Result, counted, partition_name, printable, size, words
 
 _QUIET = ("nothing_lacking",)
 _BAD = ("failed", "refused")
@@ -59,30 +59,28 @@ def _verdict(result: Result) -> str:
 
 
 def _lines(each: Result) -> Iterator[str]:
-    reason = f": {each['reason']}" if each["reason"] else ""
-    yield f"{each['status']}{reason}"
+    saved = each["saved"]
+    what = [f"{counted(saved['records'], 'record')}, {size(saved['bytes'])}"] if saved else []
+    yield ": ".join([words(each["status"]), *what, *([each["reason"]] if each["reason"] else [])])
     if each["lost"]:
         yield f"the cluster lacks {_ranges(each['lost'])}"
-    saved = each["saved"]
-    if saved:
-        yield f"{counted(saved['records'], 'record')} kept, {size(saved['bytes'])}"
-        if saved["committed"] or saved["aborted"] or saved["unknown"]:
-            yield (
-                f"of transactions: {saved['committed']} committed, {saved['aborted']} aborted, {saved['unknown']} with "
-                "an unknown outcome"
-            )
+    if saved and (saved["committed"] or saved["aborted"] or saved["unknown"]):
+        yield (
+            f"of transactions: {saved['committed']} committed, {saved['aborted']} aborted, {saved['unknown']} with "
+            "an unknown outcome"
+        )
     if each["unreadable"]:
         yield f"no readable batch has {_ranges(each['unreadable'])}"
     if each["before_log_start"]:
         yield (
-            f"{_ranges(each['before_log_start'])} lie before the leader's log start: whether the leader ever held them "
-            "is unknown, and they are not saved"
+            f"before the leader's log start: {_ranges(each['before_log_start'])}; whether the leader ever held this is "
+            "unknown, and it is not saved"
         )
     for damage in each["damages"][:_SHOWN_DAMAGES]:
         found = damage["damage"]
         end = "the end" if found["to_offset"] is None else f"offset {found['to_offset']}"
         yield (
-            f"{found['kind']} in {damage['path']}: {found['size']} bytes at {found['position']}, between offset "
+            f"{words(found['kind'])} in {damage['path']}: {found['size']} bytes at {found['position']}, between offset "
             f"{found['from_offset']} and {end}"
         )
     if len(each["damages"]) > _SHOWN_DAMAGES:
@@ -95,6 +93,9 @@ def _commit(each: Result) -> str:
 
 
 def _ranges(stretches: Sequence[Result]) -> str:
-    return ", ".join(
-        f"offsets {each['start_offset']} to {each['end_offset'] - 1} (epoch {each['epoch']})" for each in stretches
-    )
+    return ", ".join(map(_range, stretches))
+
+
+def _range(stretch: Result) -> str:
+    first, last = stretch["start_offset"], stretch["end_offset"] - 1
+    return f"{f'offset {first}' if first == last else f'offsets {first} to {last}'} (epoch {stretch['epoch']})"

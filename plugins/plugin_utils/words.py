@@ -12,6 +12,7 @@ from typing import Any
 NO_LEADER = -1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
+_MOST_BROKERS = 5
 
 Result = Mapping[str, Any]
 """What a module returns, or one entry of it."""
@@ -63,6 +64,11 @@ def change(before: str, after: str) -> str:
 
 def broker_ids(ids: Sequence[int]) -> str:
     return ",".join(map(str, ids)) or "-"
+
+
+def brokers(ids: Sequence[int]) -> str:
+    """Return the brokers in a sentence: "broker 1", "brokers 1, 4 and 2 more"."""
+    return f"broker{'' if len(ids) == 1 else 's'} {listed([str(each) for each in ids], _MOST_BROKERS)}"
 
 
 def words(identifier: str) -> str:

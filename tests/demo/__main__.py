@@ -27,6 +27,9 @@ PARTITIONS = 3
 COMMON, LONGER, LOST = RECORDS = (10, 5, 1)
 """Records of each partition: on all replicas, on two of them, and on the last leader alone."""
 
+HELD_BY = {"common": "of all three replicas", "longer": "of two", "lost": "of the dead broker's disk"}
+"""Who held the records with this label when all leaders were lost."""
+
 console = Console(highlight=False)
 
 
@@ -164,7 +167,7 @@ def records(label: str, count: int) -> list[str]:
 
 def reported(values: Sequence[str]) -> str:
     counts = Counter(value.rpartition("-")[0] for value in values)
-    return f"{len(values)} records ({', '.join(f'{count} {label}' for label, count in counts.items())})"
+    return f"{len(values)} records ({', '.join(f'{count} {HELD_BY[label]}' for label, count in counts.items())})"
 
 
 if __name__ == "__main__":

@@ -90,7 +90,10 @@ def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
                 least = "" if other.answered else "at least "
                 text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
             elif not other.answered:
-                text = f"replica {other.broker_id} was silent: what it deletes when it returns is unknown"
+                text = (
+                    f"replica {other.broker_id} did not answer: when its broker returns, it deletes what the leader "
+                    "does not have; how much that is, is unknown"
+                )
             else:
                 continue
             yield _finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)

@@ -202,7 +202,9 @@ class ElectionBatch(ElectionOutcomes):
                 return
             if not waiting:
                 return
-            progress.step(f"electing, attempt {attempt + 1}", len(self.outcomes), len(self.elections))
+            progress.step(
+                f"electing{f', attempt {attempt + 1}' if attempt else ''}", len(self.outcomes), len(self.elections)
+            )
             asked = self._ask(writer, waiting, attempt)
             self._asked |= dict.fromkeys(waiting, asked)
             self.written.update(each for each in waiting if asked.was_sent)

@@ -112,8 +112,9 @@ def _loss_of(outcome: Outcome) -> str:
     if loss is None:
         return "the loss is unknown"
     total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
-    verb = {Status.RECOVERED: "lost"}.get(outcome.status, f"electing broker {broker} would lose")
-    return f"{verb}: {loss_in_words(total)}"
+    if outcome.status is Status.RECOVERED:
+        return loss_in_words(total, 1, is_done=True)
+    return f"if broker {broker} is elected: {loss_in_words(total, 1, is_done=False)}"
 
 
 def are_available() -> bool:

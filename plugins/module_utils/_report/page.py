@@ -18,7 +18,7 @@ from .blocks import Cell, Folded, Paragraph, Section, Table, number
 from .charts import are_available
 from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
 from .salvage_runs import disk_section, disk_verdict, replay_section, replay_verdict
-from .salvage_section import account_section, saved_ranges
+from .salvage_section import account_section, account_verdict, balances_of, saved_ranges
 from .sections import (
     cleaner_section,
     evidence_section,
@@ -77,9 +77,12 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
     elif plans := _of(sources, Kind.PLAN):
         outcomes = outcomes_of_plan(plans[-1].content)
         main += recovery_sections(outcomes, (), (), saved)
+    account = ""
     if any(salvaged.values()):
-        main.append(account_section(outcomes, *salvaged.values()))
-    verdict, tone = _verdict(sources, outcomes, first)
+        balances = balances_of(outcomes, *salvaged.values())
+        account = account_verdict(outcomes, balances, salvaged[Kind.DISK_SALVAGE])
+        main.append(account_section(balances))
+    verdict, tone = _verdict(sources, outcomes, first, account)
     clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
     about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
@@ -100,15 +103,17 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
     )
 
 
-def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None) -> tuple[str, str]:
+def _verdict(
+    sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None, account: str
+) -> tuple[str, str]:
     """Return the sentence that the page begins with, and its tone: of the recovery, or else of the first document.
 
-    ``first`` is the broker to start first, where a document says so.
+    ``first`` is the broker to start first, where a document says so. ``account`` is what is still lost, if known.
     """
     if outcomes:
         statuses = {each.status.value for each in outcomes}
         tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
-        return recovery_verdict(outcomes, first), tone
+        return recovery_verdict(outcomes, first, account), tone
     for source in sources:
         content = source.content
         match source.kind:

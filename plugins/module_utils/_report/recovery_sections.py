@@ -56,9 +56,11 @@ def _what_is_shown(partition: dict[str, Any]) -> dict[str, Any]:
     return {**partition, "losses": losses}
 
 
-def recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None) -> str:
-    """Return the sentence that the page begins with."""
-    return verdict(Counter(each.status.value for each in outcomes), total_loss(outcomes), start_first)
+def recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
+    """Return what the page begins with. ``account`` says what is still lost, and replaces the forecast."""
+    loss = None if account else total_loss(outcomes)
+    text = verdict(Counter(each.status.value for each in outcomes), loss, start_first)
+    return f"{text} {account}".rstrip()
 
 
 def recovery_sections(
@@ -73,7 +75,7 @@ def recovery_sections(
     groups = grouped(outcomes)
     yield Section("Partitions by what they share", tuple(_groups(groups, salvages)))
     if any(each.status in _ELECTED for each in outcomes):
-        yield Section("Records lost", tuple(_losses(outcomes)))
+        yield Section("Records that the elections lose, by forecast", tuple(_losses(outcomes)))
         yield Section("New leaders by broker", tuple(_leaders(outcomes)))
     if aftermath:
         yield Section("Left behind", (_checklist(aftermath),))

@@ -179,7 +179,9 @@ def _status(each: _Document) -> Cell:
 
 
 def _ranges(stretches: Sequence[Sequence[int]]) -> str:
-    return ", ".join(f"{start:,} to {end - 1:,} (epoch {epoch})" for epoch, start, end in stretches)
+    return ", ".join(
+        f"{start:,}{'' if end == start + 1 else f' to {end - 1:,}'} (epoch {epoch})" for epoch, start, end in stretches
+    )
 
 
 def _offsets(stretches: Sequence[Sequence[int]]) -> int:

@@ -22,12 +22,17 @@ from .extents import Saved
 from .recovery_sections import MAX_ROWS
 
 _NOTE = (
-    "Held by losers: what live replicas held when the election was planned, and what disks of stopped brokers held "
+    "Found: what live replicas held when the election was planned, and what disks of stopped brokers held "
     "that the leader lacks, in offsets, which count transaction markers. Saved and given back are records, each once. "
     "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none, "
     "nor are those that a compacted topic does not need: without a key, or with a newer record of it. A batch that "
     "does not decode counts as one. Unknown is a replica that could not be compared with its leader, and a replay "
     "without the manifest of its salvage."
+)
+
+
+_COMPARED = frozenset(
+    {DiskStatus.SAVED, DiskStatus.ALREADY_SAVED, DiskStatus.WOULD_BE_SAVED, DiskStatus.NOTHING_LACKING}
 )
 
 
@@ -39,13 +44,13 @@ class _Part:
     undecodable_batches: int
 
 
-def account_section(
+def balances_of(
     outcomes: Sequence[Outcome],
     manifests: Sequence[Mapping[str, Any]],
     disks: Sequence[Mapping[str, Any]],
     replays: Sequence[Mapping[str, Any]],
-) -> Section:
-    """Join forecast, salvages and replays of one incident."""
+) -> dict[TopicPartition, Balance]:
+    """Join forecast, salvages and replays of one incident, in order of topic and number."""
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
     _add_held(accounts, outcomes, manifests, disks)
     for _salvage_id, name, saved in _saved(manifests, disks):
@@ -60,13 +65,47 @@ def account_section(
         if salvage_id not in known:
             account.saved_at_least = max(account.saved_at_least, each["saved"])
             account.is_complete = False
-    balances = {name: accounts[name].balance() for name in sorted(accounts)}
+    return {name: accounts[name].balance() for name in sorted(accounts)}
+
+
+def account_verdict(
+    outcomes: Sequence[Outcome], balances: Mapping[TopicPartition, Balance], disks: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return what is still lost, and for how many partitions nobody has compared what a silent replica holds."""
+    compared = {(each["brokerId"], _name(one)) for each in disks for one in each["partitions"] if _is_compared(one)}
+    open_for = sum(
+        any(
+            loss.broker_id == outcome.designated_leader
+            and any(
+                (against.lost is None or not against.is_bounded)
+                and (against.answered or (against.broker_id, outcome.topic_partition) not in compared)
+                for against in loss.against
+            )
+            for loss in outcome.losses
+        )
+        for outcome in outcomes
+        if outcome.status is Status.RECOVERED
+    )
+    more = (
+        f" What replicas that could not be compared held is unknown for {open_for:,} "
+        f"partition{'' if open_for == 1 else 's'}."
+    )
+    return verdict(total_of(balances.values())) + (more if open_for else "")
+
+
+def _is_compared(partition: Mapping[str, Any]) -> bool:
+    """Return whether all that a disk has of a partition was compared with the leader: no damage, no doubt."""
+    return partition["status"] in _COMPARED and not partition["damages"] and not partition["beforeLogStart"]
+
+
+def account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
+    """Return the account, in words and by partition."""
     total = total_of(balances.values())
     rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
-    columns = ("Partition", "Held by losers", "Saved", "Given back", "Still lost")
+    columns = ("Partition", "Found", "Saved", "Given back", "Still lost")
     is_bad = bool(total.still_lost or total.unknown)
     return Section(
-        "Records that were lost",
+        "Records found, saved and given back",
         (
             Paragraph(verdict(total), "bad" if is_bad else "good"),
             Table(f"{total.partitions:,} partitions", columns, rows),

@@ -162,12 +162,11 @@ def account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
 
 def verdict(total: Total) -> str:
     """Return what is still lost, in words."""
-    text = (
-        f"Still lost: {total.still_lost:,}." if total.still_lost else "Nothing that was found anywhere is still lost."
-    )
-    if total.unknown:
-        text = (
-            f"Still lost: at least {total.still_lost:,}; unknown for {total.unknown:,} of {total.partitions:,} "
-            "partitions."
-        )
+    if not total.still_lost and not total.unknown:
+        return "Nothing that was found anywhere is still lost."
+    of = "the partition" if total.partitions == 1 else f"{total.unknown:,} of {total.partitions:,} partitions"
+    known = [f"{'at least ' if total.unknown else ''}{total.still_lost:,}"] if total.still_lost else []
+    text = f"Still lost: {'; '.join([*known, *([f'unknown for {of}'] if total.unknown else [])])}."
+    if total.at_hand and total.at_hand == total.still_lost and not total.unknown:
+        return f"{text} All of this is saved and can be given back."
     return text + (f" Of these, {total.at_hand:,} are saved and can be given back." if total.at_hand else "")

@@ -134,7 +134,7 @@ class Writing:
 
     def _tell(self, total: int) -> None:
         text = "giving records back"
-        if self._given:
+        if 0 < self._given < total:
             seconds = max(1e-3, time.monotonic() - self._began)
             left = (total - self._given) * seconds / self._given
             rate = self._given_bytes / seconds / _MEGABYTE

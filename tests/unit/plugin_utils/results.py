@@ -32,6 +32,12 @@ COMMANDS = {
     "look": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
     "recover": [*_PLAYBOOK, *_ALL, *_ELECT],
     "replay": [],
+    "salvage": [
+        "ansible-playbook",
+        "kafkaops.recovery.salvage_logs",
+        *("-i", "INVENTORY", "-e", "log_salvage_hosts=HOST", "-e", "kafka_bootstrap_servers=kafka2.example.com:9092"),
+        *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
+    ],
     "aggressive": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
 }
 

@@ -171,7 +171,8 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
         ((outages.failed(0), outages.already_online(1)), "1 of 2 partitions already online; 1 failed."),
         (
             (outages.recovered(outages.losing(0)), outages.already_online(1)),
-            "1 of 2 partitions recovered; 1 already online; lost: at least 5 records, upper bound unknown.",
+            "1 of 2 partitions recovered; 1 already online; "
+            "at least 5 records were lost, and how many more is unknown.",
         ),
     ],
 )
@@ -179,11 +180,55 @@ def test_the_verdict(outcomes: Sequence[Outcome], verdict: str) -> None:
     assert recovery_page.verdict(a_recovery(outcomes, ()), []) == verdict
 
 
-def test_a_bounded_loss_has_both_bounds() -> None:
+@pytest.mark.parametrize(
+    ("at_least", "at_most", "words", "cell"),
+    [
+        (5, 9, "5 to 9 records were lost", "5 to 9"),
+        (5, 5, "5 records were lost", "5"),
+        (1, 1, "1 record was lost", "1"),
+        (0, 0, "no record was lost", "0"),
+        (0, 2, "0 to 2 records were lost", "0 to 2"),
+        (0, None, "whether records were lost is unknown", "unknown"),
+        (5, None, "at least 5 records were lost, and how many more is unknown", "≥ 5"),
+    ],
+)
+def test_a_loss_is_said_with_what_is_known_of_it(at_least: int, at_most: int | None, words: str, cell: str) -> None:
     outcome = outages.recovered(outages.losing(0))
-    bounded = [replace(each, at_most=9) for each in outcome.losses]
-    result = a_recovery([replace(outcome, losses=tuple(bounded))], ())
-    assert recovery_page.verdict(result, []) == "1 of 1 partitions recovered; lost: at least 5, at most 9 records."
+    losses = tuple(replace(each, at_least=at_least, at_most=at_most) for each in outcome.losses)
+    result = a_recovery([replace(outcome, losses=losses)], ())
+    assert recovery_page.verdict(result, []) == f"1 of 1 partitions recovered; {words}."
+    lines = rendered(recovery_page.replica_blocks(result), 200, color=False).splitlines()
+    assert [line for line in lines if "* 3" in line and line.endswith(f"  {cell}")]
+
+
+def test_of_several_partitions_it_is_said_for_how_many_the_loss_is_unknown() -> None:
+    unknown, known = outages.recovered(outages.losing(0)), outages.recovered(outages.losing(1))
+    known = replace(known, losses=tuple(replace(each, at_most=each.at_least) for each in known.losses))
+    assert recovery_page.verdict(a_recovery([unknown, known], ()), []) == (
+        "2 of 2 partitions recovered; at least 10 records were lost, and how many more is unknown for 1 partition."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dead", "is_recovered", "is_bounded", "text"),
+    [
+        ((1,), True, False, "1.  Before broker 1 is started: save what only its disks may hold."),
+        ((1, 4), True, False, "1.  Before brokers 1, 4 are started: save what only their disks may hold."),
+        ((1,), True, True, ""),
+        ((1,), False, False, ""),
+        ((), True, False, ""),
+    ],
+)
+def test_disks_are_saved_before_their_broker_is_started(
+    dead: Sequence[int], *, is_recovered: bool, is_bounded: bool, text: str
+) -> None:
+    outcome = outages.recovered(outages.losing(0)) if is_recovered else outages.losing(0)
+    if is_bounded:
+        outcome = replace(outcome, losses=tuple(replace(each, at_most=each.at_least) for each in outcome.losses))
+    result = a_recovery([outcome], outages.brokers(4, dead=dead))
+    shown = rendered(recovery_page.blocks(result, commands=COMMANDS, start_order=[], rows=False), 200, color=False)
+    assert ("kafkaops.recovery.salvage_logs" in shown) == bool(text)
+    assert text in shown
 
 
 def test_the_next_step_of_a_plan_is_to_read_it() -> None:

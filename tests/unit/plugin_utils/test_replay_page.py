@@ -28,7 +28,11 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
     counts = {"saved": 350, "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
     balances = {TopicPartition("orders", 0): Balance(350, 350, 330, 0, 0), TopicPartition("orders", 2): UNKNOWN}
-    result = {"summary": {**counts, "statuses": {}, **summary}, "partitions": list(partitions)}
+    result: dict[str, Any] = {
+        "target": "side",
+        "summary": {**counts, "statuses": {}, **summary},
+        "partitions": list(partitions),
+    }
     result["account"] = account_result(accounts_of(balances), 1000)
     return " ".join(rendered(blocks(result), 200, color=False).split())
 
@@ -40,10 +44,12 @@ def test_what_was_given_back_and_what_was_left_out() -> None:
         partition(1, "nothing_left"),
         partition(2, "refused", reason="topic x is gone"),
     )
-    assert "Of 350 saved records, 230 records (4 KiB) given back, 100 before; left out: 20 of aborted" in text
+    verdict = "Of 350 saved records, 230 (4 KiB) were given back to side topics (TOPIC.salvaged), and 100 before"
+    assert text.startswith(f"{verdict}; left out: 20 of aborted transactions. ")
     assert "refused: topic x is gone" in text
     assert "orders-1" not in text
-    assert "Still lost: at least 0; unknown for 1 of 2 partitions." in text
+    assert "230 records, 4 KiB, given back to x left out: 20 of aborted transactions" in text
+    assert "Still lost: unknown for 1 of 2 partitions." in text
     assert "orders-2 - 0 0 - orders-0 350 350 330 0 all 350 350 330 0" in text
 
 
@@ -51,5 +57,12 @@ def test_what_would_be_given_back() -> None:
     text = printed(
         {"to_give": 5, "statuses": {"would_be_given_back": 1}}, partition(0, "would_be_given_back", to_give=5)
     )
-    assert "5 records would be given back; left out: none" in text
-    assert "5 records for topic x" in text
+    assert "Of 350 saved records, 5 would be given back to side topics (TOPIC.salvaged)." in text
+    assert "5 records for x" in text
+
+
+def test_a_partition_that_came_back_whole_stands_in_the_account_alone() -> None:
+    counts = {"saved": 1, "given": 1, "given_bytes": 6}
+    text = printed({**counts, "statuses": {"given_back": 1}}, partition(0, "given_back", given=1, given_bytes=6))
+    assert text.startswith("Of 1 saved record, 1 (6 B) was given back to side topics (TOPIC.salvaged). ")
+    assert "Partitions" not in text

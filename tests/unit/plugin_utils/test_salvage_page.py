@@ -45,7 +45,7 @@ def test_what_was_saved_and_what_could_not_be_read() -> None:
         in text
     )
     assert "240 records (4 KiB) saved in /saved" in text
-    assert "offsets 100 to 349 (epoch 0)" in text
+    assert "saved: 240 records, 4 KiB the cluster lacks offsets 100 to 349 (epoch 0)" in text
     assert "60 committed, 20 aborted, 5 with an unknown outcome" in text
     assert "corrupt in /d/0.log: 30 bytes at 70, between offset 120 and offset 130" in text
     assert "failed: it has no leader" in text
@@ -53,7 +53,14 @@ def test_what_was_saved_and_what_could_not_be_read() -> None:
 
 
 def test_nothing_saved() -> None:
-    assert "nothing was saved" in printed(partition(0, "would_be_saved", lost=[LOST]), salvage_id=None)
+    text = printed(partition(0, "would_be_saved", lost=[LOST]), salvage_id=None)
+    assert "nothing was saved" in text
+    assert "orders-0 would be saved the cluster lacks" in text
+
+
+def test_one_offset_is_no_range() -> None:
+    text = printed(partition(0, "saved", lost=[{"epoch": 0, "start_offset": 15, "end_offset": 16}]))
+    assert "the cluster lacks offset 15 (epoch 0)" in text
 
 
 def test_what_the_module_returns_is_printed() -> None:
@@ -61,4 +68,4 @@ def test_what_the_module_returns_is_printed() -> None:
     text = " ".join(rendered(blocks(result), 200, color=False).split())
     assert "Still lost: at least 250; unknown for 1 of 3 partitions. Of these, 240 are saved and can be given" in text
     assert "orders-2 - 0 0 - orders-0 250 250 0 230 orders-1 20 10 0 20 all 270 260 0 250" in text
-    assert "torn_tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text
+    assert "torn tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text

@@ -96,5 +96,5 @@ def test_evidence(tmp_path: Path) -> None:
     assert page.verdict == "Evidence of 1 partitions; nothing was decided."
     html = to_html(page).decode()
     assert "<figure><h3>orders-0" in html
-    assert "electing broker 3 would lose: at least 5 records, upper bound unknown" in html
+    assert "if broker 3 is elected: at least 5 records would be lost, and how many more is unknown" in html
     assert outages.ERROR in html

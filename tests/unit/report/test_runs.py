@@ -151,7 +151,7 @@ def test_which_of_the_held_records_a_replay_gave_back_is_unknown_without_the_man
 
 
 def rows_of_account(page: Page) -> list[list[str]]:
-    (section,) = (each for each in page.sections if each.title == "Records that were lost")
+    (section,) = (each for each in page.sections if each.title == "Records found, saved and given back")
     (table,) = (each for each in section.blocks if isinstance(each, Table))
     return [[cell.text for cell in row] for row in table.rows]
 

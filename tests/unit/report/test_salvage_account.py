@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import accounts_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, to_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Replayed, ReplayStatus, Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import (
@@ -28,8 +30,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report 
     replay_report_document,
     replay_summary,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
+from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import AT, CLUSTER
+from unit.report.test_page import a_report
 
 
 def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: Stretches = ()) -> dict[str, Any]:
@@ -41,12 +46,13 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: St
     return document
 
 
-def a_disk(start: int, end: int) -> dict[str, Any]:
-    found = (DiskFinding("orders", 0, None, None, Status.SAVED, lost=(EpochRange(3, start, end),)),)
+def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str, Any]:
+    lost = {"status": Status.SAVED, "lost": (EpochRange(3, start, end),)}
+    found = (DiskFinding("orders", 0, None, None, **lost | fields),)
     return disk_report_document(
         DiskReport(
             cluster_id=CLUSTER,
-            broker_id=1,
+            broker_id=broker_id,
             log_dirs=("/d",),
             salvage_dir="/s",
             salvage_id="a",
@@ -78,15 +84,15 @@ def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str
     )
 
 
+def page_about(tmp_path: Path, *documents: dict[str, Any]) -> Page:
+    paths = [salvages.written(tmp_path / f"{number}.json", document) for number, document in enumerate(documents)]
+    return page_of(read_sources([str(each) for each in paths]), "incident")
+
+
 def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    paths = []
-    for number, each in enumerate(documents):
-        paths.append(tmp_path / f"{number}.json")
-        paths[-1].write_text(json.dumps(each), encoding="utf-8")
-    sources = read_sources([str(each) for each in paths])
-    page = page_of(sources, "incident")
-    assert b"Records that were lost" in to_html(page)
-    (section,) = (each for each in page.sections if each.title == "Records that were lost")
+    page = page_about(tmp_path, *documents)
+    assert b"Records found, saved and given back" in to_html(page)
+    (section,) = (each for each in page.sections if each.title == "Records found, saved and given back")
     (table,) = (each for each in section.blocks if isinstance(each, Table))
     ((_name, *cells),) = table.rows
     return tuple(each.text for each in cells), section.blocks[0].text  # type: ignore[union-attr]
@@ -125,6 +131,39 @@ def test_what_a_compacted_topic_does_not_need_is_not_lost(tmp_path: Path) -> Non
 def test_what_was_held_and_not_saved_is_in_the_manifest(tmp_path: Path) -> None:
     manifest = a_manifest("a", 100, 150, held=(EpochRange(3, 100, 170),))
     assert account(tmp_path, manifest, a_replay(50))[0] == ("70", "50", "50", "20")
+
+
+def test_the_verdict_on_an_incident_is_what_is_still_lost(tmp_path: Path) -> None:
+    """What the dead broker 1 held was unknown when another replica was elected, and is known from its disk."""
+    recovery = a_report([outages.recovered(outages.would_recover(0))])
+    online = "1 of 1 partitions recovered"
+    back = (a_disk(100, 350), a_manifest("a", 100, 350), a_replay(250))
+    found = f"{online}. Nothing that was found anywhere is still lost."
+    assert page_about(tmp_path, recovery).verdict == f"{online}; whether records were lost is unknown."
+    assert page_about(tmp_path, recovery, *back).verdict == found
+    assert page_about(tmp_path, recovery, *back[:2]).verdict == (
+        f"{online}. Still lost: 250. All of this is saved and can be given back."
+    )
+
+
+@pytest.mark.parametrize(
+    "disk",
+    [
+        {"broker_id": 2},
+        {"status": Status.FAILED},
+        {"status": Status.LEFT_ALONE},
+        {"before_log_start": (EpochRange(2, 0, 7),)},
+        {"damages": (FileDamage("/d/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None)),)},
+    ],
+)
+def test_what_was_not_compared_whole_stays_unknown(tmp_path: Path, disk: dict[str, Any]) -> None:
+    """Another broker's disk, one that could not be compared, or of which a part is in doubt or unreadable."""
+    recovery = a_report([outages.recovered(outages.would_recover(0))])
+    documents = (a_disk(100, 350, **disk), a_manifest("a", 100, 350), a_replay(250))
+    assert page_about(tmp_path, recovery, *documents).verdict == (
+        "1 of 1 partitions recovered. Nothing that was found anywhere is still lost. What replicas that could not be "
+        "compared held is unknown for 1 partition."
+    )
 
 
 def test_the_kinds_are_distinguished(tmp_path: Path) -> None:
