@@ -50,3 +50,41 @@ attributes:
       - kafkaops.recovery.kafka
       - kafkaops.recovery.log_cleaner
 """
+
+    PLANNING_GROUP = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
+      C(group/kafkaops.recovery.planning) for what a plan is made of.
+    support: full
+    membership:
+      - kafkaops.recovery.kafka
+      - kafkaops.recovery.planning
+"""
+
+    ELECTIONS_GROUP = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
+      C(group/kafkaops.recovery.elections) for how elections are carried out.
+    support: full
+    membership:
+      - kafkaops.recovery.kafka
+      - kafkaops.recovery.elections
+"""
+
+    RECOVERY_GROUPS = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once,
+      C(group/kafkaops.recovery.planning) for what a plan is made of, and C(group/kafkaops.recovery.elections) for how
+      its elections are carried out.
+    support: full
+    membership:
+      - kafkaops.recovery.kafka
+      - kafkaops.recovery.planning
+      - kafkaops.recovery.elections
+"""

@@ -17,12 +17,6 @@ options:
         is that it was edited and its digest not renewed, and another that others may write it.
       - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
     type: path
-  remove_plan_file:
-    description:
-      - Whether to remove O(plan_file) once it was read, and its directory, if
-        M(kafkaops.recovery.leader_candidate_info) made it.
-    type: bool
-    default: false
   plan:
     description:
       - A plan as data, RV(kafkaops.recovery.leader_candidate_info#module:plan) or

@@ -14,12 +14,14 @@ options:
     description:
       - Whether to save the records that replicas hold which answered, and which the designated leader does not hold.
         After the election, these replicas delete them within a second. The plan's forecast says which ones they are.
-      - They are fetched and written by Spark, checksums verified, synced to disk and read back. Only then
-        is the election requested. Partitions where nothing is to be saved do not wait for it. Where none has
-        anything to save, Spark is not started.
+      - They are fetched, checksums verified, synced to disk and read back. Only then is the election requested.
+        Partitions where nothing is to be saved do not wait for it.
+      - The module does that itself for up to some 4 GiB in a local directory. Spark does it for more, for other file
+        systems, and where O(spark) is given.
       - V(best_effort) elects all the same where something could not be saved, with a warning. V(required) refuses the
         election of such a partition.
-      - Designations that are given as O(partitions) have no forecast, so that nothing is saved for them.
+      - The O(kafkaops.recovery.designated_election#module:partitions) have no forecast, so that nothing is saved for
+        them.
     type: str
     choices: ['off', best_effort, required]
     default: 'off'

@@ -26,10 +26,11 @@ description:
     what was done.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.election_plan, kafkaops.recovery.salvage, kafkaops.recovery.journal,
-  kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.report,
-  kafkaops.recovery.progress, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.election_plan, kafkaops.recovery.elections, kafkaops.recovery.salvage,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
+  kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.elections_group]
 attributes:
   check_mode:
     support: full
@@ -49,25 +50,6 @@ options:
         producers fail or read again.
     type: bool
     default: false
-  recovery_election_attempts:
-    description:
-      - How often to try a request that fails in a way that may pass. A request whose outcome is unknown is looked up
-        before it is sent again.
-    type: int
-    default: 3
-  verify_timeout_ms:
-    description:
-      - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
-    type: int
-    default: 30000
-  election_timeout_ms:
-    description:
-      - Milliseconds that all elections may take together. What was not requested by then is not requested any more.
-        Orders are restored after that time too, and the result says what was done.
-      - An election whose response was lost may be executed for up to one minute. Its replica order is restored
-        after that. With less time left the order stays, the journal has it, and the next run restores it.
-    type: int
-    default: 600000
   acknowledge_unclean_leader_election:
     description:
       - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
@@ -81,13 +63,6 @@ options:
         O(kafkaops.recovery.leader_candidate_info#module:allow_dropping_unregistered). A plan says itself what it drops.
     type: bool
     default: false
-  report_aftermath:
-    description:
-      - Report what the elections left behind. Nothing is aborted or reset.
-      - Groups whose committed offset lies beyond the new log end, open transactions, and replicas that truncate when
-        they return. Costs a few requests to each broker, and nothing when nothing was recovered.
-    type: bool
-    default: true
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
     description: Makes the plan.
@@ -313,27 +288,18 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
-    most_important,
-    plain,
-    run,
-    stop_on_signals,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import DESIGNATIONS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE, Salvage
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import ELECTIONS, MAX_ROWS, REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE
 
 ARGUMENTS = (
     CONNECTION
     + DESIGNATIONS
+    + ELECTIONS
     + JOURNAL
     + QUORUM_PREFLIGHT
     + MAX_ROWS
@@ -343,12 +309,8 @@ ARGUMENTS = (
     + Arguments(
         argument_spec={
             "include_internal_topics": {"type": "bool", "default": False},
-            "recovery_election_attempts": {"type": "int", "default": 3},
-            "verify_timeout_ms": {"type": "int", "default": 30000},
-            "election_timeout_ms": {"type": "int", "default": 600000},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
             "allow_dropping_unregistered": {"type": "bool", "default": False},
-            "report_aftermath": {"type": "bool", "default": True},
         }
     )
 )
@@ -361,41 +323,16 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import electing as election_results
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import elect
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
 
-    tails = TailsOfRun(module.params)
-    saves = module.params["salvage"] != Salvage.OFF and not module.check_mode
-    if saves:
-        tails.check()
-    done = elect(module.params, check_mode=module.check_mode, stop=stop, save_tails=tails.saver if saves else None)
-    for warning in [
-        *election_results.warnings(done.report.leftovers),
-        *done.report.notes,
-        *filter(None, [done.report_error]),
-        *tails.warnings(),
-    ]:
+    params, check_mode = module.params, module.check_mode
+    tails = TailsOfRun(params, check_mode)
+    elected = elect(params, check_mode=check_mode, stop=stop, tails=tails)
+    for warning in [*elected.warnings, *tails.warnings()]:
         module.warn(warning)
-    outcomes, max_rows = done.report.outcomes, module.params["max_rows"]
-    shown = most_important(outcomes, max_rows, DONE_OR_FORESEEN)
-    failure = done.failure_message(check_mode=module.check_mode)
-    return {
-        "changed": done.report.is_changed,
-        "cluster_id": done.cluster_id,
-        "brokers": plain(done.brokers),
-        "partitions": plain(shown),
-        "truncated": len(shown) < len(outcomes),
-        "groups": plain([each.group for each in grouped(outcomes)]),
-        "loss": plain(total_loss(outcomes)),
-        "summary": counted((each.status for each in outcomes), Status),
-        "leftovers": plain(done.report.leftovers),
-        "aftermath": plain(first_of(done.aftermath, max_rows)),
-        "salvage": tails.results({each.topic_partition for each in outcomes if each.status is Status.REFUSED}),
-        "diff": election_results.diff_of(done.report, max_rows),
-        **({"report_fault": done.report_error} if done.report_error else {}),
-        **({"msg": failure} if failure else {}),
-    }
+    return results_of(elected, params["max_rows"], tails.results(elected.refused), check_mode=check_mode)
 
 
 if __name__ == "__main__":

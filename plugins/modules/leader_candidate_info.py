@@ -26,9 +26,9 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
-  kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.quorum_preflight,
-  kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.planning_group]
 options:
   evidence:
     description:
@@ -49,14 +49,14 @@ options:
       - V(document) is the whole plan, RV(plan).
       - V(published) is a form that goes to another job, RV(published_plan). It takes at most 1 MiB, compressed, which
         is a plan of some 10,000 partitions. A larger plan is not returned, and RV(publish_fault) says what to do.
-      - V(temporary_file) is a file in a new directory that this user alone can read, RV(plan_file). The option
-        O(kafkaops.recovery.designated_election#module:remove_plan_file) removes both.
       - V(digest) is RV(plan_digest) alone. It is the default with O(plan_file), and V(document) is it without.
     type: str
-    choices: [document, published, temporary_file, digest]
+    choices: [document, published, digest]
 seealso:
   - module: kafkaops.recovery.designated_election
     description: Carries the plan out.
+  - module: kafkaops.recovery.unclean_recovery
+    description: Plans and elects in one step.
 """
 
 EXAMPLES = r"""
@@ -88,7 +88,7 @@ brokers:
   sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
 awaited:
   description:
-    - Brokers that were waited for, or that would be with O(await_brokers), the one to start first before the others.
+    - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for, the one to start first before the others.
     - Brokers whose answer decides no election are not among them.
   returned: success
   type: list
@@ -106,8 +106,8 @@ awaited:
     partitions: {type: int, description: For how many partitions its answer may decide who is elected.}
     holds_back: {type: int, description: How many of these are not recovered without it.}
     limit_ms: {type: int, description: "How long a run waits for it, in milliseconds."}
-    waited_ms: {type: int, description: "How long this run waited for it, in milliseconds, null where it only looked."}
-    has_returned: {type: bool, description: Whether it was there in the end.}
+    waited_ms: {type: int, description: "Always null, as this module does not wait."}
+    has_returned: {type: bool, description: "Always false, as this module does not wait."}
 partitions:
   description:
     - Each partition with what is planned for it, in order of topic, then partition.
@@ -301,12 +301,6 @@ plan:
   returned: with O(return_plan=document)
   type: dict
   sample: {schemaVersion: 1, clusterId: 4L6g3nShT-eMCtK--X86sw}
-plan_file:
-  description: The temporary file with the plan, for the
-    O(kafkaops.recovery.designated_election#module:plan_file) option.
-  returned: with O(return_plan=temporary_file)
-  type: str
-  sample: /tmp/kafkaops-plan-x7f3k2/plan.json
 """
 
 from typing import Any
@@ -321,7 +315,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import most_important, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
@@ -342,7 +335,6 @@ ARGUMENTS = (
     + GATHERING
     + POLICY
     + WAITING
-    + QUORUM_PREFLIGHT
     + MAX_ROWS
     + REPORT
     + PROGRESS
@@ -367,7 +359,7 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
 
-    planned = make_plan(module.params, check_mode=module.check_mode)
+    planned = make_plan(module.params)
     for note in planned.notes:
         module.warn(note)
     outcomes = outcomes_of_plan(planned.plan)

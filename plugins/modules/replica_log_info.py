@@ -167,10 +167,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather
     Engines,
     gathering,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
-    MAX_ROWS,
-    refuse_existing_output,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, left_alone
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
@@ -187,11 +184,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, how, _checked = all_of(
+    settings, wanted, how = all_of(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: gathering(params),
-        lambda: refuse_existing_output(params["evidence_dir"]),
     )
     summary = {
         "rows": [],
@@ -214,7 +210,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                 results_of,
             )
 
-            evidence = evidence_of(engines, settings, found, params, how, progress_to(params["progress_file"]))
+            evidence = evidence_of(engines, settings, found, how, progress_to(params["progress_file"]))
             summary = results_of(evidence.replica_logs, params["max_rows"])
     outcomes = [left_alone(each) for each in found.left_alone]
     shown = most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)

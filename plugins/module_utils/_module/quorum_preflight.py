@@ -9,6 +9,7 @@ For modules that are about other things than the quorum.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -17,7 +18,7 @@ from typing import Any
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.background import in_background
-from .._model.run import KafkaOpsError
+from .._model.run import Clock, KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
 from .connection import CONTROLLERS, Arguments, controller_addresses, controller_settings
@@ -49,6 +50,10 @@ def elections_allowed(settings: ConnectionSettings, params: Mapping[str, Any], w
         return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms))
 
 
+_FRESH_S = 3.0
+"""Seconds for which a verdict counts. Who writes later looks once more."""
+
+
 class QuorumCheck:
     """Observes the quorum in the background from now on, so that other reading takes place meanwhile.
 
@@ -62,22 +67,30 @@ class QuorumCheck:
         *,
         check_mode: bool = False,
         observe: Observe = elections_allowed,
+        clock: Clock = time,
     ) -> None:
-        self._verdict: Future[Verdict] | None = None
+        self._look = partial(observe, settings, params)
+        self._clock = clock
+        self._begun: Future[tuple[Verdict, float]] | None = None
         if params["ignore_quorum"]:
             return
         window_ms = 0 if check_mode else max(0, params["quorum_window_ms"])
         # A run that ends without a write does not wait for it.
-        self._verdict = in_background(partial(observe, settings, params, window_ms), "quorum-check")
+        self._begun = in_background(partial(self._observe, window_ms), "quorum-check")
+
+    def _observe(self, window_ms: int) -> tuple[Verdict, float]:
+        return self._look(window_ms), self._clock.monotonic()
 
     def require(self) -> None:
         """Wait for the end of the window, and refuse with every reason where the quorum cannot bear elections.
 
         Raises NoQuorumError, NoBrokerAnswersError, RequestRefusedError or SettingsError.
         """
-        if self._verdict is None:
+        if self._begun is None:
             return
-        verdict = self._verdict.result()
+        verdict, ended = self._begun.result()
+        if verdict.allowed and self._clock.monotonic() - ended > _FRESH_S:
+            verdict = self._look(0)
         if not verdict.allowed:
             reasons = "; ".join(verdict.reasons)
             raise NoQuorumError(

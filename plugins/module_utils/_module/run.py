@@ -67,12 +67,13 @@ def run(
     raise AssertionError("Ansible's modules end in fail_json and exit_json")
 
 
-def stop_on_signals() -> threading.Event:
-    """Return an event that SIGTERM, SIGINT and SIGHUP set, instead of ending the process.
+def stop_on_signals(stop: threading.Event | None = None) -> threading.Event:
+    """Return an event that SIGTERM, SIGINT and SIGHUP set from now on, instead of ending the process.
 
-    Ansible passes the first two on to the module when it is ended itself. SIGHUP is a lost terminal.
+    It is ``stop``, if given. Ansible passes the first two on to the module when it is ended itself. SIGHUP is a lost
+    terminal.
     """
-    stop = threading.Event()
+    stop = stop or threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         stop.set()

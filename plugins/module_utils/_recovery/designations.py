@@ -17,13 +17,12 @@ from .._model.partition import TopicPartition
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, PlannedElection, Status
-from .plan_file import check_plan, read_plan, remove_temporary_plan, require_digest, require_limit, unpack
+from .plan_file import check_plan, read_plan, require_digest, require_limit, unpack
 from .survey import internal
 
 DESIGNATIONS = Arguments(
     argument_spec={
         "plan_file": {"type": "path"},
-        "remove_plan_file": {"type": "bool", "default": False},
         "plan": {"type": "dict"},
         "plan_digest": {"type": "str"},
         "max_lost_records": {"type": "int"},
@@ -46,11 +45,7 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     if params["partitions"] is not None:
         return check_designations(params["partitions"], "partitions")
     path = params["plan_file"]
-    try:
-        plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
-    finally:
-        if path is not None and params["remove_plan_file"]:
-            remove_temporary_plan(path)
+    plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
     place = "plan" if path is None else path
     return require_limit(require_digest(plan, params["plan_digest"], place), params["max_lost_records"], place)
 

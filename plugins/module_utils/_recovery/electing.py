@@ -2,93 +2,44 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to elections that were carried out, and how they ended, as the module returns it."""
+"""From a module's parameters to elections that were carried out."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from .._changes.home import JournalHome
-from .._changes.record import OrderLeftover, Undoing
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import Progress, RunMode
 from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .._module.run import all_of, line, listed
+from .._module.run import all_of
 from .aftermath import look_at_aftermath
 from .designations import given_designations, plan_of_designations
-from .election import ElectionOptions, ElectionReport, run_elections
+from .election import ElectionOptions, run_elections
+from .election_results import Elected
 from .observation import with_unregistered
 from .options import Designations
-from .outcome import DONE, DONE_OR_FORESEEN, REPORT_FILE, AftermathFinding, Outcome, report_at
-from .plan import Plan, SaveTails, Status
+from .outcome import REPORT_FILE, report_at
+from .plan import Plan, SaveTails
 from .policies import refuse_a_race
 
 
-@dataclass(frozen=True, slots=True)
-class Elected:
-    """How a run ended, and the brokers as they were when it began."""
+class Tails(Protocol):
+    """Saves what live losers hold and designated leaders do not (_salvage/tails_module.py)."""
 
-    cluster_id: str
-    brokers: tuple[Broker, ...]
-    report: ElectionReport
-    aftermath: tuple[AftermathFinding, ...]
-    report_error: str = ""
-    """Why there is no report file, although one was asked for."""
+    def check(self) -> None:
+        """Raise KafkaOpsError when it is known now that nothing can be saved, and something must be."""
 
-    def failure_message(self, *, check_mode: bool) -> str | None:
-        """Say what was not done and why; None when everything was done, or, in check mode, would be."""
-        undone = failure_message(self.report, check_mode=check_mode)
-        return "\n".join(filter(None, [undone, self.report_error])) or None
-
-
-def elect(
-    params: Mapping[str, Any],
-    *,
-    check_mode: bool,
-    stop: threading.Event,
-    save_tails: Callable[[ConnectionSettings, Progress], SaveTails] | None = None,
-) -> Elected:
-    """Carry out what the parameters name, and write the report that was asked for, or say why it could not be written.
-
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
-    """
-    report_file, settings, given, options = all_of(
-        lambda: ReportFile(params["report_file"]),
-        lambda: connection_settings(params),
-        lambda: given_designations(params),
-        lambda: ElectionOptions(
-            journal=journal_options(params),
-            attempts=params["recovery_election_attempts"],
-            verify_timeout_ms=params["verify_timeout_ms"],
-            check_mode=check_mode,
-            timeout_ms=params["election_timeout_ms"],
-        ),
-    )
-    progress = progress_to(params["progress_file"])
-    if save_tails is not None:
-        options = replace(options, save_tails=save_tails(settings, progress))
-    terms = Terms(
-        options,
-        progress,
-        stop,
-        include_internal=params["include_internal_topics"],
-        acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
-        reports_aftermath=params["report_aftermath"],
-        may_drop=params["allow_dropping_unregistered"],
-    )
-    check = QuorumCheck(settings, params, check_mode=check_mode)
-    with Wire(settings) as wire:
-        return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
+    def saver(self, settings: ConnectionSettings, progress: Progress) -> SaveTails | None:
+        """Return what saves them over these connections; None where none are to be saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +55,51 @@ class Terms:
     reports_aftermath: bool
     may_drop: bool = False
     """Bare designations may drop unregistered brokers from a replica set. A plan says itself what it drops."""
+
+    def saving(self, tails: Tails, settings: ConnectionSettings) -> Terms:
+        """Return these terms with the tails of live losers saved first, if they are to be."""
+        return replace(self, options=replace(self.options, save_tails=tails.saver(settings, self.progress)))
+
+
+def terms_of(params: Mapping[str, Any], stop: threading.Event, *, check_mode: bool) -> Terms:
+    """Read how elections are carried out. Opens no connection.
+
+    Raises ElectionOptionsError or JournalError.
+    """
+    options = ElectionOptions(
+        journal=journal_options(params),
+        attempts=params["recovery_election_attempts"],
+        verify_timeout_ms=params["verify_timeout_ms"],
+        check_mode=check_mode,
+        timeout_ms=params["election_timeout_ms"],
+    )
+    return Terms(
+        options,
+        progress_to(params["progress_file"]),
+        stop,
+        include_internal=params["include_internal_topics"],
+        acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
+        reports_aftermath=params["report_aftermath"],
+        may_drop=params["allow_dropping_unregistered"],
+    )
+
+
+def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event, tails: Tails) -> Elected:
+    """Carry out what the parameters name, and write the report that was asked for, or say why it could not be written.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report_file, settings, given, terms, _checked = all_of(
+        lambda: ReportFile(params["report_file"]),
+        lambda: connection_settings(params),
+        lambda: given_designations(params),
+        lambda: terms_of(params, stop, check_mode=check_mode),
+        tails.check,
+    )
+    terms = terms.saving(tails, settings)
+    check = QuorumCheck(settings, params, check_mode=check_mode)
+    with Wire(settings) as wire:
+        return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
 
 
 def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_quorum: Callable[[], None]) -> Elected:
@@ -141,85 +137,3 @@ def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) 
         aftermath=elected.aftermath,
     )
     return replace(elected, report_error=report_file.write_or_explain(document_at, REPORT_FILE))
-
-
-def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
-    """Say what was not done and why; None when everything was done, or, in check mode, would be."""
-    accepted = DONE_OR_FORESEEN if check_mode else DONE
-    not_done = [each for each in report.outcomes if each.status not in accepted]
-    lines = [line(each) for each in not_done]
-    stuck = [each for each in report.leftovers if each.undoing is Undoing.FAILED]
-    lines += [f"{each.change.topic_partition}: an earlier run's order stays: {each.reason}" for each in stuck]
-    lines += [
-        f"{each.change}: an earlier run's change stays: {each.reason}"
-        for each in report.others
-        if each.undoing is Undoing.FAILED
-    ]
-    if not lines:
-        return None
-    head = (
-        f"{len(not_done)} of {len(report.outcomes)} partitions {'would not be' if check_mode else 'were not'} recovered"
-    )
-    return listed(head, lines)
-
-
-def warnings(leftovers: Collection[OrderLeftover]) -> list[str]:
-    """Return warnings of orders that an earlier run left, and that are not restored any more."""
-    return [
-        f"{each.change.topic_partition}: an earlier run's replica order is not restored: {each.reason}"
-        for each in leftovers
-        if each.undoing in (Undoing.CONFLICT, Undoing.GONE)
-    ]
-
-
-def diff_of(report: ElectionReport, max_rows: int) -> dict[str, str]:
-    """Leader and replica order, before and after, of the partitions where they differ."""
-    changes = [*_restored(report.leftovers), *_elected(report.outcomes)]
-    rest = f"... and {len(changes) - max_rows} more\n" if len(changes) > max_rows else ""
-    shown = [*islice(changes, max_rows)]
-    return {
-        "before_header": "leader and replicas",
-        "after_header": "leader and replicas",
-        "before": "".join(f"{partition}: {before}\n" for partition, before, _after in shown) + rest,
-        "after": "".join(f"{partition}: {after}\n" for partition, _before, after in shown) + rest,
-    }
-
-
-_Change = tuple[TopicPartition, str, str]
-
-
-def _restored(leftovers: Collection[OrderLeftover]) -> list[_Change]:
-    return [
-        (
-            each.change.topic_partition,
-            f"replicas {_ids(each.change.changed)}",
-            f"replicas {_ids(each.change.without_dropped)}",
-        )
-        for each in leftovers
-        if each.undoing in (Undoing.RESTORED, Undoing.WOULD_RESTORE)
-    ]
-
-
-def _elected(outcomes: Collection[Outcome]) -> list[_Change]:
-    described = [
-        (
-            each.topic_partition,
-            _state(each.leader_before, each.replicas),
-            _state(
-                each.designated_leader if each.status is Status.WOULD_RECOVER else each.leader_after,
-                each.replicas_after if each.replicas_after is not None else each.replicas,
-            ),
-        )
-        for each in outcomes
-        if each.designated_leader is not None
-    ]
-    return [change for change in described if change[1] != change[2]]
-
-
-def _state(leader_id: int | None, replicas: Sequence[int]) -> str:
-    leader = {None: "leader unknown", NO_LEADER: "no leader"}.get(leader_id, f"leader {leader_id}")
-    return f"{leader}, replicas {_ids(replicas)}"
-
-
-def _ids(replicas: Sequence[int]) -> str:
-    return ",".join(map(str, replicas))

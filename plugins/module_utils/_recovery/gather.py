@@ -28,6 +28,7 @@ from .._module.options import SPARK
 from .._module.run import all_of
 from .._spark.options import SparkOptions, SparkOptionsError, given_options
 from .._spark.workers import Deadline
+from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, work_by_broker
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -56,8 +57,11 @@ GATHERING = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How replicas are asked: by which RPC, and from where."""
+    """How replicas are asked: for how long, by which RPC, and from where."""
 
+    duration_ms: int
+    evidence_dir: str | None
+    """Where to keep what they answered."""
     native: NativeSource | None
     spark: SparkOptions | None
     """Where Spark runs, if the operator chose it."""
@@ -67,8 +71,14 @@ class Gathering:
 
 def gathering(params: Mapping[str, Any]) -> Gathering:
     """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
-    native, spark = all_of(lambda: _native_source(params), lambda: _spark_options(params))
-    return Gathering(native, spark, (params["spark"] or {}).get("settings_reference"))
+    evidence_dir = params["evidence_dir"]
+    native, spark, _checked = all_of(
+        lambda: _native_source(params),
+        lambda: _spark_options(params),
+        lambda: refuse_existing_output(evidence_dir),
+    )
+    reference = (params["spark"] or {}).get("settings_reference")
+    return Gathering(params["recovery_duration_ms"], evidence_dir, native, spark, reference)
 
 
 def _native_source(params: Mapping[str, Any]) -> NativeSource | None:

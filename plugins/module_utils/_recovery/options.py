@@ -4,8 +4,9 @@
 
 """Which partitions are meant, the leaders that a person chose, how much is returned, and the report file.
 
-The doc fragments ``selection.designations``, ``gathering.max_rows`` and ``report`` describe the options. Every module
-of recovery imports this, and Ansible packs all that a module imports: what only some need has files of its own.
+The doc fragments ``selection.designations``, ``gathering.max_rows``, ``report`` and ``elections`` describe the options.
+Every module of recovery imports this, and Ansible packs all that a module imports: what only some need has files of
+its own.
 
 Leaders are chosen in the file of the KIP's elect tool (KAFKA-20098), or in the same list given inline. An entry is
 ``{"topic": "foo", "partition": 0, "designatedLeader": 2}``. docs/schemas/designations-file.schema.json.
@@ -32,6 +33,15 @@ from .._module.options import wanted_partitions
 MAX_ROWS = Arguments(argument_spec={"max_rows": {"type": "int", "default": 1000}})
 
 REPORT = Arguments(argument_spec={"report_file": {"type": "path"}})
+
+ELECTIONS = Arguments(
+    argument_spec={
+        "recovery_election_attempts": {"type": "int", "default": 3},
+        "verify_timeout_ms": {"type": "int", "default": 30000},
+        "election_timeout_ms": {"type": "int", "default": 600000},
+        "report_aftermath": {"type": "bool", "default": True},
+    }
+)
 
 
 def refuse_existing_output(path: str | None) -> None:

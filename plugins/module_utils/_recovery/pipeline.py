@@ -31,11 +31,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from .rows import ranked_partitions
 
 
-def evidence_of(  # noqa: PLR0917
+def evidence_of(
     engines: Engines,
     settings: ConnectionSettings,
     found: Survey,
-    params: Mapping[str, Any],
     how: Gathering,
     progress: Progress,
 ) -> Evidence:
@@ -49,12 +48,12 @@ def evidence_of(  # noqa: PLR0917
         engine,
         settings,
         found,
-        params["recovery_duration_ms"],
+        how.duration_ms,
         native=how.native,
         settings_reference=how.settings_reference,
     )
-    if params["evidence_dir"] is not None:
-        write_evidence(evidence, params["evidence_dir"])
+    if how.evidence_dir is not None:
+        write_evidence(evidence, how.evidence_dir)
     return evidence
 
 
@@ -86,7 +85,6 @@ def plan_of_survey(  # noqa: PLR0917
     settings: ConnectionSettings,
     found: Survey,
     policies: Mapping[str, Policy],
-    params: Mapping[str, Any],
     how: Gathering,
     progress: Progress,
     leaders: Designations,
@@ -95,7 +93,7 @@ def plan_of_survey(  # noqa: PLR0917
 
     Raises SparkUnavailableError or EvidenceError.
     """
-    evidence = evidence_of(engines, settings, found, params, how, progress)
+    evidence = evidence_of(engines, settings, found, how, progress)
     progress.step("ranking replicas")
     return plan_recovery(engines.engine_for(found.replicas), evidence, policies, found.left_alone, leaders)
 

@@ -19,13 +19,10 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 import re
 import shlex
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
@@ -209,33 +206,6 @@ def _higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
             made = "without a limit" if planned is None else f"with a limit of {planned:,} lost records"
             message = f"{election.topic_partition} was planned {made}, and the limit is {limit:,}"
             yield Problem(f"/partitions/{number}/maxLostRecords", message, "Make the plan again with this limit")
-
-
-_TEMPORARY = "kafkaops-plan-"
-
-
-def write_temporary_plan(document: dict[str, Any]) -> str:
-    """Write a plan file in a new directory that this user alone can read, and return its path.
-
-    It is laid out for no person, and who reads it checks it. Raises DocumentError when it cannot be written.
-    """
-    directory = tempfile.mkdtemp(prefix=_TEMPORARY)
-    path = os.path.join(directory, "plan.json")
-    try:
-        write_new_file(path, json.dumps(document).encode())
-    except DocumentError:
-        os.rmdir(directory)
-        raise
-    return path
-
-
-def remove_temporary_plan(path: str) -> None:
-    """Remove what ``write_temporary_plan`` wrote. Of another file, nothing but the file is removed."""
-    with suppress(OSError):
-        os.unlink(path)
-        directory = os.path.dirname(path)
-        if os.path.basename(directory).startswith(_TEMPORARY):
-            os.rmdir(directory)
 
 
 PLAIN_BYTES = 64 * 1024

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to a plan."""
+"""From a module's parameters to a plan, and from the cluster to one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
-from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
-from .._module.quorum_preflight import QuorumCheck
 from .._module.run import all_of
 from .gather import Engines, Gathering, gathering
 from .observation import with_unregistered
@@ -41,7 +39,6 @@ class PlanForm(StrEnum):
 
     DOCUMENT = "document"
     PUBLISHED = "published"
-    TEMPORARY_FILE = "temporary_file"
     DIGEST = "digest"
 
 
@@ -68,32 +65,57 @@ class Planned:
     """The plan in the form that was asked for, by the name of the module's result."""
 
 
-def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
-    """Plans from evidence or from the cluster, and writes the files that were asked for.
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What is looked at, how replicas are asked, and how a plan follows from their answers."""
 
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    asked: Wanted
+    policies: PolicyOptions
+    how: Gathering
+    limits: WaitLimits
+    include_internal: bool
+    may_drop: bool
+    """Whether brokers that are not registered may be dropped from a replica set."""
+
+
+def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
+    """Read the options of a plan. ``waits`` is False for a run that only looks. Opens no connection.
+
+    Raises KafkaOpsError with every problem.
     """
-    report, settings, asked, options, how, limits, *_checked = all_of(
-        lambda: ReportFile(params["report_file"]),
-        lambda: None if params["evidence"] else connection_settings(params),
+    asked, policies, how, limits = all_of(
         lambda: wanted(params),
         lambda: policy_options(params),
         lambda: gathering(params),
-        lambda: wait_limits(params, check_mode=check_mode),
+        lambda: wait_limits(params, waits=waits),
+    )
+    return PlanOptions(
+        asked,
+        policies,
+        how,
+        limits,
+        include_internal=params["include_internal_topics"],
+        may_drop=params["allow_dropping_unregistered"],
+    )
+
+
+def make_plan(params: Mapping[str, Any]) -> Planned:
+    """Plan from evidence or from the cluster, for a person to review, and write the files that were asked for.
+
+    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    """
+    report, settings, options, *_checked = all_of(
+        lambda: ReportFile(params["report_file"]),
+        lambda: None if params["evidence"] else connection_settings(params),
+        lambda: plan_options(params, waits=False),
         lambda: refuse_existing_output(params["plan_file"]),
-        lambda: refuse_existing_output(params["evidence_dir"]),
     )
     progress = progress_to(params["progress_file"])
-    check = None
-    if settings is not None and limits.waits:
-        # Elections follow. The quorum is observed while the replicas are asked, which takes longer.
-        check = QuorumCheck(settings, params)
     if settings is None:
-        planned = _from_evidence(params["evidence"], options, how, progress)
+        planned = _from_evidence(params["evidence"], options, progress)
     else:
-        planned = _from_cluster(settings, asked, options, params, how, limits, progress)
-    if check is not None and planned.plan.elections:
-        check.require()
+        with Wire(settings) as wire:
+            planned = plan_of_cluster(Kafka(wire), options, progress)
     from .plan_file import plan_document, write_plan
 
     path = params["plan_file"]
@@ -105,50 +127,42 @@ def make_plan(params: Mapping[str, Any], *, check_mode: bool) -> Planned:
     return replace(planned, document=document, returned=returned)
 
 
-def _from_evidence(path: str, options: PolicyOptions, how: Gathering, progress: Progress) -> Planned:
+def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Planned:
     from .evidence import read_evidence
     from .pipeline import plan_of_evidence
 
     evidence = read_evidence(path)
-    policies = options.same_for_all({each.topic for each in evidence.partitions})
-    with Engines(how.spark) as engines:
+    policies = options.policies.same_for_all({each.topic for each in evidence.partitions})
+    with Engines(options.how.spark) as engines:
         return Planned(plan_of_evidence(engines, evidence, policies, progress), ())
 
 
-def _from_cluster(  # noqa: PLR0917
-    settings: ConnectionSettings,
-    asked: Wanted,
-    options: PolicyOptions,
-    params: Mapping[str, Any],
-    how: Gathering,
-    limits: WaitLimits,
-    progress: Progress,
-) -> Planned:
-    with Engines(how.spark) as engines:
-        with Wire(settings) as wire:
-            kafka = Kafka(wire)
-            found = survey(
-                kafka,
-                asked.partitions,
-                include_internal=params["include_internal_topics"],
-                lost=limits.lost,
-                when_offline=engines.expect,
-            )
-            topics = {each.topic for each in found.offline}
-            policies = read_policies(kafka, topics, options, found.brokers) if topics else {}
-            waited = wait_for_brokers(kafka, found, policies, limits, progress)
-            found, notes = with_tiered(kafka, waited.survey), kafka.stale_views()
+def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> Planned:
+    """Survey the cluster, wait for brokers as far as the options say, ask the replicas and plan. Writes no plan file.
+
+    Raises KafkaOpsError.
+    """
+    with Engines(options.how.spark) as engines:
+        found = survey(
+            kafka,
+            options.asked.partitions,
+            include_internal=options.include_internal,
+            lost=options.limits.lost,
+            when_offline=engines.expect,
+        )
+        topics = {each.topic for each in found.offline}
+        policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
+        waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
+        found, notes = with_tiered(kafka, waited.survey), kafka.stale_views()
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes)
         from .pipeline import plan_of_survey
 
-        plan = plan_of_survey(engines, settings, found, policies, params, how, progress, asked.leaders)
+        plan = plan_of_survey(engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders)
     progress.step("looking for open transactions")
-    with Wire(settings) as wire:
-        kafka = Kafka(wire)
-        plan = with_unregistered(kafka, plan, may_drop=params["allow_dropping_unregistered"])
-        plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
+    plan = with_unregistered(kafka, plan, may_drop=options.may_drop)
+    plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     return Planned(plan, found.brokers, waited.awaited, notes)
 
 
@@ -201,13 +215,11 @@ def _noted(reason: str, notes: list[str] | None) -> str:
 
 def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
     """Return the plan as a module returns it, under the name of that form, or why it does not."""
-    from .plan_file import pack, write_temporary_plan
+    from .plan_file import pack
 
     match form:
         case PlanForm.DOCUMENT:
             return {"plan": document}
-        case PlanForm.TEMPORARY_FILE:
-            return {"plan_file": write_temporary_plan(document)}
         case PlanForm.DIGEST:
             return {}
         case PlanForm.PUBLISHED:

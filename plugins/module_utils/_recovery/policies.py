@@ -77,7 +77,7 @@ def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
         limit,
         params["acknowledge_unclean_leader_election"],
     )
-    if params["evidence"] is not None:
+    if params.get("evidence") is not None:
         options.same_for_all(())
         if params["allow_dropping_unregistered"]:
             raise PolicyError(

@@ -34,7 +34,6 @@ _SETTLE_S = 5.0
 
 WAITING = Arguments(
     argument_spec={
-        "await_brokers": {"type": "bool", "default": False},
         "recovery_wait_ms": {"type": "int", "default": 0},
         "lost_brokers": {"type": "list", "elements": "int", "default": []},
     }
@@ -54,8 +53,8 @@ class WaitLimits:
     """Broker ids that the operator named as gone for good."""
 
 
-def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
-    """Read how long brokers are awaited. Opens no connection.
+def wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
+    """Read how long brokers are awaited, or would be. Opens no connection.
 
     Raises PolicyError.
     """
@@ -65,14 +64,12 @@ def wait_limits(params: Mapping[str, Any], *, check_mode: bool) -> WaitLimits:
     unknown = [each for each in lost if not 0 <= each <= INT32_MAX]
     if unknown:
         raise PolicyError(f"lost_brokers has {unknown[0]}, which is no broker id: give ids from 0")
-    if params["evidence"] is not None and (lost or wait_ms or params["await_brokers"]):
+    if params.get("evidence") is not None and (lost or wait_ms):
         raise PolicyError(
-            "await_brokers, recovery_wait_ms and lost_brokers are about brokers that are asked, and evidence was "
-            "gathered earlier: leave them out, or leave out evidence"
+            "recovery_wait_ms and lost_brokers are about brokers that are asked, and evidence was gathered earlier: "
+            "leave them out, or leave out evidence"
         )
-    return WaitLimits(
-        params["recovery_duration_ms"], wait_ms, params["await_brokers"] and not check_mode, frozenset(lost)
-    )
+    return WaitLimits(params["recovery_duration_ms"], wait_ms, waits, frozenset(lost))
 
 
 @dataclass(frozen=True, slots=True)

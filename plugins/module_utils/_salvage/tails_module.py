@@ -54,14 +54,21 @@ class TailsOfRun:
     """Saves the tails of one run, once, and remembers how that ended."""
 
     params: Mapping[str, Any]
+    check_mode: bool = False
     held: dict[TopicPartition, Stretches] = field(default_factory=dict)
     """What losers hold, by partition."""
     done: TailSalvage | None = None
     failure: str = ""
     """Why nothing was saved."""
 
+    @property
+    def is_wanted(self) -> bool:
+        return self.params["salvage"] != Salvage.OFF and not self.check_mode
+
     def check(self) -> None:
         """Raise KafkaOpsError when it is known now that nothing can be saved, and something must be."""
+        if not self.is_wanted:
+            return
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
         place_of(self.params["salvage_dir"])
@@ -80,7 +87,9 @@ class TailsOfRun:
             check_destination(self._destination)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
-        """Return what saves tails before elections: see ``_recovery.plan.SaveTails``."""
+        """Return what saves tails before elections: see ``_recovery.plan.SaveTails``. None where that is not wanted."""
+        if not self.is_wanted:
+            return None
 
         def save(tails: Sequence[LosersTail]) -> dict[TopicPartition, str]:
             return self._save(settings, progress, tails)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import stat
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
     read_plan,
     unpack,
     write_plan,
-    write_temporary_plan,
 )
 from extensions.awx_parts import extra_vars
 from unit.documents.examples import a_plan, an_election
@@ -42,25 +40,7 @@ LARGE = replace(SMALL, elections=tuple(an_election("t", number) for number in ra
 
 def given(**options: Any) -> Any:
     nothing = dict.fromkeys(("plan_file", "plan", "plan_digest", "max_lost_records", "partitions"))
-    return given_designations({**nothing, "remove_plan_file": False, **options})
-
-
-def test_a_temporary_plan_file_is_private_and_removed_once_it_was_read() -> None:
-    path = Path(write_temporary_plan(plan_document(SMALL)))
-    assert (stat.S_IMODE(path.parent.stat().st_mode), stat.S_IMODE(path.stat().st_mode)) == (0o700, 0o600)
-    assert given(plan_file=str(path)) == SMALL
-    assert path.exists()
-    assert given(plan_file=str(path), remove_plan_file=True) == SMALL
-    assert not path.parent.exists()
-
-
-def test_of_another_plan_file_nothing_else_is_removed(tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    path.write_text("no plan")
-    with pytest.raises(DocumentError):
-        given(plan_file=str(path), remove_plan_file=True)
-    assert [*tmp_path.parent.glob(tmp_path.name)] == [tmp_path]
-    assert not path.exists()
+    return given_designations({**nothing, **options})
 
 
 @pytest.mark.parametrize("plan", [SMALL, LARGE], ids=["small", "large"])

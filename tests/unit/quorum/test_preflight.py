@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_p
     QuorumCheck,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import Verdict
+from unit.fakes.clock import FakeClock
 
 SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),))
 PARAMS = {"ignore_quorum": False, "quorum_window_ms": 3000}
@@ -53,6 +54,20 @@ def test_in_check_mode_it_is_one_look() -> None:
     observe = Observer(Verdict(True))
     QuorumCheck(SETTINGS, PARAMS, check_mode=True, observe=observe).require()
     assert observe.windows == [0]
+
+
+def test_a_verdict_that_is_old_is_followed_by_one_more_look() -> None:
+    clock, observe = FakeClock(), Observer(Verdict(True))
+    check = QuorumCheck(SETTINGS, PARAMS, observe=observe, clock=clock)
+    check.require()
+    clock.sleep(3.0)
+    check.require()
+    assert observe.windows == [3000]
+    clock.sleep(0.1)
+    observe.verdict = Verdict(False, ("the leader is gone",))
+    with pytest.raises(NoQuorumError, match=r"^the leader is gone\."):
+        check.require()
+    assert observe.windows == [3000, 0]
 
 
 def test_what_fails_in_the_background_is_raised_where_it_is_waited_for() -> None:

@@ -17,7 +17,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import NoQuorumError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
-    Elected,
     Terms,
     carry_out,
     with_report,
@@ -26,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
     ElectionOptions,
     ElectionReport,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import Elected
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Leftover, OrderChange, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import (
     diff_of,
     failure_message,
     warnings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 

@@ -14,7 +14,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gathering
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptionsError
 
-PUBLIC: dict[str, Any] = {"replica_log_source": "public", "replica_log_api_key": None, "spark": None}
+PUBLIC: dict[str, Any] = {
+    "recovery_duration_ms": 30_000,
+    "evidence_dir": None,
+    "replica_log_source": "public",
+    "replica_log_api_key": None,
+    "spark": None,
+}
 NOTHING: dict[str, Any] = dict.fromkeys(
     ("master", "remote", "driver_memory", "executor_python", "settings_reference", "conf")
 )
@@ -41,7 +47,14 @@ def test_a_cluster_needs_a_reference_of_its_own() -> None:
 
 def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refusal:
-        gathering({"replica_log_source": "native", "replica_log_api_key": 93, "spark": {**NOTHING, "remote": "http"}})
+        gathering(
+            {
+                **PUBLIC,
+                "replica_log_source": "native",
+                "replica_log_api_key": 93,
+                "spark": {**NOTHING, "remote": "http"},
+            }
+        )
     assert "API key 93" in str(refusal.value)
     assert "sc://host:port" in str(refusal.value)
 

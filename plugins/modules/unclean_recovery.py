@@ -1,0 +1,165 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plans and elects in one step: the best replica that can be elected, of each offline partition."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: unclean_recovery
+short_description: Elect the best replicas of offline partitions
+version_added: 1.0.0
+description:
+  - Does in one step what M(kafkaops.recovery.leader_candidate_info) and M(kafkaops.recovery.designated_election) do
+    in two, for when nobody reviews the plan. The rules are the same ones.
+  - Waits for brokers that are away and whose answer may decide an election, up to O(recovery_duration_ms). Each is
+    connected to every second, and so are brokers that have registered meanwhile. Asking those that are there takes at
+    most a third of that time more.
+  - The controller quorum is observed meanwhile, for O(quorum_window_ms). Where elections are planned and the quorum
+    cannot bear them, the module fails before it writes anything.
+  - The task fails when any partition was not recovered, after all others were.
+  - When it is asked to end by SIGTERM or SIGINT during the elections, it finishes the request in flight, puts orders
+    back, and returns what was done. Before the elections it ends at once.
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
+  kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
+  kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.recovery_groups]
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Asks the replicas and plans, looks at every partition again, and returns the elections that would be requested.
+        No broker is waited for, and no write request is sent.
+  diff_mode:
+    support: full
+    details:
+      - Leader and replica order of the partitions where they change, up to O(max_rows).
+  idempotent: {support: full, details: [A partition that has a leader is left alone.]}
+seealso:
+  - module: kafkaops.recovery.leader_candidate_info
+    description: Makes a plan that a person reviews.
+  - module: kafkaops.recovery.designated_election
+    description: Carries a reviewed plan out.
+"""
+
+EXAMPLES = r"""
+- name: See what a recovery of all offline partitions would do
+  kafkaops.recovery.unclean_recovery:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+  check_mode: true
+  diff: true
+
+- name: Recover two partitions, and lose no more than 100 records of each
+  kafkaops.recovery.unclean_recovery:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    partitions:
+      - topic: orders
+        partitions: [0, 3]
+    recovery_strategy: aggressive
+    max_lost_records: 100
+    salvage_dir: /srv/kafka-salvage
+    report_file: report.json
+"""
+
+RETURN = r"""
+awaited:
+  description: Brokers that were waited for, the one to start first before the others. The fields are those of
+    RV(kafkaops.recovery.leader_candidate_info#module:awaited).
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample:
+    - {broker_id: 1, state: online, partitions: 12, holds_back: 8, limit_ms: 30000, waited_ms: 8120,
+       has_returned: true, cause: ''}
+partitions:
+  description:
+    - How each partition ended, in order of topic, then partition. The fields are those of
+      RV(kafkaops.recovery.designated_election#module:partitions).
+    - When there are more than O(max_rows), those that were not recovered go in first.
+  returned: always, once the elections began
+  type: list
+  elements: dict
+  sample: []
+summary:
+  description:
+    - How many partitions have each status.
+    - There are also RV(kafkaops.recovery.designated_election#module:cluster_id),
+      RV(kafkaops.recovery.designated_election#module:brokers),
+      RV(kafkaops.recovery.designated_election#module:truncated),
+      RV(kafkaops.recovery.designated_election#module:groups), RV(kafkaops.recovery.designated_election#module:loss),
+      RV(kafkaops.recovery.designated_election#module:salvage),
+      RV(kafkaops.recovery.designated_election#module:aftermath),
+      RV(kafkaops.recovery.designated_election#module:leftovers) and
+      RV(kafkaops.recovery.designated_election#module:report_fault), as that module returns them.
+  returned: always, once the elections began
+  type: dict
+  sample: {recovered: 1, would_recover: 0, already_online: 0, refused: 0, failed: 0, unrecoverable: 0, unknown: 0}
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
+    CHOSEN,
+    ELECTIONS,
+    MAX_ROWS,
+    REPORT,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import POLICY
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SALVAGE
+
+ARGUMENTS = (
+    CONNECTION
+    + SELECTION
+    + CHOSEN
+    + GATHERING
+    + POLICY
+    + WAITING
+    + ELECTIONS
+    + SALVAGE
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + MAX_ROWS
+    + REPORT
+    + PROGRESS
+)
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recovering import recover
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
+
+    params, check_mode = module.params, module.check_mode
+    tails = TailsOfRun(params, check_mode)
+    done = recover(params, check_mode=check_mode, tails=tails)
+    # The broker that planning found with old metadata is named by both.
+    for warning in dict.fromkeys([*done.planned.notes, *done.elected.warnings, *tails.warnings()]):
+        module.warn(warning)
+    return {
+        "awaited": plain(done.planned.awaited),
+        **results_of(done.elected, params["max_rows"], tails.results(done.elected.refused), check_mode=check_mode),
+    }
+
+
+if __name__ == "__main__":
+    main()
