@@ -134,11 +134,11 @@ class Writing:
 
     def _tell(self, total: int) -> None:
         text = "giving records back"
-        if 0 < self._given < total:
+        if self._given:
             seconds = max(1e-3, time.monotonic() - self._began)
-            left = (total - self._given) * seconds / self._given
-            rate = self._given_bytes / seconds / _MEGABYTE
-            text += f", {rate:.1f} MB a second, about {left:.0f} s left"
+            text += f", {self._given_bytes / seconds / _MEGABYTE:.1f} MB a second"
+        if 0 < self._given < total:
+            text += f", about {(total - self._given) * seconds / self._given:.0f} s left"
         self.progress.step(text, self._given, total)
 
     def _wait(self, throttle_bytes_per_second: int) -> None:
