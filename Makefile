@@ -140,7 +140,7 @@ molecule: install ## The roles' scenarios on a real cluster
 
 .PHONY: galaxy
 galaxy: install ## Build the artefact for Galaxy, and check it with Galaxy's importer
-	$(BIN)/python -m publish
+	$(BIN)/python -m publish $(if $(WIDE),--lint)
 
 .PHONY: test-ansible
 test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.11 to 3.13, which must be there, as must 3.9

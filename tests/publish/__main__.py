@@ -2,10 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check the artefact with Galaxy's own importer: an error or a warning of it fails. ``python -m publish``."""
+"""Check the artefact with Galaxy's own importer: an error or a warning of it fails. ``python -m publish [--lint]``.
+
+With ``--lint`` the importer runs ansible-lint, as Galaxy's own does. `make lint` runs it by stricter rules on the files
+that the artefact is made of, so that this finds only what is wrong with the choice of them.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -20,6 +25,9 @@ _DONE = "Importer processing completed successfully"
 
 def main() -> int:
     """Build and import; return 1 when the importer complains."""
+    parser = argparse.ArgumentParser(prog="python -m publish", description="Build the artefact, and import it.")
+    parser.add_argument("--lint", action="store_true", help="also run ansible-lint on it, as Galaxy does")
+    with_lint = parser.parse_args().lint
     with tempfile.TemporaryDirectory(prefix="kafkaops-publish-") as scratch:
         tarball = artefact.build(Path(scratch))
         # ansible-lint resolves modules in the home directory, where an older copy may be installed: give it this one.
@@ -30,7 +38,13 @@ def main() -> int:
         ran = subprocess.run(
             [sys.executable, "-m", "galaxy_importer.main", tarball.name],
             cwd=scratch,
-            env={**os.environ, "HOME": str(home), "PATH": path, "GALAXY_IMPORTER_ANSIBLE_LOCAL_TMP": f"{scratch}/tmp"},
+            env={
+                **os.environ,
+                "HOME": str(home),
+                "PATH": path,
+                "GALAXY_IMPORTER_ANSIBLE_LOCAL_TMP": f"{scratch}/tmp",
+                "GALAXY_IMPORTER_RUN_ANSIBLE_LINT": str(with_lint),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
