@@ -55,7 +55,8 @@ install: $(INSTALLED) ## Make .venv with the pinned dependencies and this collec
 
 $(INSTALLED): | prerequisites
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) $(addprefix --requirement ,$(REQUIREMENTS))
+	@# Python compiles what it imports; most of what is installed is never imported.
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint $(PINS) $(addprefix --requirement ,$(REQUIREMENTS))
 	mkdir -p $(dir $(COLLECTION_LINK))
 	ln -s ../../../.. $(COLLECTION_LINK)
 	@# Spark starts in half the time with an archive of its classes. The first session would make it behind the user's back.
