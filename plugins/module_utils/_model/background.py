@@ -6,17 +6,14 @@
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 Result = TypeVar("Result")
-_LOOK_EVERY_S = 0.1
-_END_S = 5.0
 
 
 def in_background(work: Callable[[], Result], name: str) -> Future[Result]:
@@ -34,40 +31,6 @@ def in_background(work: Callable[[], Result], name: str) -> Future[Result]:
 
     threading.Thread(target=run, name=name, daemon=True).start()
     return answer
-
-
-def ahead(items: Iterable[Result], most: int, name: str) -> Iterator[Result]:
-    """Yield what ``items`` yields and raise what it raises. At most ``most`` items are made before they are wanted."""
-    made: queue.Queue[Result | _End] = queue.Queue(most)
-    is_unwanted = threading.Event()
-
-    def put(item: Result | _End) -> None:
-        while not is_unwanted.is_set():
-            with suppress(queue.Full):
-                made.put(item, timeout=_LOOK_EVERY_S)
-                return
-
-    def make() -> None:
-        try:
-            for each in items:
-                put(each)
-                if is_unwanted.is_set():
-                    return
-        finally:
-            put(_End())
-
-    maker = in_background(make, name)
-    try:
-        while not isinstance(each := made.get(), _End):
-            yield each
-        maker.result()
-    finally:
-        is_unwanted.set()
-        wait([maker], _END_S)
-
-
-class _End:
-    """Stands behind the last item."""
 
 
 class OpenedAhead(Generic[Result]):

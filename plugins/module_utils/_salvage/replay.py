@@ -18,6 +18,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
+from .._model.background import in_background
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .ledger import Ledger
@@ -75,16 +76,15 @@ class Replayer:
     """Gives one salvage back."""
 
     def __init__(self, kafka: Kafka, request: ReplayRequest, progress: Progress, stop: threading.Event) -> None:
-        """Verify every file of the salvage. Raises ManifestError, DocumentError or ReplayError."""
+        """Begin to verify every file of the salvage. Raises ManifestError, DocumentError or ReplayError."""
         self._kafka = kafka
         self._request = request
         self._progress = progress
         self._stop = stop
         self._manifest = read_manifest(request.directory)
-        progress.step("verifying the saved files")
-        faults = faults_of_files(request.directory, self._manifest.files)
-        if faults:
-            raise ReplayError("; ".join(faults) + ". Nothing was given back")
+        # Hashing takes seconds for each GB. Meanwhile brokers are asked, and the lock is taken.
+        work = partial(faults_of_files, request.directory, self._manifest.files)
+        self._faults = in_background(work, "verify")
         self._saved = _chosen(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
 
@@ -93,6 +93,7 @@ class Replayer:
         cluster = self._cluster()
         addresses = _living(cluster)
         targets = self._targets()
+        self._require_whole_files()
         ledgers = ProgressTopic(self._kafka, addresses, self._request.progress_topic).read()
         parts = self._parts(targets, {}, ledgers)
         self._count(parts)
@@ -112,6 +113,7 @@ class Replayer:
 
     def _under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
         targets = self._targets()
+        self._require_whole_files()
         kept = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
         transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
         most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
@@ -136,6 +138,13 @@ class Replayer:
         # What was committed can be read once another producer with this id was let in.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
         return self._in_order([_result(each) for each in parts.values()], targets, ledgers)
+
+    def _require_whole_files(self) -> None:
+        """Wait until every file is verified. Raises ReplayError."""
+        self._progress.step("verifying the saved files")
+        faults = self._faults.result()
+        if faults:
+            raise ReplayError("; ".join(faults) + ". Nothing was given back")
 
     def _cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()

@@ -12,7 +12,6 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from .._model.background import ahead
 from .manifest import RECORDS, ManifestError, SavedFile
 from .rows import rows_in
 from .saved_run import CONTENTS, PLACES, Block, SavedRun
@@ -23,8 +22,6 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     _UNREADABLE = (OSError, KeyError, pa.ArrowException)
 
-_BLOCKS_AHEAD = 8
-"""About a transaction."""
 _FILES_AT_ONCE = 4
 
 
@@ -37,12 +34,8 @@ def saved_rows(
 
     Raises ManifestError: a file cannot be read as what the manifest says it is.
     """
-    blocks = _blocks(directory, files, contents=contents)
-    if contents:
-        # While a transaction is committed, say.
-        blocks = ahead(map(Block.prepared, blocks), _BLOCKS_AHEAD, "saved-rows")
-    for block in blocks:
-        yield from block.runs(topics)
+    for block in _blocks(directory, files, contents=contents):
+        yield from (block.prepared() if contents else block).runs(topics)
 
 
 def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> Iterator[Block]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 from .._kafka.client_configs import librdkafka_config
 from .._kafka.settings import ConnectionSettings
+from .._model.background import in_background
 from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -79,8 +80,10 @@ class TransactionalProducer:
                 f"{transactional_id}"
             ) from None
 
-    def write(self, batches: Sequence[Iterable[Outgoing]]) -> None:
+    def write(self, batches: Sequence[Iterable[Outgoing]], meanwhile: Callable[[], None]) -> None:
         """Write the records, all or none. Each batch is iterated over again where the transaction is.
+
+        ``meanwhile`` is called while brokers commit: Python has nothing else to do then.
 
         Raises TakenOverError, or ProducerError: it says whether the outcome is unknown. The next run finds out.
         """
@@ -89,7 +92,11 @@ class TransactionalProducer:
                 self._producer.begin_transaction()
                 for each in batches:
                     self._produce(each)
-                self._commit()
+                committed = in_background(self._commit, "commit")
+                try:
+                    meanwhile()
+                finally:
+                    committed.result()
             except KafkaException as error:
                 if not self._is_aborted(error):
                     raise ProducerError(

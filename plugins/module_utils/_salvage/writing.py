@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 
 from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -57,8 +57,9 @@ class Writing:
             self._tell(total)
             # Of every record, several objects live until the end of its transaction.
             with collector_paused():
-                for transaction in self._transactions(runs, throttle_bytes_per_second):
-                    self._flush(transaction, cluster_id)
+                transactions = _OneAhead(self._transactions(runs, throttle_bytes_per_second))
+                for transaction in transactions:
+                    self._flush(transaction, cluster_id, transactions.read)
                     self._tell(total)
                     self._wait(throttle_bytes_per_second)
         except _StopError as error:
@@ -83,14 +84,17 @@ class Writing:
                     some, size, records = [], 0, 0
         yield some
 
-    def _flush(self, runs: Sequence[SavedRun], cluster_id: str) -> None:
+    def _flush(self, runs: Sequence[SavedRun], cluster_id: str, meanwhile: Callable[[], None]) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
         by_part: dict[TopicPartition, list[SavedRun]] = {}
         for run in runs:
-            by_part.setdefault(run.topic_partition, []).append(run)
+            # It may have failed since these were read.
+            if not self.parts[run.topic_partition].failure:
+                by_part.setdefault(run.topic_partition, []).append(run)
         batches = {name: self._batch(self.parts[name], some, cluster_id) for name, some in by_part.items()}
-        self._transact({name: batch for name, batch in batches.items() if not self.parts[name].failure})
+        whole = {name: batch for name, batch in batches.items() if not self.parts[name].failure}
+        self._transact(whole, meanwhile)
 
     def _batch(self, part: Part, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
         if part.newer is not None:
@@ -102,7 +106,7 @@ class Writing:
                 return _Batch(part.target.name, (), cluster_id)
         return _Batch(part.target.name, [one for run in runs for one in part.take(run)], cluster_id)
 
-    def _transact(self, batches: Mapping[TopicPartition, _Batch]) -> None:
+    def _transact(self, batches: Mapping[TopicPartition, _Batch], meanwhile: Callable[[], None]) -> None:
         """Write one transaction. Where it fails, each partition gets one of its own, so that one keeps none back."""
         if not batches:
             return
@@ -113,7 +117,7 @@ class Writing:
         try:
             kept = self.kept.records({part.place: part.ledger for part in parts})
             self.require_lock()
-            self.producer.write([*batches.values(), kept])
+            self.producer.write([*batches.values(), kept], meanwhile)
         except (ReplayProgressError, ProducerError) as error:
             if isinstance(error, ProducerError) and error.is_final:
                 raise _StopError(str(error)) from None
@@ -121,7 +125,7 @@ class Writing:
                 parts[0].failure = str(error)
                 return
             for name, batch in batches.items():
-                self._transact({name: batch})
+                self._transact({name: batch}, meanwhile)
             return
         except JournalError as error:
             raise _StopError(str(error)) from None
@@ -145,6 +149,25 @@ class Writing:
         if throttle_bytes_per_second:
             due = self._began + self._given_bytes / throttle_bytes_per_second
             self.stop.wait(max(0.0, due - time.monotonic()))
+
+
+class _OneAhead:
+    """Yields transactions. The next one is read when ``read`` is called, or at last when it is wanted."""
+
+    def __init__(self, transactions: Iterator[list[SavedRun]]) -> None:
+        self._transactions = transactions
+        self._next: list[list[SavedRun]] = []
+
+    def read(self) -> None:
+        if not self._next:
+            self._next = [*islice(self._transactions, 1)]
+
+    def __iter__(self) -> Iterator[list[SavedRun]]:
+        while True:
+            self.read()
+            if not self._next:
+                return
+            yield self._next.pop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Transactions of a replay: the next one is read while brokers commit, and a failed partition is in none of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.part import Part
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import Place, ProgressTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import SavedRun
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import TargetTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import (
+    ProducerError,
+    TransactionalProducer,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writing import Writing
+from unit.salvage.saved import SAVED, a_run
+
+_TARGET = TargetTopic("orders.salvaged", "id", 2, 1, 1_000_000, is_compacted=False, states={})
+_LARGE = bytes(8 * 1024 * 1024)
+"""Two of them fill a transaction."""
+
+
+class FakeProducer:
+    """Keeps what is written, and notes when the next transaction is read. ``refused`` fail where they are written."""
+
+    def __init__(self, read: list[int], refused: Mapping[int, ProducerError] | None = None) -> None:
+        self.read = read
+        self.refused = refused or {}
+        self.written: list[list[int]] = []
+        self.read_before: list[int] = []
+        """How many runs were read when a transaction's records were all produced."""
+
+    def write(self, batches: Any, meanwhile: Callable[[], None]) -> None:
+        records = [record for each in batches for record in each if record[0] != "progress"]
+        self.read_before.append(len(self.read))
+        meanwhile()
+        for each in records:
+            if each[1] in self.refused:
+                raise self.refused[each[1]]
+        self.written.append([int(dict(each[4])["kafkaops.salvage.offset"] or b"") for each in records])
+
+
+class FakeProgressTopic:
+    """Has a record for each ledger."""
+
+    def records(self, ledgers: Mapping[Place, Ledger]) -> list[tuple[Any, ...]]:
+        return [("progress", 0, None, None, [], 0) for _each in ledgers]
+
+
+class Quiet:
+    """No progress is shown."""
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None: ...
+
+
+def a_part(partition: int, records: int) -> Part:
+    saved, place = replace(SAVED, partition=partition), Place("id", "orders", partition)
+    part = Part(saved, _TARGET, place, Ledger(), include_unknown=False, is_compacted=False)
+    part.counts.to_give = records
+    return part
+
+
+def a_writing(producer: FakeProducer, parts: Mapping[int, Part]) -> Writing:
+    named = {TopicPartition("orders", number): part for number, part in parts.items()}
+    typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
+    return Writing(*typed, named, lambda: None, Quiet(), threading.Event())
+
+
+def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
+    """Yield two records of each partition, in turns; ``read`` has their first offsets."""
+    for number, partition in enumerate(partitions):
+        read.append(2 * number)
+        yield a_run(*({"partition": partition, "offset": 2 * number + each, "value": _LARGE} for each in range(2)))
+
+
+def test_the_next_transaction_is_read_while_one_is_committed() -> None:
+    read: list[int] = []
+    producer, part = FakeProducer(read), a_part(0, 6)
+    a_writing(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    assert producer.written == [[0, 1], [2, 3], [4, 5]]
+    assert producer.read_before == [1, 2, 3]
+    assert (part.counts.given, part.failure) == (6, "")
+
+
+def test_a_partition_that_failed_is_left_out_of_what_was_read_before() -> None:
+    """Otherwise its ledger would say that the records of the failed transaction were given back."""
+    read: list[int] = []
+    producer = FakeProducer(read, {1: ProducerError("message too large")})
+    parts = {0: a_part(0, 2), 1: a_part(1, 4)}
+    a_writing(producer, parts).write(reading(read, 1, 1, 0), "cluster", 0)
+    assert producer.written == [[4, 5]]
+    assert [each.failure for each in parts.values()] == ["", "message too large"]
+    assert [each.counts.given for each in parts.values()] == [2, 0]
+
+
+def test_nothing_is_written_after_a_producer_that_cannot_go_on() -> None:
+    read: list[int] = []
+    producer = FakeProducer(read, {0: ProducerError("fenced", is_final=True)})
+    part = a_part(0, 6)
+    a_writing(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    assert (producer.written, part.failure, part.counts.given) == ([], "fenced", 0)
+
+
+def test_a_file_that_cannot_be_read_on_is_an_error() -> None:
+    def broken() -> Iterator[SavedRun]:
+        yield from reading([], 0)
+        raise ManifestError("damaged")
+
+    with pytest.raises(ManifestError, match="damaged"):
+        a_writing(FakeProducer([]), {0: a_part(0, 4)}).write(broken(), "cluster", 0)
