@@ -58,6 +58,8 @@ options:
   leaders_timeout_ms:
     description:
       - Milliseconds that the current leaders may take to say what they hold.
+      - A leader that does not answer is awaited for so long, unless another broker leads before, or none does.
+        Right after a broker has died, the cluster still names it as the leader for some seconds.
     type: int
     default: 30000
   spark:

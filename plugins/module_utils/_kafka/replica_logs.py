@@ -85,6 +85,7 @@ def probe_replicas(
     *,
     only_newest: Collection[TopicPartition] = frozenset(),
     tiered: Mapping[str, bool] = MappingProxyType({}),
+    is_asked_again: bool = True,
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
@@ -100,6 +101,8 @@ def probe_replicas(
     Of ``only_newest`` the newest epoch with records is asked, and no older one, and neither directory nor size where
     that is all that is asked: a deep lineage takes a request for each epoch. ``tiered`` says by topic whether it is
     tiered, where that is known: such a replica is asked where its own disk starts, too, and what it knows of the tier.
+
+    Without ``is_asked_again``, a broker with which there was trouble is not tried again.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -127,7 +130,7 @@ def probe_replicas(
                     rows = None
                 if rows is None and error.cause is Cause.HUNG and clock.monotonic() >= deadline:
                     rows = probe.complete_rows(partitions, error)
-                if broker.is_fenced or _is_final(error):
+                if broker.is_fenced or not is_asked_again or _is_final(error):
                     break
             finally:
                 connection.close()

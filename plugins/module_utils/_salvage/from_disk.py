@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from .._kafka.cluster import Cluster, describe_cluster
-from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
 from .._model.partition import ReplicaLog, TopicPartition
 from .._model.run import Progress
@@ -29,7 +28,6 @@ from .finding import (
     DiskReplica,
     Status,
     compare_with_leader,
-    compare_with_metadata,
     held_in,
     segments_to_save,
     segments_with,
@@ -97,14 +95,10 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
                 f"{', '.join(request.log_dirs)}: the disk is of cluster {disks.cluster_id}, and this is cluster "
                 f"{cluster.cluster_id}: check bootstrap_servers and the log directories"
             )
-        replicas = _replicas(disks, request.topics)
-        description = describe_partitions(wire, {each.directory.topic for each in replicas})
-        comparable, findings = compare_with_metadata(replicas, description)
-        progress.step(f"asking the leaders of {len(comparable)} partitions")
-        leaders = logs_of_leaders(wire.settings, cluster, [each.state for each in comparable], request.duration_ms)
-        run = _DiskRun(disks, request, comparable, leaders, progress)
+        leaders = logs_of_leaders(wire, _replicas(disks, request.topics), request.duration_ms, progress)
+        run = _DiskRun(disks, request, leaders.comparable, leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
-        ordered = tuple(sorted([*findings, *compared], key=lambda each: each.topic_partition))
+        ordered = tuple(sorted([*leaders.findings, *compared], key=lambda each: each.topic_partition))
         has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
         commits = _newer_commits(wire, cluster, request.destination) if has_commits else ()
         return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)

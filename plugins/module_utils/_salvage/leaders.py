@@ -2,34 +2,112 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the current leaders of partitions hold, asked of the leaders themselves."""
+"""What the current leaders of partitions hold, asked of the leaders themselves.
+
+Right after a broker has died, the cluster names it as a leader for seconds more. So a leader that does not answer is
+asked once, and then again what the cluster says: who leads now is asked, until the time is up.
+"""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
-from .._kafka.cluster import Cluster
+from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
-from .._kafka.settings import ConnectionSettings
-from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
+from .._kafka.wire import Wire
+from .._model.partition import Broker, BrokerState, Cause, ReplicaLog, TopicPartition
+from .._model.run import Clock, KafkaOpsError, Progress
+from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
 
 _MOST_THREADS = 32
+_PAUSE_S = 1.0
+_MAY_PASS = frozenset({Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.FENCED, Cause.MISSING})
+"""Where the partition soon has another leader, or this one comes back."""
+
+Look: TypeAlias = Callable[[], "tuple[Cluster, Description]"]
+"""Asks the cluster for its brokers and partitions. Raises KafkaOpsError."""
+Probe: TypeAlias = "Callable[[Broker, Sequence[TopicPartition], float], list[ReplicaLog]]"
+"""Asks a broker once what it holds, until a deadline."""
 
 
-def logs_of_leaders(
-    settings: ConnectionSettings, cluster: Cluster, states: Sequence[PartitionState], duration_ms: int
-) -> dict[TopicPartition, ReplicaLog]:
-    """Ask the leader of every partition that has one. A leader that does not answer is named, with its cause.
+@dataclass(slots=True)
+class Leaders:
+    """What became of each partition of the disks."""
 
-    Brokers are asked at the same time, within ``duration_ms`` in total.
+    comparable: list[Comparable] = field(default_factory=list)
+    """Those that have a leader, each as it was when the leader answered, or at last."""
+    findings: list[DiskFinding] = field(default_factory=list)
+    """Of those that cannot be compared."""
+    logs: dict[TopicPartition, ReplicaLog] = field(default_factory=dict)
+    """A leader that did not answer is named, with its cause."""
+
+
+def logs_of_leaders(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
+    """Ask the leader of every partition of the replicas that has one, within ``duration_ms`` in total.
+
+    Raises KafkaOpsError: the cluster does not describe its partitions.
     """
+    topics = {each.directory.topic for each in replicas}
+
+    def look() -> tuple[Cluster, Description]:
+        return describe_cluster(wire), describe_partitions(wire, topics)
+
+    probe = partial(probe_replicas, wire.settings, is_asked_again=False)
+    return ask_leaders(look, probe, replicas, duration_ms / 1000, progress)
+
+
+def ask_leaders(
+    look: Look,
+    probe: Probe,
+    replicas: Sequence[DiskReplica],
+    limit_s: float,
+    progress: Progress,
+    *,
+    clock: Clock = time,
+) -> Leaders:
+    """Ask until every leader has answered, every partition without an answer has no leader, or the time is up.
+
+    Raises KafkaOpsError: the cluster could not be looked at, not even once.
+    """
+    deadline = clock.monotonic() + limit_s
+    found, left = Leaders(), list(replicas)
+    cluster, description = look()
+    progress.step(f"asking the leaders of {len({each.topic_partition for each in left})} partitions")
+    while True:
+        comparable, findings = compare_with_metadata(left, description)
+        logs = _ask(probe, cluster, comparable, deadline)
+        waiting = [each for each in comparable if _may_pass(logs.get(each.state.topic_partition))]
+        names = {each.state.topic_partition for each in waiting}
+        found.findings += findings
+        found.comparable += [each for each in comparable if each.state.topic_partition not in names]
+        found.logs |= logs
+        if waiting:
+            progress.step(f"waiting for {_awaited(waiting, logs)} to answer, or for other leaders")
+            clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
+        if not waiting or clock.monotonic() >= deadline:
+            found.comparable = sorted([*found.comparable, *waiting], key=lambda each: each.state.topic_partition)
+            return found
+        left = [each for each in left if each.topic_partition in names]
+        # A broker may fail while it describes the cluster: what was seen before is asked again then.
+        with suppress(KafkaOpsError):
+            cluster, description = look()
+
+
+def _ask(
+    probe: Probe, cluster: Cluster, comparable: Sequence[Comparable], deadline: float
+) -> dict[TopicPartition, ReplicaLog]:
+    """Ask all leaders at the same time."""
     led: dict[int, list[TopicPartition]] = defaultdict(list)
-    for state in states:
-        if not state.is_offline:
-            led[state.leader_id].append(state.topic_partition)
+    for each in comparable:
+        led[each.state.leader_id].append(each.state.topic_partition)
     brokers = [
         Broker(
             each.broker_id, each.address.host, each.address.port, each.rack, each.is_fenced, state=BrokerState.ONLINE
@@ -39,7 +117,22 @@ def logs_of_leaders(
     ]
     if not brokers:
         return {}
-    deadline = time.monotonic() + duration_ms / 1000
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as threads:
-        answers = threads.map(lambda broker: probe_replicas(settings, broker, led[broker.broker_id], deadline), brokers)
+        answers = threads.map(lambda broker: probe(broker, led[broker.broker_id], deadline), brokers)
         return {TopicPartition(row.topic, row.partition): row for rows in answers for row in rows}
+
+
+def _may_pass(log: ReplicaLog | None) -> bool:
+    """Return whether the partition may soon be led by a broker that answers. None: its leader is not registered."""
+    return log is None or log.cause in _MAY_PASS
+
+
+def _awaited(waiting: Sequence[Comparable], logs: Mapping[TopicPartition, ReplicaLog]) -> str:
+    """Name the leaders: "broker 1 (unreachable; leader of 3 partitions)"."""
+    counts = Counter(each.state.leader_id for each in waiting)
+    causes = {each.state.leader_id: logs.get(each.state.topic_partition) for each in waiting}
+    return ", ".join(
+        f"broker {each} ({'not registered' if log is None else log.cause}; leader of {counts[each]} "
+        f"partition{'' if counts[each] == 1 else 's'})"
+        for each, log in sorted(causes.items())
+    )

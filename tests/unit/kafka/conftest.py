@@ -31,9 +31,12 @@ from unit.kafka.fake_probe import (
 def probe(clock: FakeClock) -> Probe:
     """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
 
-    def run(*answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0) -> tuple[list[ReplicaLog], FakeWire]:
+    def run(
+        *answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0, **options: Any
+    ) -> tuple[list[ReplicaLog], FakeWire]:
         wire: Any = FakeWire(answers)
-        rows = probe_replicas(SETTINGS, broker, [FIRST, SECOND], clock.now + limit_s, open_wire=wire, clock=clock)
+        deadline = clock.now + limit_s
+        rows = probe_replicas(SETTINGS, broker, [FIRST, SECOND], deadline, open_wire=wire, clock=clock, **options)
         assert [(row.topic, row.partition, row.broker_id) for row in rows] == [("orders", 0, 3), ("orders", 1, 3)]
         return rows, wire
 

@@ -109,6 +109,13 @@ def test_trying_again_where_it_cannot_help_is_left_out(probe: Probe, broker: Bro
     assert len(wire.connections) == 1
 
 
+@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED])
+def test_a_broker_is_tried_once_where_the_caller_wants_to_look_again_before(probe: Probe, cause: Cause) -> None:
+    rows, wire = probe(failing(cause), is_asked_again=False)
+    assert causes(rows) == [cause, cause]
+    assert len(wire.connections) == 1
+
+
 def test_a_fenced_broker_that_answers_is_heard(probe: Probe) -> None:
     rows, _wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=FENCED)
     assert causes(rows) == [None, None]
