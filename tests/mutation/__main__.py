@@ -56,6 +56,8 @@ class Result:
     survivors: tuple[Survivor, ...]
     equivalent: int
     """How many more survived that are named as equivalent."""
+    unmatched: tuple[str, ...]
+    """What is named as equivalent, and is in no mutant."""
 
     def __str__(self) -> str:
         killed = self.mutants - len(self.survivors) - self.equivalent
@@ -67,7 +69,11 @@ class Result:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Mutate the files. Returns 1 when a mutant survived that mutation/targets.py does not name as equivalent."""
+    """Mutate the files.
+
+    Returns 1 when a mutant survived that mutation/targets.py does not name as equivalent, or when it names one that
+    is not there.
+    """
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if nowhere := [part for part in chosen.only or () if not any(part in each for each in TARGETS)]:
@@ -79,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print(str(result))
         for each in result.survivors:
             _print(f"  line {each.line}, {each.operator}:\n{each.diff}")
-    return 1 if any(each.survivors for each in results) else 0
+        for line in result.unmatched:
+            _print(f"  error: mutation/targets.py names as equivalent what is in no mutant: {line}")
+    return 1 if any(each.survivors or each.unmatched for each in results) else 0
 
 
 def _mutate(module: str) -> Result:
@@ -98,8 +106,10 @@ def _mutate(module: str) -> Result:
         _cosmic_ray(copy, "exec", config, database)
         with use_db(str(database), WorkDB.Mode.open) as work:
             survived = [*_survivors(work)]
-            left = tuple(each for each in survived if not TARGETS[module].is_equivalent(each.diff))
-            return Result(module, work.num_results, left, len(survived) - len(left))
+            target = TARGETS[module]
+            left = tuple(each for each in survived if not target.is_equivalent(each.diff))
+            unmatched = target.unmatched([result.diff or "" for _item, result in work.completed_work_items])
+            return Result(module, work.num_results, left, len(survived) - len(left), unmatched)
 
 
 def _copy(tree: Path) -> Path:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 OPERATORS = frozenset(
@@ -44,8 +45,15 @@ class Target:
 
     def is_equivalent(self, diff: str) -> bool:
         """Return whether a mutant's changed line is one of those that no test can notice."""
-        changed = diff.replace(" ", "")
-        return any(f"+{each}".replace(" ", "") in changed for each in (_DATACLASS, *self.equivalent))
+        return any(_has(diff, each) for each in (_DATACLASS, *self.equivalent))
+
+    def unmatched(self, diffs: Collection[str]) -> tuple[str, ...]:
+        """Return the named lines that none of these mutants has: the code, or the line's name, has changed."""
+        return tuple(each for each in self.equivalent if not any(_has(diff, each) for diff in diffs))
+
+
+def _has(diff: str, line: str) -> bool:
+    return f"+{line}".replace(" ", "") in diff.replace(" ", "")
 
 
 _DATACLASS = "@dataclass("

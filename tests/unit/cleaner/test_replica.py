@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import StepError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, Diagnosis
@@ -219,6 +220,47 @@ def test_a_named_replica_needs_a_mark_in_its_own_directory_or_force(
     assert len(repairs) == (status is None)
     assert [each.status for each in outcomes] == ([status] if status else [])
     assert all(said in each.reason for each in outcomes)
+
+
+_LAST = replace(CHANGE, original=(1, 2, 3))
+"""It is listed where it was, also while it is dropped."""
+
+
+@pytest.mark.parametrize(
+    ("change", "seen", "is_reassigning", "is_dropped"),
+    [
+        (CHANGE, {"replicas": (1, 2)}, False, True),
+        (CHANGE, {"replicas": (1, 2, 3)}, True, True),
+        (CHANGE, {"replicas": (3, 1, 2)}, False, False),
+        (CHANGE, {"replicas": (3, 1, 2)}, True, False),
+        (CHANGE, {"replicas": (2, 1)}, False, False),
+        (CHANGE, {"replicas": (1, 2), "topic_id": "B" * 22}, False, False),
+        (_LAST, {"replicas": (1, 2, 3)}, True, True),
+        (_LAST, {"replicas": (1, 2, 3)}, False, False),
+    ],
+)
+def test_a_replica_is_dropped_only_where_its_own_topic_shows_what_a_run_requests(
+    replicas: FakeReplicas,
+    journal: Journal,
+    change: ReplicaChange,
+    seen: dict[str, Any],
+    *,
+    is_reassigning: bool,
+    is_dropped: bool,
+) -> None:
+    """Another order, or another topic of the same name, is somebody else's."""
+    replicas.change(**seen)
+    replicas.is_reassigning = is_reassigning
+    assert replicas.maker(journal).is_dropped(change) is is_dropped
+
+
+@pytest.mark.parametrize("code", [TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION])
+def test_a_replica_that_is_not_seen_is_not_taken_for_dropped(
+    replicas: FakeReplicas, journal: Journal, code: int
+) -> None:
+    replicas.change(replicas=(1, 2))
+    replicas.refused_with = code
+    assert not replicas.maker(journal).is_dropped(CHANGE)
 
 
 def test_a_run_that_is_asked_to_stop_reads_no_more_and_plans_nothing(replicas: FakeReplicas) -> None:

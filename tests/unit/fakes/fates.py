@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    NOT_CONTROLLER,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
@@ -58,3 +62,5 @@ class Write:
 
 
 LOST_REQUEST, LOST_ANSWER = Fate(lost_request=True), Fate(lost_answer=True)
+FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
+TIMED_OUT = Fate(timed_out=True)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
+    UNKNOWN_SERVER_ERROR,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
-from unit.fakes.fates import LOST_ANSWER, LOST_REQUEST, WELL, Fate, nothing
+from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate, nothing
 from unit.fakes.wreck import (
     BEHIND,
     BEST,
@@ -25,10 +28,7 @@ from unit.fakes.wreck import (
     statuses,
 )
 
-NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
 FIRST, SECOND, THIRD = partitions(3)
-FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
-TIMED_OUT = Fate(timed_out=True)
 
 
 @pytest.mark.parametrize("fate", [LOST_REQUEST, LOST_ANSWER, FAILED_OVER, TIMED_OUT])

@@ -15,12 +15,11 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
-from unit.fakes.fates import LOST_REQUEST, WELL, Fate
+from unit.fakes.fates import FAILED_OVER, LOST_REQUEST, WELL, Fate
 from unit.fakes.wreck import BEST, CHANGED, MakeWreck, Wreck, assert_all_is_put_back, partitions, statuses
 
-NOT_CONTROLLER, ELIGIBLE_LEADERS_NOT_AVAILABLE = 41, 83
-FIRST, SECOND, THIRD = partitions(3)
-FAILED_OVER = Fate(refused_with=NOT_CONTROLLER)
+ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+FIRST, SECOND, _ = partitions(3)
 NOBODY = Fate(errors=dict.fromkeys(partitions(3), ELIGIBLE_LEADERS_NOT_AVAILABLE))
 PAUSE_S = 0.5
 

@@ -16,9 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
+    NOT_CONTROLLER,
+    UNKNOWN_SERVER_ERROR,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from unit.fakes.fates import LOST_ANSWER, LOST_REQUEST, WELL, Fate
+from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate
 from unit.fakes.wreck import (
     BEST,
     ORIGINAL,
@@ -30,10 +34,7 @@ from unit.fakes.wreck import (
     statuses,
 )
 
-NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
-FIRST, SECOND, THIRD = partitions(3)
-FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
-TIMED_OUT = Fate(timed_out=True)
+FIRST, SECOND, _ = partitions(3)
 
 
 @pytest.mark.parametrize("restore", [Fate(), FORBIDDEN])

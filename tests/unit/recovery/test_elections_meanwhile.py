@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from unit.fakes.fates import WELL, Fate
+from unit.fakes.fates import FORBIDDEN, WELL, Fate
 from unit.fakes.wreck import (
     BEHIND,
     BEST,
@@ -29,10 +29,7 @@ from unit.fakes.wreck import (
     statuses,
 )
 
-NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
 FIRST, SECOND, THIRD = partitions(3)
-FAILED_OVER, FORBIDDEN = Fate(refused_with=NOT_CONTROLLER), Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)
-TIMED_OUT = Fate(timed_out=True)
 
 
 @pytest.mark.usefixtures("small_batches")
