@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import TOPIC_AUTHORIZATION_FAILED
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Sight, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.fates import FORBIDDEN, WELL, Fate
 from unit.fakes.wreck import (
@@ -83,6 +87,31 @@ def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> 
 
 
 RECREATED = "B" * 22
+
+
+@pytest.mark.parametrize("first_look", ["hidden", "of another topic"])
+def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look: str) -> None:
+    """A broker that lags may show the topic of that name before it was re-created, with a leader."""
+    see, looks = wreck.cluster.see, iter([first_look])
+
+    def see_at_first(wanted: Collection[TopicPartition]) -> Sight:
+        sight, shown = see(wanted), next(looks, "")
+        if shown == "hidden":
+            return Sight({}, {"orders": TopicError("orders", TOPIC_AUTHORIZATION_FAILED)})
+        if shown:
+            before = {
+                each: replace(state, topic_id=RECREATED, leader_id=BEHIND) for each, state in sight.states.items()
+            }
+            return Sight(before, {})
+        return sight
+
+    plan = wreck.plan()
+    wreck.cluster.answer(see=see_at_first)
+    assert statuses(wreck.run(plan)) == [Status.RECOVERED] * 3
+    assert next(looks, None) is None
+    assert_all_is_put_back(wreck)
+
+
 MEDDLING = [
     ({"replicas": (2, 3, 1)}, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
     ({"replicas": (3, 1, 4)}, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
