@@ -31,6 +31,11 @@ class EpochRange:
         """How many offsets. Transaction markers and records that compaction removed have offsets too."""
         return self.end_offset - self.start_offset
 
+    @property
+    def offsets(self) -> str:
+        """Return the first offset and the last one for a person: "100 to 349", or "15" where there is but one."""
+        return f"{self.start_offset}" if self.records == 1 else f"{self.start_offset} to {self.end_offset - 1}"
+
 
 Stretches: TypeAlias = Annotated[
     tuple[

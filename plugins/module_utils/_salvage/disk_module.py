@@ -108,7 +108,7 @@ def warnings_of(done: DiskSalvage) -> list[str]:
     """Return what a person must know although the run succeeded: records that the disk has and that cannot be read."""
     return [
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
-        f"could be read ({', '.join(f'{one.start_offset} to {one.end_offset - 1}' for one in each.unreadable[:5])})"
+        f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
         for each in done.findings
         if each.unreadable and each.damages
     ][:20]

@@ -247,7 +247,7 @@ def _refuse_what_differs(findings: Sequence[DiskFinding], back: ReadBack) -> Non
         there = saved.get(finding.topic_partition)
         absent = minus(within(finding.held, finding.lost), there.ranges if there else ())
         if absent:
-            ranges = ", ".join(f"{each.start_offset} to {each.end_offset - 1}" for each in absent)
+            ranges = ", ".join(each.offsets for each in absent)
             faults.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")
     if faults:
         raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(faults))

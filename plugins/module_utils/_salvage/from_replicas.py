@@ -163,7 +163,7 @@ class TailSaver:
 
         A broker that is in ``silent`` is not asked again, and one that does not answer is added.
         """
-        offsets = ", ".join(f"{each.start_offset} to {each.end_offset - 1}" for each in absent)
+        offsets = ", ".join(each.offsets for each in absent)
         what = f"offsets {offsets}, which only broker {tail.broker_id} holds, were not saved"
         address = self.addresses.get(tail.broker_id)
         if address is None:

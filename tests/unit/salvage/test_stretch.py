@@ -71,3 +71,7 @@ def test_what_lies_within_and_what_is_missing() -> None:
     wanted = (EpochRange(0, 40, 100), EpochRange(2, 0, 10))
     assert within(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
     assert minus(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
+
+
+def test_offsets_are_named_by_the_first_and_the_last() -> None:
+    assert [each.offsets for each in (EpochRange(0, 15, 16), EpochRange(0, 100, 350))] == ["15", "100 to 349"]
