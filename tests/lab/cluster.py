@@ -179,14 +179,14 @@ class Cluster:
 
     def java_command(self, jvm_args: Sequence[str], properties_file: Path) -> list[str]:
         """Return the command that runs a node."""
-        every_node = [*_LOGGING, *self.sharing(jvm_args)]
+        every_node = [*_LOGGING, *self.sharing()]
         return process.java_command(
             self.class_path, "kafka.Kafka", str(properties_file), heap=self._heap, jvm_args=[*every_node, *jvm_args]
         )
 
-    def sharing(self, jvm_args: Sequence[str] = ()) -> list[str]:
-        """Return the JVM arguments that make use of the class archive, next to ``jvm_args``."""
-        return shared_classes.use(self._class_archive, jvm_args)
+    def sharing(self) -> list[str]:
+        """Return the JVM arguments that make use of the class archive."""
+        return shared_classes.use(self._class_archive)
 
     def format_options(self, *, rejoining: bool) -> list[str]:
         """Return StorageTool's options for a controller; ``rejoining`` if it was formatted before."""

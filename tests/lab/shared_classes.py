@@ -42,10 +42,9 @@ def record(path: Path) -> list[str]:
     return [f"-XX:ArchiveClassesAtExit={path}"]
 
 
-def use(path: Path | None, jvm_args: Sequence[str]) -> list[str]:
-    """Return the JVM arguments that use an archive, if there is one; with an agent, classes come from the jars."""
-    has_agent = any(argument.startswith("-javaagent") for argument in jvm_args)
-    return [] if path is None or has_agent else [f"-XX:SharedArchiveFile={path}"]
+def use(path: Path | None) -> list[str]:
+    """Return the JVM arguments that use an archive, if there is one. Agents may change its classes as any others."""
+    return [] if path is None else [f"-XX:SharedArchiveFile={path}"]
 
 
 def _key(class_path: Sequence[Path]) -> str:
