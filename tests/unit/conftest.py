@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
@@ -31,6 +33,18 @@ hypothesis.settings.register_profile("wide", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("kafkaops")
 
 _TESTS = Path(__file__).parents[1]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    return _OneSparkSession(config, log)
+
+
+class _OneSparkSession(LoadFileScheduling):
+    """A file's tests go to one worker, and those of all files with a Spark session to the same: it is a JVM."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "on Spark" if "spark: SparkSession" in (self.config.rootpath / file).read_text("utf-8") else file
 
 
 @pytest.fixture
