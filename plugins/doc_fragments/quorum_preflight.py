@@ -23,3 +23,18 @@ options:
     type: int
     default: 3000
 """
+
+    SEEN = r"""
+options:
+  quorum_seen:
+    description:
+      - Who led the quorum when an earlier task on the same host looked,
+        RV(kafkaops.recovery.offline_partition_info#module:quorum_seen). The time of O(quorum_window_ms) counts from
+        then on, because epochs only rise and so whatever has changed since shows.
+      - Without effect where it is older than a minute.
+    type: dict
+    suboptions:
+      leader_id: {type: int, required: true, description: Id of the leader.}
+      leader_epoch: {type: int, required: true, description: Its epoch.}
+      seen_at_ms: {type: int, required: true, description: "When that was, by the host's monotonic clock."}
+"""

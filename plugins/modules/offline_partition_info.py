@@ -64,6 +64,17 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+quorum_seen:
+  description:
+    - Who led the controller quorum, for O(kafkaops.recovery.unclean_recovery#module:quorum_seen).
+    - Null where it is not known. Our principal may need DESCRIBE on the cluster.
+  returned: success
+  type: dict
+  sample: {leader_id: 1, leader_epoch: 42, seen_at_ms: 86400000}
+  contains:
+    leader_id: {type: int, description: Id of the leader.}
+    leader_epoch: {type: int, description: Its epoch.}
+    seen_at_ms: {type: int, description: "When that was, in milliseconds, by the monotonic clock of the host."}
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description: Every broker that is registered or that occurs in a replica list, in order of its id.
@@ -291,6 +302,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"])
         for text in kafka.stale_views():
             module.warn(text)
+        quorum_seen = kafka.seen_leader()
         pending = JournalLook(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
     outcomes = [left_alone(each) for each in found.left_alone]
@@ -304,6 +316,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "changed": False,
         "cluster_id": found.cluster_id,
         "brokers": plain(found.brokers),
+        "quorum_seen": plain(quorum_seen),
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
         "groups": plain([each.group for each in grouped(outcomes)]),
         "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],

@@ -27,8 +27,8 @@ extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
   kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
-  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
-  kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.quorum_preflight.seen,
+  kafkaops.recovery.controllers, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.recovery_groups]
 attributes:
   check_mode:
@@ -110,7 +110,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
+    QUORUM_PREFLIGHT,
+    QUORUM_SEEN,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
@@ -134,6 +137,7 @@ ARGUMENTS = (
     + SALVAGE
     + JOURNAL
     + QUORUM_PREFLIGHT
+    + QUORUM_SEEN
     + MAX_ROWS
     + REPORT
     + PROGRESS

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.quorum import SeenLeader
 from .._model.run import Clock
 from . import topics
 from .cluster import Cluster, Registration, describe_cluster, look_at_broker, look_at_brokers
@@ -52,6 +53,10 @@ class BaseKafka:
     def unconfirmed_view(self) -> str:
         """Return why it is not known whether the metadata that was read last is current; empty where it is."""
         return self.wire.views.unconfirmed
+
+    def seen_leader(self) -> SeenLeader | None:
+        """Return the quorum's leader as it was when this run asked first; None where that is unknown."""
+        return self.wire.views.seen_leader
 
     def describe_cluster(self) -> Cluster:
         """Return the cluster id, the controller and the brokers (DescribeCluster)."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from .._model.partition import Cause
-from .._model.quorum import QuorumState
+from .._model.quorum import QuorumState, SeenLeader
 from .._model.run import Clock, KafkaOpsError
 from . import error_codes, quorum
 from .errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
@@ -80,6 +80,8 @@ class Views:
         """Every broker that was found with an old view, and what was found."""
         self.unconfirmed = ""
         """Why it is not known whether the last answer was of a current view; empty where it was."""
+        self.seen_leader: SeenLeader | None = None
+        """The quorum's leader at the first DescribeQuorum; None where none was answered."""
         self._clock = clock
         self._valid_until: dict[Address, float] = {}
         self._set_aside: dict[Address, _SetAside] = {}
@@ -180,12 +182,17 @@ class Views:
             except KafkaOpsError as error:
                 return None, None, str(error)
             try:
-                return quorum.quorum_state(answer), None, ""
+                state = quorum.quorum_state(answer)
             except RequestRefusedError as refusal:
                 if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
                     return None, asked, str(refusal)
                 # A broker that has no controller to forward to may say so.
                 avoid.add(asked)
+                continue
+            if state is not None and self.seen_leader is None:
+                now_ms = int(self._clock.monotonic() * 1000)
+                self.seen_leader = SeenLeader(state.leader_id, state.leader_epoch, now_ms)
+            return state, None, ""
 
     @staticmethod
     def _asked_for_id(wire: Asker, asked: Address, state: QuorumState) -> int | None:

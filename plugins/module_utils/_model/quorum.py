@@ -33,6 +33,16 @@ class Voter:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenLeader:
+    """Who led the quorum when an earlier task of the same run asked."""
+
+    leader_id: int
+    leader_epoch: int
+    seen_at_ms: int
+    """By this host's monotonic clock: only tasks on the same host, since the same boot, can compare it."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuorumReplica:
     """A voter or an observer, as the leader sees it. What the leader does not know is None, never 0.
 

@@ -18,6 +18,7 @@ from typing import Any
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.background import in_background
+from .._model.quorum import SeenLeader
 from .._model.run import Clock, KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
@@ -27,6 +28,15 @@ QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
     argument_spec={
         "ignore_quorum": {"type": "bool", "default": False},
         "quorum_window_ms": {"type": "int", "default": 3000},
+    }
+)
+
+QUORUM_SEEN = Arguments(
+    argument_spec={
+        "quorum_seen": {
+            "type": "dict",
+            "options": {name: {"type": "int", "required": True} for name in SeenLeader.__annotations__},
+        }
     }
 )
 
@@ -46,8 +56,10 @@ def elections_allowed(settings: ConnectionSettings, params: Mapping[str, Any], w
 
     Raises NoBrokerAnswersError when no broker answers at all, and RequestRefusedError when our principal may not ask.
     """
+    seen = params.get("quorum_seen")
+    earlier = SeenLeader(**seen) if seen else None
     with Wire(settings, controller_settings(params)) as wire:
-        return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms))
+        return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms, earlier=earlier))
 
 
 _FRESH_S = 3.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._model.quorum import QuorumReplica, QuorumState
+from .._model.quorum import QuorumReplica, QuorumState, SeenLeader
 from .finding import Finding, Kind, Severity
 from .observation import (
     Observation,
@@ -36,8 +36,11 @@ def disruption(observation: Observation) -> Iterator[Finding]:
 
 def _epoch_churn(observation: Observation) -> Iterator[Finding]:
     seen = states(observation)
-    epochs = [state.leader_epoch for state in seen]
-    if not epochs or epochs[-1] == epochs[0]:
+    leaders: list[SeenLeader | QuorumState] = [*seen]
+    if observation.earlier is not None:
+        leaders.insert(0, observation.earlier)
+    epochs = [leader.leader_epoch for leader in leaders]
+    if not seen or epochs[-1] == epochs[0]:
         return
     suspects = tuple(sorted(_suspects(observation)))
     times = len(set(epochs)) - 1
@@ -48,7 +51,7 @@ def _epoch_churn(observation: Observation) -> Iterator[Finding]:
         {
             "from_epoch": epochs[0],
             "to_epoch": epochs[-1],
-            "leaders": [state.leader_id for state in seen],
+            "leaders": [leader.leader_id for leader in leaders],
             "looks_without_leader": len(observation.looks) - len(seen),
             "window_ms": observation.window_ms,
         },

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from .._model.fields import Milliseconds, NodeId
 from .._model.partition import Cause
-from .._model.quorum import QuorumReplica, QuorumState
+from .._model.quorum import QuorumReplica, QuorumState, SeenLeader
 
 DEFAULT_FETCH_TIMEOUT_MS = 2000
 """Kafka's own default of controller.quorum.fetch.timeout.ms."""
@@ -77,6 +77,8 @@ class Observation:
     cluster_id: str | None
     looks: tuple[Look, ...]
     """In order of time, at least one."""
+    earlier: SeenLeader | None = None
+    """Who led at the begin of the window, where an earlier task saw it. The looks' times count from there then."""
     controllers: tuple[Controller, ...] = ()
     """Those that were asked directly, in order of id."""
     broker_ids: frozenset[int] | None = None
@@ -100,8 +102,8 @@ class Observation:
 
     @property
     def window_ms(self) -> int:
-        """Return the time from the first look to the last, in milliseconds."""
-        return self.looks[-1].at_ms - self.looks[0].at_ms
+        """Return the time from the first look, of an earlier task too, to the last, in milliseconds."""
+        return self.looks[-1].at_ms - (0 if self.earlier else self.looks[0].at_ms)
 
     @property
     def caught_up_within_ms(self) -> int:

@@ -22,17 +22,26 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.settings import Address
 from .._kafka.wire import Wire
 from .._model.partition import Cause
-from .._model.quorum import QuorumState
+from .._model.quorum import QuorumState, SeenLeader
 from .._model.run import Clock
 from .observation import Controller, Look, Observation, View
 
 _BETWEEN_LOOKS_MS = 250
+_MOST_AGE_MS = 60_000
 
 
 def observe_quorum(
-    wire: Wire, controllers: Sequence[Address] = (), *, window_ms: int = 0, clock: Clock = time
+    wire: Wire,
+    controllers: Sequence[Address] = (),
+    *,
+    window_ms: int = 0,
+    earlier: SeenLeader | None = None,
+    clock: Clock = time,
 ) -> Observation:
     """Observe the quorum now, and four times a second for ``window_ms`` from then on.
+
+    Where an earlier task of this run has seen the leader, the window counts from then. Epochs only rise, so whatever
+    changed since shows. What is older than a minute, or not of this host's clock, does not count.
 
     ``controllers`` are addresses of controllers' own listeners that can be reached from here; those that they list are
     asked too. All are asked at once. A silent one costs one request_timeout_ms, once.
@@ -40,7 +49,7 @@ def observe_quorum(
     Raises NoBrokerAnswersError when neither a broker nor a controller answers, and RequestRefusedError when our
     principal may not describe the quorum.
     """
-    return _Observer(wire, controllers, clock).observe(window_ms)
+    return _Observer(wire, controllers, clock).observe(window_ms, earlier)
 
 
 class _BrokerSide:
@@ -99,16 +108,24 @@ class _Observer:
             ControllerWatch(wire.controller_side, address, clock) for address in dict.fromkeys(controllers)
         ]
 
-    def observe(self, window_ms: int) -> Observation:
-        looks = [self._first_look()]
+    def observe(self, window_ms: int, earlier: SeenLeader | None) -> Observation:
+        first = self._first_look()
         # Only now: the first look waits for silent controllers, and that must not use the window up.
         began = self._clock.monotonic()
+        if earlier is not None:
+            age_ms = int(began * 1000) - earlier.seen_at_ms
+            if 0 <= age_ms <= _MOST_AGE_MS:
+                began -= age_ms / 1000
+                first = replace(first, at_ms=age_ms)
+            else:
+                earlier = None
+        looks = [first]
         # Until its end, however long a look takes: the findings claim to cover the whole window.
         while looks[-1].at_ms < window_ms:
             left_ms = window_ms - self._since_ms(began)
             self._clock.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
             looks.append(self._look(self._since_ms(began)))
-        return self._observation(looks)
+        return replace(self._observation(looks), earlier=earlier)
 
     def _since_ms(self, began: float) -> int:
         return int((self._clock.monotonic() - began) * 1000)

@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.views import Views
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
 from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -127,6 +128,19 @@ def test_a_broker_that_was_caught_up_lately_counts(views: Views) -> None:
     wire.ages = {1: 400, 2: 400}
     assert asked(views, wire) == 1
     assert (views.stale, views.unconfirmed) == ({}, "")
+
+
+def test_the_first_leader_that_was_seen_is_remembered(views: Views, clock: FakeClock) -> None:
+    wire = FakeAsker(1, 2)
+    wire.ages = None
+    asked(views, wire)
+    assert views.seen_leader is None
+    clock.sleep(60)
+    wire.ages = {1: 400, 2: 400}
+    asked(views, wire)
+    clock.sleep(60)
+    asked(views, wire)
+    assert views.seen_leader == SeenLeader(leader_id=101, leader_epoch=3, seen_at_ms=60_000)
 
 
 def test_one_that_was_not_is_named_and_the_next_one_asked(views: Views, clock: FakeClock) -> None:

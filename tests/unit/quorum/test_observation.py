@@ -13,18 +13,23 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import observe as quorum_observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import findings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import findings, may_elect
 from unit.fakes.clock import FakeClock
 from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire, address_of
 
+ALL = [FakeController(101), FakeController(102), FakeController(103)]
 
-def _observe(clock: FakeClock, *controllers: FakeController, window_ms: int = 0) -> Observation:
+
+def _observe(
+    clock: FakeClock, *controllers: FakeController, window_ms: int = 0, earlier: SeenLeader | None = None
+) -> Observation:
     wire = cast(Wire, FakeWire(clock, controllers))
     return quorum_observation.observe_quorum(
-        wire, [address_of(each.node_id) for each in controllers], window_ms=window_ms, clock=clock
+        wire, [address_of(each.node_id) for each in controllers], window_ms=window_ms, earlier=earlier, clock=clock
     )
 
 
@@ -34,6 +39,33 @@ def test_the_window_begins_when_silent_controllers_have_had_their_limit(clock: F
     assert seen.window_ms == 3000
     assert len(seen.looks) == 1 + 3000 // 250
     assert all(look.state is not None for look in seen.looks)
+
+
+def test_the_window_counts_from_when_an_earlier_task_saw_the_leader(clock: FakeClock) -> None:
+    clock.sleep(100)
+    seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(101, 7, seen_at_ms=98_000))
+    assert seen.window_ms == 3000
+    assert len(seen.looks) == 1 + 1000 // 250
+    assert clock.monotonic() == 101
+    assert may_elect(seen).allowed
+
+
+def test_an_epoch_that_rose_since_an_earlier_task_saw_it_is_contested(clock: FakeClock) -> None:
+    clock.sleep(100)
+    seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(102, 5, seen_at_ms=90_000))
+    assert len(seen.looks) == 1
+    (churn,) = [each for each in findings(seen) if each.kind is Kind.EPOCH_CHURN]
+    assert (churn.evidence["from_epoch"], churn.evidence["to_epoch"], churn.evidence["window_ms"]) == (5, 7, 10_000)
+    assert churn.evidence["leaders"] == [102, 101]
+    assert "the quorum's epoch rose from 5 to 7 within 10000 ms" in "; ".join(may_elect(seen).reasons)
+
+
+@pytest.mark.parametrize("seen_at_ms", [100_001, 39_999], ids=["of another clock", "older than a minute"])
+def test_what_cannot_be_compared_does_not_shorten_the_window(clock: FakeClock, seen_at_ms: int) -> None:
+    clock.sleep(100)
+    seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(102, 5, seen_at_ms))
+    assert (seen.earlier, seen.window_ms, len(seen.looks)) == (None, 3000, 13)
+    assert may_elect(seen).allowed
 
 
 def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> None:
