@@ -27,6 +27,12 @@ _AN_ENTRY = 'an entry is {"topic": "foo", "partitions": [0, 3, 5]}, or {"topic":
 
 
 @dataclass(frozen=True, slots=True)
+class _OnePartition:
+    topic: TopicName
+    partition: PartitionIndex
+
+
+@dataclass(frozen=True, slots=True)
 class _PartitionsOfTopic:
     topic: TopicName
     partitions: Annotated[
@@ -42,7 +48,7 @@ ENTRIES: Schema = {
         "description": _AN_ENTRY,
         "type": "object",
         "if": {"required": ["partition"]},
-        "then": codec(TopicPartition, _AN_ENTRY).schema,
+        "then": codec(_OnePartition, _AN_ENTRY).schema,
         "else": codec(_PartitionsOfTopic, _AN_ENTRY).schema,
     },
     "minItems": 1,

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from .fields import BrokerId, LeaderEpoch, Meta, Offset, PartitionIndex, Port, TopicName
+from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
 NO_LEADER = -1
 """Kafka's leader id for "this partition has no leader"."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
-    """One partition of a topic. Orders by topic name, then by partition number."""
+class TopicPartition(NamedTuple):
+    """One partition of a topic. Orders by topic name, then by partition number.
 
-    topic: TopicName
-    partition: PartitionIndex
+    A tuple, because a million of them are keys: a dataclass is hashed, compared and made by Python code.
+    """
+
+    topic: str
+    partition: int
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
