@@ -62,7 +62,7 @@ def test_what_is_flagged_before_and_left_behind_after(
         in reported[AftermathKind.COMMITTED_BEYOND_END]
     )
     assert "has an open transaction from offset 0 on" in reported[AftermathKind.OPEN_TRANSACTION]
-    assert f"replica {dead} was silent" in reported[AftermathKind.WILL_TRUNCATE]
+    assert f"replica {dead} did not answer" in reported[AftermathKind.WILL_TRUNCATE]
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
     # As where more partitions were recovered than are named to each group.
