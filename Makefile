@@ -70,8 +70,7 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
 	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy
-	+$(MAKE) --no-print-directory integration
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target molecule demo
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target integration molecule demo
 
 .PHONY: test-all
 test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
@@ -127,8 +126,8 @@ unit: install ## Tests without brokers
 
 .PHONY: integration
 integration: install ## Tests on real brokers
-	@# Much of the time is spent waiting for brokers to notice something: three at a time fill two cores, and fit in 12 GiB.
-	$(BIN)/python -m pytest tests/integration --ignore=tests/integration/kerberos --numprocesses=3 --dist=loadscope --no-loadscope-reorder --durations=40 $(if $(WIDE),--wide) $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
+	@# Much of the time is spent waiting for brokers to notice something: four at a time fill two cores, and fit in 12 GiB.
+	$(BIN)/python -m pytest tests/integration --ignore=tests/integration/kerberos --numprocesses=4 --dist=loadscope --no-loadscope-reorder --durations=40 $(if $(WIDE),--wide) $(addprefix --kafka-version=,$(KAFKA_VERSIONS))
 
 .PHONY: kerberos
 kerberos: install ## GSSAPI against a real KDC; wants Debian's krb5-kdc, krb5-admin-server, krb5-user, libkrb5-dev and faketime
