@@ -69,8 +69,7 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target integration molecule demo
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy integration molecule demo
 
 .PHONY: test-all
 test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
