@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import offset_range
+
 from .account_page import account_blocks
 from .page import Block, Entries, Entry, Heading, Paragraph
 from .words import Result, counted, partition_name, printable, size, words
@@ -97,5 +99,5 @@ def _ranges(stretches: Sequence[Result]) -> str:
 
 
 def _range(stretch: Result) -> str:
-    first, last = stretch["start_offset"], stretch["end_offset"] - 1
-    return f"{f'offset {first}' if first == last else f'offsets {first} to {last}'} (epoch {stretch['epoch']})"
+    start, end = stretch["start_offset"], stretch["end_offset"]
+    return f"offset{'' if end == start + 1 else 's'} {offset_range(start, end)} (epoch {stretch['epoch']})"

@@ -33,8 +33,15 @@ class EpochRange:
 
     @property
     def offsets(self) -> str:
-        """Return the first offset and the last one for a person: "100 to 349", or "15" where there is but one."""
-        return f"{self.start_offset}" if self.records == 1 else f"{self.start_offset} to {self.end_offset - 1}"
+        return offset_range(self.start_offset, self.end_offset)
+
+
+def offset_range(start: int, end: int, form: str = "") -> str:
+    """Return the first offset and the last one for a person: "100 to 349", or "15" where there is only one.
+
+    ``end`` is the offset after the last one, ``form`` Python's format of a number.
+    """
+    return f"{start:{form}}" if end == start + 1 else f"{start:{form}} to {end - 1:{form}}"
 
 
 Stretches: TypeAlias = Annotated[

@@ -17,6 +17,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
+from .._model.log_contents import offset_range
 from .._model.partition import TopicPartition
 from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.outcome import Outcome
@@ -86,7 +87,7 @@ def pictures(
 
 
 def _kept(saved: Sequence[Stretch]) -> str:
-    named = [f"{each.start:,} to {each.end - 1:,} of broker {each.replica.split()[0]}" for each in saved]
+    named = [f"{offset_range(each.start, each.end, ',')} of broker {each.replica.split()[0]}" for each in saved]
     more = len(named) - _MOST_SAVED
     return (
         f" Saved: {', '.join(named[:_MOST_SAVED])}{f' and {more:,} more ranges' if more > 0 else ''}." if saved else ""

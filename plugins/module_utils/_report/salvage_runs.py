@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._model.log_contents import offset_range
 from .._salvage.finding import Status
 from .._salvage.replayed import ReplayStatus, left_out_in_words
 from .blocks import Block, Cell, Paragraph, Section, Table, number
@@ -179,9 +180,7 @@ def _status(each: _Document) -> Cell:
 
 
 def _ranges(stretches: Sequence[Sequence[int]]) -> str:
-    return ", ".join(
-        f"{start:,}{'' if end == start + 1 else f' to {end - 1:,}'} (epoch {epoch})" for epoch, start, end in stretches
-    )
+    return ", ".join(f"{offset_range(start, end, ',')} (epoch {epoch})" for epoch, start, end in stretches)
 
 
 def _offsets(stretches: Sequence[Sequence[int]]) -> int:
