@@ -130,7 +130,7 @@ summary:
   type: dict
   sample:
     partitions: 12
-    statuses: {saved: 2, nothing_lacking: 10}
+    statuses: {saved: 2, would_be_saved: 0, already_saved: 0, nothing_lacking: 10, left_alone: 0, failed: 0}
     lost_offsets: 250
     unreadable_offsets: 0
     saved_records: 250

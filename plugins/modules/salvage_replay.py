@@ -143,7 +143,13 @@ summary:
   type: dict
   sample:
     partitions: 2
-    statuses: {given_back: 1, nothing_left: 1}
+    statuses:
+      given_back: 1
+      would_be_given_back: 0
+      nothing_left: 1
+      never_replayed: 0
+      refused: 0
+      failed: 0
     saved: 350
     to_give: 230
     given: 230

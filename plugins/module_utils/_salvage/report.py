@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time, each_word
+from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
 from .._model.run import counted
 from .account import Accounts
 from .finding import DiskFinding, Status
@@ -30,7 +30,7 @@ class DiskSummary:
     """What all replicas on the disks have in common."""
 
     partitions: Number
-    statuses: Annotated[dict[str, int], each_word(Status, Number, _BY_STATUS)]
+    statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=Status)]
     lost_offsets: Number
     """What the cluster lacks; counts transaction markers and what compaction removed."""
     unreadable_offsets: Number
@@ -44,7 +44,7 @@ class ReplaySummary:
     """What all partitions that were to be given back have in common, in records."""
 
     partitions: Number
-    statuses: Annotated[dict[str, int], each_word(ReplayStatus, Number, _BY_STATUS)]
+    statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=ReplayStatus)]
     saved: Number
     to_give: Number
     given: Number
@@ -110,7 +110,7 @@ def disk_summary(findings: Sequence[DiskFinding]) -> DiskSummary:
     saved = [each.saved for each in findings if each.saved is not None]
     return DiskSummary(
         len(findings),
-        _without_zeros(counted((each.status for each in findings), Status)),
+        counted((each.status for each in findings), Status),
         sum(each.lost_records for each in findings),
         sum(each.unreadable_records for each in findings),
         sum(each.records for each in saved),
@@ -123,7 +123,7 @@ def replay_summary(rows: Sequence[Replayed]) -> ReplaySummary:
     """Add up what was given back."""
     return ReplaySummary(
         len(rows),
-        _without_zeros(counted((each.status for each in rows), ReplayStatus)),
+        counted((each.status for each in rows), ReplayStatus),
         sum(each.saved for each in rows),
         sum(each.to_give for each in rows),
         sum(each.given for each in rows),
@@ -131,7 +131,3 @@ def replay_summary(rows: Sequence[Replayed]) -> ReplaySummary:
         sum(each.given_before for each in rows),
         {why: count for why in LeftOut if (count := sum(each.left_out.get(why, 0) for each in rows))},
     )
-
-
-def _without_zeros(counts: Mapping[str, int]) -> dict[str, int]:
-    return {word: count for word, count in counts.items() if count}
