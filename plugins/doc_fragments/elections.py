@@ -36,4 +36,10 @@ options:
         they return. Costs a few requests to each broker, and nothing when nothing was recovered.
     type: bool
     default: true
+attributes:
+  diff_mode:
+    support: full
+    details:
+      - Leader and replica order of the partitions where they change, up to O(max_rows).
+  idempotent: {support: full, details: [A partition that has a leader is left alone.]}
 """

@@ -36,11 +36,6 @@ attributes:
     support: full
     details:
       - Looks at every partition again, and returns the elections that would be requested. No write request is sent.
-  diff_mode:
-    support: full
-    details:
-      - Leader and replica order of the partitions where they change, up to O(max_rows).
-  idempotent: {support: full, details: [A partition that has a leader is left alone.]}
 options:
   include_internal_topics:
     description:

@@ -308,14 +308,13 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     Arguments,
     connection_arguments,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import most_important, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
@@ -363,17 +362,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     for note in planned.notes:
         module.warn(note)
     outcomes = outcomes_of_plan(planned.plan)
-    shown = most_important(outcomes, module.params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": planned.plan.cluster_id,
         "brokers": plain(planned.brokers),
         "awaited": plain(planned.awaited),
-        "partitions": plain(shown),
-        "truncated": len(shown) < len(outcomes),
+        **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
         "groups": plain([each.group for each in grouped(outcomes)]),
         "loss": plain(total_loss(outcomes)),
-        "summary": counted((each.status for each in outcomes), Status),
         "plan_digest": planned.document["digest"],
         **planned.returned,
     }

@@ -190,12 +190,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MOVING, MoveStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
-    most_important,
+    partition_results,
     plain,
     run,
     stop_on_signals,
@@ -239,16 +238,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     for warning in electing_preferred.warnings(done):
         module.warn(warning)
     moves = [*done.moves.values()]
-    shown = most_important(moves, params["max_rows"], MOVING)
     failure = electing_preferred.failure_message(done)
     return {
         "changed": done.is_changed,
         "cluster_id": done.cluster_id,
-        "partitions": plain(shown),
-        "truncated": len(shown) < len(moves),
+        **partition_results(moves, params["max_rows"], MoveStatus, MOVING),
         "groups": plain(alike(moves)),
         "targets": electing_preferred.targets_of(moves),
-        "summary": counted((each.status for each in moves), MoveStatus),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),
     }

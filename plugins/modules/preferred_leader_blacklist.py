@@ -243,12 +243,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blac
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
-    most_important,
+    partition_results,
     plain,
     run,
     stop_on_signals,
@@ -288,7 +287,6 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     for warning in deprioritizing.warnings(done):
         module.warn(warning)
     outcomes, max_rows = [*done.outcomes.values()], module.params["max_rows"]
-    shown = most_important(outcomes, max_rows, CHANGED, {OrderStatus.IN_ORDER})
     failure = deprioritizing.failure_message(done)
     return {
         "changed": done.is_changed,
@@ -297,10 +295,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "after": list_result(done.after),
         "is_native": done.is_native,
         "remembered_in": done.home,
-        "partitions": plain(shown),
-        "truncated": len(shown) < len(outcomes),
+        **partition_results(outcomes, max_rows, OrderStatus, CHANGED, {OrderStatus.IN_ORDER}),
         "groups": plain(alike(outcomes)),
-        "summary": counted((each.status for each in outcomes), OrderStatus),
         "diff": deprioritizing.diff_of(done, max_rows),
         **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),

@@ -36,11 +36,6 @@ attributes:
     details:
       - Asks the replicas and plans, looks at every partition again, and returns the elections that would be requested.
         No broker is waited for, and no write request is sent.
-  diff_mode:
-    support: full
-    details:
-      - Leader and replica order of the partitions where they change, up to O(max_rows).
-  idempotent: {support: full, details: [A partition that has a leader is left alone.]}
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
     description: Makes a plan that a person reviews.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,12 @@ class _OneSparkSession(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "on Spark" if "spark: SparkSession" in (self.config.rootpath / file).read_text("utf-8") else file
+        return "on Spark" if _is_on_spark(self.config.rootpath / file) else file
+
+
+@cache
+def _is_on_spark(file: Path) -> bool:
+    return "spark: SparkSession" in file.read_text("utf-8")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from ansible.module_utils.basic import AnsibleModule
 
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError
+from .._model.run import KafkaOpsError, counted
 from .libraries import KAFKA, unusable
 
 _COLLECTOR = (100_000, 50, 100)
@@ -96,6 +96,21 @@ def most_important(rows: Sequence[Row], max_rows: int, *lesser: Collection[StrEn
         return next((number for number, statuses in enumerate(lesser, 1) if rows[index].status in statuses), 0)
 
     return [rows[index] for index in sorted(sorted(range(len(rows)), key=weight)[:max_rows])]
+
+
+def partition_results(
+    rows: Sequence[Outcome], max_rows: int, statuses: type[StrEnum], *lesser: Collection[StrEnum]
+) -> dict[str, Any]:
+    """Return a module's results ``partitions``, at most ``max_rows``, ``truncated`` and ``summary``, always of all.
+
+    ``lesser`` are the statuses of the rows that are dropped first.
+    """
+    shown = most_important(rows, max_rows, *lesser)
+    return {
+        "partitions": plain(shown),
+        "truncated": len(shown) < len(rows),
+        "summary": counted((each.status for each in rows), statuses),
+    }
 
 
 def named(head: str, rows: Sequence[Outcome]) -> str:

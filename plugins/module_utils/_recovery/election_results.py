@@ -13,8 +13,7 @@ from typing import Any
 
 from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
-from .._model.run import counted
-from .._module.run import line, listed, most_important, plain
+from .._module.run import line, listed, partition_results, plain
 from .aftermath import first_of
 from .election import ElectionReport
 from .groups import grouped, total_loss
@@ -52,17 +51,14 @@ class Elected:
 def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Return a module's results, with at most ``max_rows`` partitions. ``salvage`` is what was saved of live losers."""
     outcomes = elected.report.outcomes
-    shown = most_important(outcomes, max_rows, DONE_OR_FORESEEN)
     failure = elected.failure_message(check_mode=check_mode)
     return {
         "changed": elected.report.is_changed,
         "cluster_id": elected.cluster_id,
         "brokers": plain(elected.brokers),
-        "partitions": plain(shown),
-        "truncated": len(shown) < len(outcomes),
+        **partition_results(outcomes, max_rows, Status, DONE_OR_FORESEEN),
         "groups": plain([each.group for each in grouped(outcomes)]),
         "loss": plain(total_loss(outcomes)),
-        "summary": counted((each.status for each in outcomes), Status),
         "leftovers": plain(elected.report.leftovers),
         "aftermath": plain(first_of(elected.aftermath, max_rows)),
         "salvage": salvage,
