@@ -172,8 +172,8 @@ bench: install ## The benchmarks, as ratios
 	$(BIN)/python -m bench
 
 .PHONY: campaign
-campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given
-	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --json campaign.json --markdown campaign.md
+campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given, JOBS at a time
+	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --jobs $(or $(JOBS),1) --json campaign.json --markdown campaign.md
 
 .PHONY: mutants
 mutants: install $(MUTANTS_INSTALLED) ## Mutation testing of what decides and writes; ONLY=preconditions for one file

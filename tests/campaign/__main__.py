@@ -10,17 +10,19 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
 from rich.console import Console
 
 from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, Verdict, run_trial
-from lab import Cluster, versions
+from lab import versions
 from lab.pool import ClusterPool
 
 _WIDTH_OF_A_LOG = 140
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     verdicts = []
-    for verdict in trials(kinds, seeds, chosen.kafka_version):
+    for verdict in trials(kinds, seeds, chosen.kafka_version, chosen.jobs):
         verdicts.append(verdict)
         state = "clean" if verdict.is_clean else "[red]NOT CLEAN[/red]"
         console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
@@ -47,20 +49,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
-def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str) -> Iterable[Verdict]:
-    """Run every kind with every seed, on one cluster that is healed in between."""
-    with ClusterPool() as pool, tempfile.TemporaryDirectory(prefix="kafkaops-") as directory:
-        for seed in seeds:
-            for number, kind in enumerate(kinds):
-                own = Path(directory) / f"{seed}-{number}"
-                own.mkdir()
-                yield _on_a_lease(pool, kafka_version, partial(run_trial, kind=kind, seed=seed, directory=own))
+def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str, jobs: int) -> Iterator[Verdict]:
+    """Run every kind with every seed, ``jobs`` trials at a time, each on a cluster that is healed after the last one.
+
+    A trial waits for most of its time. Its processes are JVMs: the threads here have little to do.
+    """
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkaops-")))
+        pools: SimpleQueue[ClusterPool] = SimpleQueue()
+        for _ in range(jobs):
+            pools.put(stack.enter_context(ClusterPool()))
+
+        def run(kind: Kind, seed: int) -> Verdict:
+            pool = pools.get()
+            try:
+                return _on_a_lease(pool, kafka_version, kind, seed, Path(tempfile.mkdtemp(dir=directory)))
+            finally:
+                pools.put(pool)
+
+        executor = stack.enter_context(ThreadPoolExecutor(jobs, thread_name_prefix="trial"))
+        stack.callback(executor.shutdown, cancel_futures=True)
+        for done in as_completed([executor.submit(run, kind, seed) for seed in seeds for kind in kinds]):
+            yield done.result()
 
 
-def _on_a_lease(pool: ClusterPool, kafka_version: str, trial: Callable[[Cluster], Verdict]) -> Verdict:
-    # Not in the generator: where that is left early, the cluster would be given back late (pylint, W0135).
+def _on_a_lease(pool: ClusterPool, kafka_version: str, kind: Kind, seed: int, directory: Path) -> Verdict:
     with pool.lease(CAMPAIGN, kafka_version) as cluster:
-        verdict = trial(cluster)
+        verdict = run_trial(cluster, kind, seed, directory)
     if verdict.not_judged:
         # What was broken off may have left anything.
         pool.close()
@@ -71,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="how many trials of each kind of fault (default: 20)")
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="how many trials at a time; each needs 2 GiB (default: 1)")
     parser.add_argument("--only", action="append", metavar="TEXT", help="only kinds whose name has this in it")
     parser.add_argument("--kafka-version", choices=versions.KAFKA, default=versions.DEFAULT)
     parser.add_argument("--verbose", action="store_true", help="print why runs failed, of clean trials, too")
