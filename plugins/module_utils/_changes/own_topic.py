@@ -23,7 +23,8 @@ from .._model.partition import PartitionState, TopicPartition
 from .journal import LockLostError
 from .record import JournalError
 
-_BYTES_PER_REQUEST = 256 * 1024
+BYTES_PER_REQUEST = 1_000_000
+"""Before compression. max.message.bytes of a topic is 1,048,588 unless a cluster says otherwise."""
 _PAUSE_S = 0.1
 _GONE_AFTER_S = 1.0
 """A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
@@ -197,7 +198,7 @@ def _batches(records: Sequence[Record]) -> list[list[Record]]:
     size = 0
     for record in records:
         bytes_of_it = sum(len(each or b"") for each in record)
-        if size + bytes_of_it > _BYTES_PER_REQUEST and batches[-1]:
+        if size + bytes_of_it > BYTES_PER_REQUEST and batches[-1]:
             batches.append([])
             size = 0
         batches[-1].append(record)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._model.partition import Broker, BrokerState, Cause
 from . import error_codes
@@ -51,6 +51,11 @@ class Cluster:
     registrations: tuple[Registration, ...]
     lists_fenced: bool = True
     """False before Kafka 4.0, where a broker that is not listed may be fenced, or not registered."""
+
+    def with_last(self, broker_ids: Collection[int]) -> Cluster:
+        """Return the cluster with these brokers listed last, so that others are preferred for writes and new topics."""
+        ordered = sorted(self.registrations, key=lambda each: each.broker_id in broker_ids)
+        return replace(self, registrations=tuple(ordered))
 
     def living(self, brokers: Collection[Broker] = ()) -> dict[int, Address]:
         """Return the brokers to write to: those that are online, as they were just seen.

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
@@ -36,6 +36,13 @@ from .orders import RememberedOrder
 from .view import CONFIG_NAME, View, Wish, decide_again, look, look_at_config
 
 _LOOK_EVERY_S = 0.1
+_WAIT_S = 0.5
+_REMEMBERED_AT_ONCE = 10_000
+_HELD = (
+    "the response to a request for an order was lost, and it may still be executed: a broker keeps it for 60 s; the "
+    "journal and the memory have what it was, and the next run waits for it"
+)
+STOPPED = "the run was asked to stop before this change; run it again"
 
 
 class ConfigNotWrittenError(KafkaOpsError):
@@ -84,7 +91,7 @@ def run_leadership(
     BrokerCallError.
     """
     progress.step("looking at the partitions")
-    cluster = kafka.describe_cluster()
+    cluster = kafka.describe_cluster().with_last(wish.brokers)
     brokers = kafka.look_at_brokers(cluster)
     wish = replace(wish, passing=frozenset({options.journal.topic}))
     run = _Run(kafka, cluster, brokers, wish, options, progress, stop)
@@ -213,16 +220,7 @@ def _report(cluster: Cluster, view: View, home: str, warnings: tuple[str, ...]) 
     )
 
 
-_MOST_REMEMBERED_IN_VAIN = 10_000
-_WAIT_S = 0.5
-_HELD = (
-    "the response to a request for an order was lost, and it may still be executed: a broker keeps it for 60 s; the "
-    "journal and the memory have what it was, and the next run waits for it"
-)
-STOPPED = "the run was asked to stop before this change; run it again"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OrderRun:
     """Carries decisions out, at most PARTITIONS_PER_REQUEST at a time."""
 
@@ -231,6 +229,12 @@ class OrderRun:
     store: MemoryStore
     progress: Progress
     stop: threading.Event
+    _asked: dict[TopicPartition, Decision] = field(default_factory=dict)
+    """Partitions whose order was asked for."""
+    _remembered: dict[TopicPartition, RememberedOrder] = field(default_factory=dict)
+    """What the memory has now."""
+    _to_keep: dict[TopicPartition, RememberedOrder | None] = field(default_factory=dict)
+    """What it is to have once a partition has ended; None: nothing."""
 
     def carry_out(self, view: View) -> dict[TopicPartition, OrderOutcome]:
         """How every partition ended. Between two batches, ``stop`` ends the run.
@@ -238,29 +242,46 @@ class OrderRun:
         Raises JournalError: nothing is changed that is not remembered. NoBrokerAnswersError, BrokerCallError or
         RequestRefusedError: no broker could be read from.
         """
+        self._remembered = dict(view.memory.orders)
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}
         work = [partition for partition, each in view.decisions.items() if each.is_work]
-        asked: dict[TopicPartition, Decision] = {}
-        settled: list[Decision] = []
-        for batch in in_batches(work):
-            self.progress.step("putting replicas in order", work.index(batch[0]), len(work))
-            if self.stop.is_set():
-                outcomes |= {each: view.decisions[each].left_alone(STOPPED).outcome for each in batch}
-            else:
-                outcomes |= self._batch(view, batch, asked, settled)
-            if len(settled) >= _MOST_REMEMBERED_IN_VAIN and not self._unanswered_until(asked):
-                self._forget(settled)
-        if self._outlasts(asked):
-            self._forget(settled)
+        done = 0
+        for several in in_batches(work, _REMEMBERED_AT_ONCE):
+            if not self.stop.is_set():
+                # Not batch by batch: brokers that take in changed orders are slow to replicate.
+                self._remember(view.decisions[each] for each in several)
+            for batch in in_batches(several):
+                self.progress.step("putting replicas in order", done, len(work))
+                outcomes |= self._stopped(view, batch) if self.stop.is_set() else self._batch(view, batch)
+                done += len(batch)
+            if not self._unanswered_until(self._asked):
+                self._tidy()
+        if self._outlasts(self._asked):
+            self._tidy()
             self.journal.end([LastingOrders()], "set")
         else:
             self.journal.notes.append(_HELD)
         return outcomes
 
-    def _forget(self, settled: list[Decision]) -> None:
-        """Not batch by batch: to forget late does no harm."""
-        self.store.write(order_changes(forgotten=[each.topic_partition for each in settled]))
-        settled.clear()
+    def _remember(self, decisions: Iterable[Decision]) -> None:
+        """Remember what is not yet remembered so of partitions whose orders are to change."""
+        wanted = ((each.topic_partition, each.remember) for each in decisions)
+        new = {each: order for each, order in wanted if order is not None and order != self._remembered.get(each)}
+        self.store.write(order_changes(new.values()))
+        self._remembered |= new
+
+    def _tidy(self) -> None:
+        """Forget the orders that are back, and what was remembered of partitions that then were not changed.
+
+        Not batch by batch: to forget late does no harm.
+        """
+        changes = {each: order for each, order in self._to_keep.items() if order != self._remembered.get(each)}
+        kept = {each: order for each, order in changes.items() if order is not None}
+        self.store.write(order_changes(kept.values(), changes.keys() - kept.keys()))
+        for each in changes.keys() - kept.keys():
+            del self._remembered[each]
+        self._remembered |= kept
+        self._to_keep.clear()
 
     def _unanswered_until(self, asked: Collection[TopicPartition]) -> float:
         return self.journal.unanswered_until(partition_subject(each) for each in asked)
@@ -293,31 +314,27 @@ class OrderRun:
                 orders[partition] = order
         return set_orders(self.writer, orders) if orders else {}
 
-    def _batch(
-        self,
-        view: View,
-        batch: Sequence[TopicPartition],
-        asked: dict[TopicPartition, Decision],
-        settled: list[Decision],
-    ) -> dict[TopicPartition, OrderOutcome]:
+    def _stopped(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+        self._to_keep |= {each: view.decisions[each].remembered for each in batch}
+        return {each: view.decisions[each].left_alone(STOPPED).outcome for each in batch}
+
+    def _batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
         gone = {each: _vanished(view.decisions[each]) for each in batch if each not in decisions}
-        self.store.write(order_changes(_new_memories(decisions.values())))
+        self._remember(decisions.values())
         wanted = {
             partition: each.outcome.replicas_after for partition, each in decisions.items() if each.asks_for_order
         }
         faults = set_orders(self.writer, {partition: order for partition, order in wanted.items() if order is not None})
-        asked |= {partition: decisions[partition] for partition in wanted}
-        settled += [each for partition, each in decisions.items() if each.is_forgetting and partition not in faults]
+        self._asked |= {partition: decisions[partition] for partition in wanted}
+        self._to_keep |= {each: view.decisions[each].remembered for each in gone}
+        self._to_keep |= {
+            partition: each.remembered if each.is_forgetting and partition in faults else each.remember
+            for partition, each in decisions.items()
+        }
         return {partition: _ended(each, faults.get(partition)) for partition, each in decisions.items()} | gone
-
-
-def _new_memories(decisions: Iterable[Decision]) -> Iterator[RememberedOrder]:
-    for each in decisions:
-        if each.remember is not None and each.remember != each.remembered:
-            yield each.remember
 
 
 def _ended(decision: Decision, fault: str | None) -> OrderOutcome:

@@ -102,7 +102,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     broker could be read from.
     """
     progress.step("looking at the leaders")
-    cluster = kafka.describe_cluster()
+    cluster = kafka.describe_cluster().with_last(options.from_brokers)
     brokers = kafka.look_at_brokers(cluster)
     living = cluster.living(brokers)
     undone = _NOTHING

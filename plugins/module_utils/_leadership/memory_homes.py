@@ -195,6 +195,7 @@ _CONFIG = {
     # The active segment is never compacted, and every run reads all there is.
     "segment.ms": "3600000",
     "min.cleanable.dirty.ratio": "0.1",
+    "max.message.bytes": "1048588",
 }
 
 

@@ -12,7 +12,10 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import TopicUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import (
+    BYTES_PER_REQUEST,
+    TopicUnavailableError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
@@ -224,9 +227,9 @@ def test_a_long_list_is_cut_into_requests_of_bounded_size(kafka: FakeTopics) -> 
 
     kafka.append_records = measured  # type: ignore[method-assign,assignment]
     journal = journal_of(acquire(kafka))
-    journal.begin([replace(CHANGE, partition=number) for number in range(5000)])
-    assert max(sizes) <= 256 * 1024
-    assert sum(sizes) > 256 * 1024
+    journal.begin([replace(CHANGE, partition=number) for number in range(15_000)])
+    assert max(sizes) <= BYTES_PER_REQUEST
+    assert sum(sizes) > BYTES_PER_REQUEST
     found = topics(kafka).read()
     assert found is not None
-    assert len(found.pending) == 5000
+    assert len(found.pending) == 15_000

@@ -55,6 +55,12 @@ def test_registrations_are_reported_in_order_and_learnt() -> None:
     assert wire.requests[0].include_fenced_brokers
 
 
+def test_others_than_the_brokers_to_come_last_are_written_to_first() -> None:
+    addresses = {each: Address(f"broker{each}", 9092) for each in (1, 2, 3)}
+    cluster = Cluster("abc", tuple(Registration(each, at, None, is_fenced=False) for each, at in addresses.items()))
+    assert [*cluster.with_last({1}).living()] == [2, 3, 1]
+
+
 def test_a_refused_description_is_an_error() -> None:
     answer = an_answer(error_code=31, error_message="no", cluster_id="")
     with pytest.raises(RequestRefusedError, match="DescribeCluster was refused: CLUSTER_AUTHORIZATION_FAILED"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import LastingOrders, partition_subject
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
     OrderOutcome,
@@ -27,7 +28,7 @@ from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import OTHER_TOPIC_ID, TOPIC_ID
 
 ORIGINAL, OURS = (1, 2, 3), (2, 3, 1)
-FIRST = TopicPartition("orders", 0)
+FIRST, LAST = TopicPartition("orders", 0), TopicPartition("orders", PARTITIONS_PER_REQUEST)
 REMEMBERED = RememberedOrder("orders", 0, TOPIC_ID, ORIGINAL, (ORIGINAL, OURS))
 UNKNOWN_SERVER_ERROR = -1
 
@@ -52,6 +53,52 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
         run = OrderRun(bastion.writer().under(journal), journal, held.store, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
+
+
+def _drain(bastion: Bastion) -> dict[TopicPartition, OrderOutcome]:
+    """Put broker 1 last in the order of every partition."""
+    with bastion.opened() as (journal, held):
+        journal.begin([LastingOrders()])
+        decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
+        view = View(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
+        return OrderRun(bastion.writer().under(journal), journal, held.store, NullProgress(), bastion.stop).carry_out(
+            view
+        )
+
+
+@pytest.fixture
+def many(bastion: Bastion) -> Bastion:
+    """Partitions for two batches, none of them remembered."""
+    for number in range(PARTITIONS_PER_REQUEST + 1):
+        bastion.cluster.add(number, ORIGINAL, leader=1)
+    return bastion
+
+
+def test_all_orders_are_remembered_before_the_first_is_changed(many: Bastion) -> None:
+    remembered: list[int] = []
+    look = Fate(before=lambda: remembered.append(len(many.cluster.memory().orders)))
+    many.cluster.fates["reorder"] = [look, look]
+    outcomes = _drain(many)
+    assert {each.status for each in outcomes.values()} == {OrderStatus.REORDERED}
+    assert remembered == [len(outcomes)] * 2
+
+
+def test_a_run_that_is_stopped_does_not_remember_what_it_did_not_change(many: Bastion) -> None:
+    many.cluster.fates["reorder"] = [Fate(after=many.stop.set)]
+    outcomes = _drain(many)
+    left = [partition for partition, each in outcomes.items() if each.status is OrderStatus.LEFT_ALONE]
+    assert left == [LAST]
+    assert many.cluster.memory().orders.keys() == outcomes.keys() - left
+
+
+def test_what_somebody_else_reassigns_meanwhile_is_not_remembered(many: Bastion) -> None:
+    def reassign() -> None:
+        many.cluster.reassigning = frozenset({LAST})
+
+    many.cluster.fates["reorder"] = [Fate(after=reassign)]
+    assert _drain(many)[LAST].status is OrderStatus.LEFT_ALONE
+    assert many.cluster.states[LAST].replicas == ORIGINAL
+    assert LAST not in many.cluster.memory().orders
 
 
 def test_an_order_is_put_back_and_forgotten(drained: Bastion) -> None:
