@@ -34,8 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
     kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-    verdicts = []
-    for verdict in trials(kinds, seeds, chosen.kafka_version, chosen.jobs):
+    verdicts = read_verdicts(chosen.json) if chosen.json else []
+    judged = {(each.kind, each.seed) for each in verdicts}
+    missing = [(kind, seed) for seed in seeds for kind in kinds if (kind.name, seed) not in judged]
+    for verdict in trials(missing, chosen.kafka_version, chosen.jobs):
         verdicts.append(verdict)
         state = "clean" if verdict.is_clean else "[red]NOT CLEAN[/red]"
         console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
@@ -49,8 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
-def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str, jobs: int) -> Iterator[Verdict]:
-    """Run every kind with every seed, ``jobs`` trials at a time, each on a cluster that is healed after the last one.
+def read_verdicts(path: str) -> list[Verdict]:
+    """Return what an earlier campaign wrote, without the trials that were broken off: they are run again."""
+    try:
+        written = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    return [each for each in (Verdict(**fields) for fields in written) if not each.not_judged]
+
+
+def trials(wanted: Iterable[tuple[Kind, int]], kafka_version: str, jobs: int) -> Iterator[Verdict]:
+    """Run kinds with seeds, ``jobs`` trials at a time, each on a cluster that is healed after the last one.
 
     A trial waits for most of its time. Its processes are JVMs: the threads here have little to do.
     """
@@ -69,7 +80,7 @@ def trials(kinds: Iterable[Kind], seeds: Iterable[int], kafka_version: str, jobs
 
         executor = stack.enter_context(ThreadPoolExecutor(jobs, thread_name_prefix="trial"))
         stack.callback(executor.shutdown, cancel_futures=True)
-        for done in as_completed([executor.submit(run, kind, seed) for seed in seeds for kind in kinds]):
+        for done in as_completed([executor.submit(run, kind, seed) for kind, seed in wanted]):
             yield done.result()
 
 
@@ -90,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="TEXT", help="only kinds whose name has this in it")
     parser.add_argument("--kafka-version", choices=versions.KAFKA, default=versions.DEFAULT)
     parser.add_argument("--verbose", action="store_true", help="print why runs failed, of clean trials, too")
-    parser.add_argument("--json", metavar="FILE", help="write every verdict")
+    parser.add_argument("--json", metavar="FILE", help="write every verdict; run no trial again that was judged there")
     parser.add_argument("--markdown", metavar="FILE", help="write the table of docs/reliability.md")
     return parser
 

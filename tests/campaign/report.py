@@ -28,27 +28,34 @@ def table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def markdown(verdicts: Sequence[Verdict], kafka_version: str) -> str:
-    """Return the same for docs/reliability.md."""
+    """Return the same for docs/reliability.md, where columns of zeros are a sentence."""
     groups = {each.name: each.group for each in KINDS}
     seeds = sorted({each.seed for each in verdicts})
+    rows = _rows(verdicts)
+    zeros = [name for at, name in enumerate(_COLUMNS) if name in COUNTED and not rows[-1][1][at]]
+    shown = [at for at, name in enumerate(_COLUMNS) if name not in zeros]
     lines = [
-        f"Kafka {kafka_version}, seeds {seeds[0]} to {seeds[-1]}:",
+        f"Kafka {kafka_version}, seeds {seeds[0]} to {seeds[-1]}. Nothing was counted as {_listed(zeros)}.",
         "",
-        "| | fault | " + " | ".join(name.replace("_", " ") for name in _COLUMNS) + " |",
-        "|---|---|" + "---|" * len(_COLUMNS),
+        "| | fault | " + " | ".join(_COLUMNS[at].replace("_", " ") for at in shown) + " |",
+        "|---|---|" + "---|" * len(shown),
     ]
     lines += [
-        f"| {groups.get(name, '')} | {name} | " + " | ".join(map(str, counts)) + " |"
-        for name, counts in _rows(verdicts)
+        f"| {groups.get(name, '')} | {name} | " + " | ".join(str(counts[at]) for at in shown) + " |"
+        for name, counts in rows
     ]
     return "\n".join(lines) + "\n"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join(each.replace("_", " ") for each in names)
 
 
 def _rows(verdicts: Sequence[Verdict]) -> list[tuple[str, list[int]]]:
     by_kind: dict[str, list[Verdict]] = defaultdict(list)
     for each in verdicts:
         by_kind[each.kind].append(each)
-    rows = [(kind, _counts(some)) for kind, some in by_kind.items()]
+    rows = [(each.name, _counts(by_kind[each.name])) for each in KINDS if each.name in by_kind]
     return [*rows, ("all", _counts(verdicts))]
 
 

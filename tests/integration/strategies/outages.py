@@ -160,9 +160,8 @@ def timeline(cluster: Cluster, topics: Sequence[str], rng: random.Random) -> Tim
 
 def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dict[int, list[str]]:
     """Return the values that a consumer reads of each partition, in order."""
-    consumer = Consumer(
-        {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "oracle", "enable.auto.commit": "false"}
-    )
+    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0}
+    consumer = Consumer({**where, "group.id": "oracle", "enable.auto.commit": "false"})
     try:
         ends = cluster.client.log_ends_of_leaders(consumer, topic, partitions)
         consumer.assign([TopicPartition(topic, number, 0) for number in ends])
