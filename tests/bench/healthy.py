@@ -6,39 +6,61 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.kit.playbooks import timed_playbook
 from bench.kit.row import Options, Row, Timing
 from bench.kit.timing import in_turns
 from lab import Cluster
-from lab.playbook import RECOVER
+from lab.playbook import PROJECT, RECOVER
 
-_GOAL = 1.5
+_GOAL = 1.4
 _FEW = 3
-_PING = str(Path(__file__).with_name("ping.yml"))
+_PING, _FLOOR = (Path(__file__).with_name(name) for name in ("ping.yml", "floor.yml"))
+_PLAY = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role:
+        name: unclean_recovery
+"""
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Measure the recovery playbook against one ansible.builtin.ping, on a small and a large cluster."""
-    with Cluster(heap="1g") as cluster:
+    """Measure the recovery playbook against one ansible.builtin.ping, on a small and a large cluster.
+
+    Then the role without its modules, which is the least that any role of these options takes.
+    """
+    with Cluster(heap="1g") as cluster, TemporaryDirectory(prefix="kafkaops-bench-") as directory:
         for partitions in (_FEW, options.partitions):
             cluster.client.create_topic(f"healthy-{partitions}", dict.fromkeys(range(partitions), (1, 2, 3)))
-            yield _row(cluster, partitions, options.repeats)
+            what = f"recovery playbook, {partitions} partitions, all well"
+            yield _row(cluster, RECOVER, what, options.repeats, _GOAL)
+        yield _row(cluster, _without_modules(Path(directory)), "the same role, a ping for its modules", options.repeats)
 
 
-def _row(cluster: Cluster, partitions: int, repeats: int) -> Row:
+def _row(cluster: Cluster, playbook: str, what: str, repeats: int, goal: float | None = None) -> Row:
     variables = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "unclean_recovery_all_offline_partitions": True,
         "unclean_recovery_automated_recovery": True,
     }
     pings, looks = in_turns(
-        repeats, lambda: timed_playbook(_PING, variables), lambda: timed_playbook(RECOVER, variables)
+        repeats, lambda: timed_playbook(str(_PING), variables), lambda: timed_playbook(playbook, variables)
     )
-    return Row(
-        baseline=Timing("playbook of one ping", pings),
-        measured=Timing(f"recovery playbook, {partitions} partitions, all well", looks),
-        goal=_GOAL,
-    )
+    return Row(baseline=Timing("playbook of one ping", pings), measured=Timing(what, looks), goal=goal)
+
+
+def _without_modules(directory: Path) -> str:
+    """Return a playbook of a copy of the role, with the tasks of floor.yml."""
+    role = directory / "roles" / "unclean_recovery"
+    shutil.copytree(PROJECT / "roles" / "unclean_recovery", role)
+    shutil.rmtree(role / "tasks")
+    (role / "tasks").mkdir()
+    shutil.copy(_FLOOR, role / "tasks" / "main.yml")
+    playbook = directory / "floor.yml"
+    playbook.write_text(_PLAY, encoding="utf-8")
+    return str(playbook)
