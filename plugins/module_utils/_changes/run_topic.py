@@ -107,7 +107,8 @@ class RunTopics:
 
         Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
-        deadline = time.monotonic() + self.pace.timeout_s
+        limit_s = self.pace.timeout_s + self.pace.silence_s
+        deadline = time.monotonic() + limit_s
         while True:
             created = self.create(holder)
             log = created or self._existing(holder)
@@ -118,8 +119,13 @@ class RunTopics:
                 if created is not None:
                     created.delete()
                 raise
-            if time.monotonic() >= deadline + self.pace.silence_s:
-                raise JournalError(f"topic {self.topic} comes and goes: other runs use it; run again")
+            if time.monotonic() >= deadline:
+                raise JournalError(
+                    f"topic {self.topic} exists, as the controller says, and no broker has shown it within "
+                    f"{limit_s:g} s: brokers lag behind the controller; run again once they have caught up"
+                    if log is None
+                    else f"topic {self.topic} comes and goes: other runs use it; run again"
+                )
             time.sleep(_PAUSE_S)
 
     def create(self, holder: Holder) -> TopicLog | None:

@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strate
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 from lab.faults import Before
+from lab.module_process import run_module
 from lab.playbook import statuses
 from lab.recovery import Recovery
 
@@ -52,6 +53,29 @@ def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Clust
     assert again.returncode == 0, again.output
     assert again.counts["changed"] == 0
     assert cluster.proxy.write_requests() == _NO_WRITES
+
+
+def test_only_a_real_run_waits_for_a_broker(cluster: Cluster) -> None:
+    """By the module that plans and elects in one process. With its long limit, a wait would end the test."""
+    offline = scenarios.diverged(cluster, "awaited")
+    dead = offline.replicas[0]
+    options = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "partitions": [{"topic": "awaited", "partition": 0}],
+        "recovery_strategy": "aggressive",
+    }
+    cluster.proxy.clear()
+    looked = run_module("unclean_recovery", {**options, "recovery_duration_ms": 3_600_000}, check_mode=True)
+    assert [(each["broker_id"], each["waited_ms"]) for each in looked["awaited"]] == [(dead, None)]
+    assert [each["status"] for each in looked["partitions"]] == ["would_recover"]
+    assert cluster.proxy.write_requests() == _NO_WRITES
+
+    done = run_module("unclean_recovery", {**options, "recovery_duration_ms": 1000})
+    (awaited,) = done["awaited"]
+    assert (awaited["broker_id"], awaited["has_returned"]) == (dead, False)
+    assert awaited["waited_ms"] >= 1000
+    assert [each["status"] for each in done["partitions"]] == ["recovered"]
+    assert cluster.client.leader("awaited") == offline.best
 
 
 @pytest.mark.wide

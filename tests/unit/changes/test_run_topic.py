@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Timer
 
 import pytest
 
@@ -16,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_top
     BYTES_PER_REQUEST,
     TopicUnavailableError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, this_run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
@@ -73,6 +74,19 @@ def test_a_lost_response_is_looked_up(kafka: FakeTopics, request_name: str) -> N
     journal.end([CHANGE], "test")
     log.close(settled=True)
     assert kafka.topics == {}
+
+
+def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics) -> None:
+    kafka.are_shown = False
+    Timer(1.2, lambda: setattr(kafka, "are_shown", True)).start()
+    acquire(kafka, pace=replace(QUICK, timeout_s=60.0)).require_lock()
+    assert kafka.sent.count("DeleteTopics") == 0
+
+
+def test_a_topic_that_no_broker_shows_is_named(kafka: FakeTopics) -> None:
+    kafka.are_shown = False
+    with pytest.raises(JournalError, match="no broker has shown it"):
+        acquire(kafka, pace=replace(QUICK, timeout_s=1.5))
 
 
 def test_a_record_that_arrives_late_has_no_effect(kafka: FakeTopics) -> None:

@@ -45,6 +45,8 @@ class FakeTopics(Kafka):
         """Error codes by request, for all of its requests from now on."""
         self.lost: dict[str, int] = {}
         """So many of the next responses to a request are lost, after it was carried out."""
+        self.are_shown = True
+        """False: brokers lag behind the controller, and know no topic yet."""
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
@@ -83,7 +85,7 @@ class FakeTopics(Kafka):
         with self._lock:
             self._begin("Fetch")
             for topic in self.topics.values():
-                if topic.topic_id == topic_id:
+                if topic.topic_id == topic_id and self.are_shown:
                     found = [*enumerate(topic.records)][offset:]
                     return TopicRecords(tuple(found), len(topic.records))
             raise error_codes.refusal("Fetch", error_codes.UNKNOWN_TOPIC_ID)
@@ -94,7 +96,7 @@ class FakeTopics(Kafka):
         with self._lock:
             states, refused = [], []
             for name in names or ():
-                if name in self.topics:
+                if name in self.topics and self.are_shown:
                     topic = self.topics[name]
                     replicas = topic.replicas
                     states.append(
