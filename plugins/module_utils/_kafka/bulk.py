@@ -155,7 +155,7 @@ def read_varint(view: memoryview, place: int) -> tuple[int, int]:
     raise UnusualAnswerError
 
 
-def _read_size(view: memoryview, place: int) -> tuple[int, int]:
+def read_size(view: memoryview, place: int) -> tuple[int, int]:
     """Read what ``packed_size`` wrote. Raises UnusualAnswerError for null, since -1 would move the position back."""
     value, place = read_varint(view, place)
     if value < 1:
@@ -169,11 +169,11 @@ ReadPartitions = Callable[[memoryview, int, int, str], int]
 
 def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -> None:
     """Read topics in the flexible encoding: name, partitions, no tags; then no tags of the answer, and its end."""
-    topics, place = _read_size(view, place)
+    topics, place = read_size(view, place)
     for _topic in range(topics):
-        size, place = _read_size(view, place)
+        size, place = read_size(view, place)
         name = str(view[place : place + size], "utf-8")
-        partitions, place = _read_size(view, place + size)
+        partitions, place = read_size(view, place + size)
         place = read_partitions(view, place, partitions, name)
         if view[place]:
             raise UnusualAnswerError

@@ -5,28 +5,37 @@
 """What the metadata says of partitions (DescribeTopicPartitions, API key 75, KIP-966).
 
 Missing partitions are distinguished from hidden ones. Only reads.
+
+Answers are read by column: an election looks at each of its partitions nine times, and a survey at all that there are.
 """
 
 from __future__ import annotations
 
+import struct
+import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
+from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, read_size
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    from kafka.protocol.admin import DescribeTopicPartitionsRequest
+    from kafka.protocol.admin import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 
 
 PAGE_SIZE = 2000
 """Kafka's own limit of partitions a page (max.request.partition.size.limit)."""
+_VERSION = 0
+"""The only one there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,46 +88,57 @@ def describe_partitions(
     limit = PAGE_SIZE
     if span and span[0].topic == span[1].topic:
         limit = min(limit, span[1].partition - span[0].partition + 1)
-    pages, asked = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
+    answer, asked = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
+    page: _Page = answer.value
     partitions: dict[tuple[str, int], PartitionState] = {}
     refused: dict[str, TopicError] = {}
-    page = pages
     while True:
-        for topic in page.topics:
-            if topic.error_code:
-                refused[topic.name] = TopicError(topic.name, topic.error_code)
-                continue
-            for state in _states(topic):
-                partitions[state.topic, state.partition] = state
-        if page.next_cursor is None:
+        refused |= {each.topic: each for each in page.refused}
+        partitions |= {state[:2]: state for state in page.states}
+        if page.following is None or (end and page.following > end):
             break
-        if end and (page.next_cursor.topic_name, page.next_cursor.partition_index) > end:
-            break
-        page = _next_page(wire, asked, names, page.next_cursor)
+        page = _next_page(wire, asked, names, page.following)
     return Description(
         tuple(partitions[key] for key in sorted(partitions)), tuple(refused[name] for name in sorted(refused))
     )
 
 
-def _next_page(wire: Wire, asked: Address, names: Sequence[str], cursor: Any) -> Any:
-    place = (cursor.topic_name, cursor.partition_index)
-    page = wire.call(asked, _request([name for name in names if name >= place[0]], place))
-    following = page.next_cursor
-    if following is not None and (following.topic_name, following.partition_index) <= place:
+class _Page(NamedTuple):
+    """What one answer says."""
+
+    states: list[PartitionState]
+    refused: list[TopicError]
+    following: tuple[str, int] | None
+    """Topic and number of the next page's first partition; None for no such page."""
+
+
+def _next_page(wire: Wire, asked: Address, names: Sequence[str], place: tuple[str, int]) -> _Page:
+    page: _Page = wire.call(asked, _request([name for name in names if name >= place[0]], place)).value
+    if page.following is not None and page.following <= place:
         raise BrokerCallError(
             str(asked), Cause.BAD_ANSWER, f"its pages do not advance beyond {place}", request="DescribeTopicPartitions"
         )
     return page
 
 
-def _request(
-    names: Sequence[str], place: tuple[str, int] | None, limit: int = PAGE_SIZE
-) -> DescribeTopicPartitionsRequest:
+def _request(names: Sequence[str], place: tuple[str, int] | None, limit: int = PAGE_SIZE) -> BulkRequest[_Page]:
     message = DescribeTopicPartitionsRequest
-    return message(
+    request = message(
         topics=[message.TopicRequest(name=name) for name in names],
         response_partition_limit=limit,
         cursor=message.Cursor(topic_name=place[0], partition_index=place[1]) if place else None,
+    )
+    body = bytes(request.encode(version=_VERSION))
+    return BulkRequest(message, DescribeTopicPartitionsResponse, _VERSION, body, _read, _page)
+
+
+def _page(response: Any) -> _Page:
+    """Take kafka-python's reading of an answer."""
+    cursor = response.next_cursor
+    return _Page(
+        [state for topic in response.topics if not topic.error_code for state in _states(topic)],
+        [TopicError(topic.name, topic.error_code) for topic in response.topics if topic.error_code],
+        None if cursor is None else (cursor.topic_name, cursor.partition_index),
     )
 
 
@@ -142,6 +162,100 @@ def _states(topic: Any) -> Iterator[PartitionState]:
 
 def _optional(brokers: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if brokers is None else tuple(brokers)
+
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_UUID_SIZE = 16
+_ONE_BYTE = 0x80
+_LEADER_END = 14
+"""Where a partition's first list begins, after error code, number, leader and leader epoch."""
+
+
+def _read(view: memoryview) -> BulkAnswer[_Page]:
+    """Read an answer as kafka-python's schema says. Raises UnusualAnswerError for what is null or has tags."""
+    data = bytes(view)
+    states: list[PartitionState] = []
+    refused: list[TopicError] = []
+    topics, place = read_size(view, _INT32.size)
+    for _topic in range(topics):
+        (code,) = _INT16.unpack_from(data, place)
+        name, place = _read_text(data, view, place + _INT16.size)
+        topic_id = uuid_text(uuid.UUID(bytes=data[place : place + _UUID_SIZE]))
+        is_internal = bool(data[place + _UUID_SIZE])
+        count, place = read_size(view, place + _UUID_SIZE + 1)
+        found, place = _read_states(data, place, count, name, topic_id, is_internal=is_internal)
+        if code:
+            refused.append(TopicError(name, code))
+        else:
+            states += found
+        place = _after_no_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
+    following = None
+    if data[place] == 1:
+        topic, place = _read_text(data, view, place + 1)
+        following = (topic, _INT32.unpack_from(data, place)[0])
+        place = _after_no_tags(data, place + _INT32.size)
+    else:
+        place += 1
+    if _after_no_tags(data, place) != len(data):
+        raise UnusualAnswerError
+    return BulkAnswer(_INT32.unpack_from(data)[0], _Page(states, refused, following))
+
+
+def _read_text(data: bytes, view: memoryview, place: int) -> tuple[str, int]:
+    size, place = read_size(view, place)
+    return str(data[place : place + size], "utf-8"), place + size
+
+
+def _after_no_tags(data: bytes, place: int) -> int:
+    if data[place]:
+        raise UnusualAnswerError
+    return place + 1
+
+
+def _read_states(  # noqa: PLR0917
+    data: bytes, place: int, count: int, topic: str, topic_id: str, *, is_internal: bool
+) -> tuple[list[PartitionState], int]:
+    states = []
+    for _partition in range(count):
+        # The size of each of the five lists says where the next one begins. They are one more than it, or 0 for null.
+        sizes, here = [], place + _LEADER_END
+        for _list in range(5):
+            size = data[here]
+            sizes.append(size)
+            here += 4 * size - 3 if size else 1
+        unpacked, (second, third, fourth, fifth, end), has_elr, has_last_known = _shape(*sizes)
+        values = unpacked.unpack_from(data, place)
+        if values[end]:
+            raise UnusualAnswerError
+        states.append(
+            PartitionState(
+                topic,
+                values[1],
+                topic_id,
+                values[2],
+                values[3],
+                values[4:second],
+                values[second:third],
+                values[third:fourth] if has_elr else None,
+                values[fourth:fifth] if has_last_known else None,
+                values[fifth:end],
+                is_internal,
+            )
+        )
+        place += unpacked.size
+    return states, place
+
+
+@cache
+def _shape(*sizes: int) -> tuple[struct.Struct, tuple[int, ...], bool, bool]:
+    """Return how a partition with lists of these sizes is unpacked, where each list ends, and which of two are there."""
+    replicas, isr, elr, last_known, offline = sizes
+    if max(sizes) >= _ONE_BYTE or not (replicas and isr and offline):
+        raise UnusualAnswerError
+    numbers = [max(0, size - 1) for size in sizes]
+    lists = "".join(f"x{number}i" for number in numbers)
+    return struct.Struct(f">hiii{lists}B"), tuple(accumulate(numbers, initial=4))[1:], bool(elr), bool(last_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +285,7 @@ def sight_of(description: Description, partitions: Collection[TopicPartition]) -
     """Return what a description of their topics says about the given partitions."""
     wanted = set(partitions)
     return Sight(
-        {each.topic_partition: each for each in description.partitions if each.topic_partition in wanted},
+        {each.topic_partition: each for each in description.partitions if each[:2] in wanted},
         # Only a topic that is known not to exist is missing. Any other refusal says nothing about its partitions.
         {each.topic: each for each in description.refused if not each.is_unknown},
     )

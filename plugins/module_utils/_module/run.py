@@ -130,9 +130,11 @@ def listed(head: str, lines: Sequence[str]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON's types: dataclasses become dicts of their fields, tuples lists, enums their values."""
+    """Convert a value to JSON's types: what has named fields becomes a dict, other tuples lists, enums their values."""
     if isinstance(value, Enum):
         return value.value
+    if hasattr(value, "_asdict"):
+        return {name: plain(each) for name, each in value._asdict().items()}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, dict):

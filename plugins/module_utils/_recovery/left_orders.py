@@ -123,7 +123,7 @@ def as_restored(
     """Return the partitions as a run would find them after it restored the orders. For check mode."""
     orders = {each.change.topic_partition: each.change.restored for each in leftovers if each.undoing in PUT_BACK}
     return {
-        partition: replace(world, state=replace(world.state, replicas=orders[partition]))
+        partition: replace(world, state=world.state._replace(replicas=orders[partition]))
         if world.state and partition in orders
         else world
         for partition, world in worlds.items()

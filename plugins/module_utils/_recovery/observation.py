@@ -147,7 +147,8 @@ def observe(
     not need that: its first order is refused.
 
     Brokers are asked at once. Each has one request_timeout_ms, and as much again for every 250 partitions of the batch.
-    Of a replica whose lineage the plan has, only the newest epoch is asked: the judgement compares nothing else.
+    Only what the judgement compares is asked: of a replica whose lineage the plan has, and of a designated one that was
+    compared with nothing, the newest epoch; of one that was silent, all that a gather asks; of others, nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -177,10 +178,15 @@ def _probe(
     held: dict[int, list[TopicPartition]] = {}
     known: dict[int, set[TopicPartition]] = {}
     for election in elections:
+        partition = election.topic_partition
+        compared = {each.broker_id for each in election.candidates} | {election.designated_leader}
+        silent = {each.broker_id for each in election.silent}
         for broker_id in election.replicas:
-            held.setdefault(broker_id, []).append(election.topic_partition)
-        for candidate in election.candidates:
-            known.setdefault(candidate.broker_id, set()).add(election.topic_partition)
+            if broker_id in silent:
+                held.setdefault(broker_id, []).append(partition)
+            elif broker_id in compared:
+                held.setdefault(broker_id, []).append(partition)
+                known.setdefault(broker_id, set()).add(partition)
     brokers = [
         Broker(
             each.broker_id,

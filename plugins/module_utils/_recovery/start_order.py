@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition
@@ -109,7 +109,7 @@ def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState
     """
     if state.isr or not state.elr:
         return state
-    return replace(state, elr=tuple(each for each in state.elr if each != broker_id))
+    return state._replace(elr=tuple(each for each in state.elr if each != broker_id))
 
 
 def _advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], most_partitions: int) -> StartAdvice:

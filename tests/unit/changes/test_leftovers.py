@@ -297,7 +297,7 @@ def test_a_partition_whose_order_cannot_be_restored_fails_and_the_others_do_not(
 def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: Wreck) -> None:
     other = TopicPartition("accounts", 0)
     state = wreck.cluster.states.pop(THIRD)
-    wreck.cluster.states[other] = replace(state, topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
+    wreck.cluster.states[other] = state._replace(topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(other)])
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))

@@ -25,16 +25,16 @@ def test_three_copies_in_sync_are_enough() -> None:
 @pytest.mark.parametrize(
     ("state", "around", "overrides", "said"),
     [
-        (replace(STATE, replicas=(2, 3)), AROUND, NONE, "holds no replica"),
-        (replace(STATE, replicas=(1,), isr=(1,)), AROUND, NONE, "only replica"),
-        (replace(STATE, replicas=(1, 2), isr=(1, 2)), AROUND, NONE, "allow_below_min_isr"),
-        (replace(STATE, isr=(1, 2)), replace(AROUND, min_insync_replicas=1), NONE, "allow_single_copy"),
-        (replace(STATE, isr=(1,)), AROUND, Overrides(allow_below_min_isr=True, allow_single_copy=True), "no other"),
+        (STATE._replace(replicas=(2, 3)), AROUND, NONE, "holds no replica"),
+        (STATE._replace(replicas=(1,), isr=(1,)), AROUND, NONE, "only replica"),
+        (STATE._replace(replicas=(1, 2), isr=(1, 2)), AROUND, NONE, "allow_below_min_isr"),
+        (STATE._replace(isr=(1, 2)), replace(AROUND, min_insync_replicas=1), NONE, "allow_single_copy"),
+        (STATE._replace(isr=(1,)), AROUND, Overrides(allow_below_min_isr=True, allow_single_copy=True), "no other"),
         (STATE, replace(AROUND, min_insync_replicas=3), NONE, "min.insync.replicas of 3"),
         (STATE, replace(AROUND, min_insync_replicas=None), NONE, "could not be read"),
         (STATE, replace(AROUND, is_reassigning=True), NONE, "reassignment"),
         (STATE, replace(AROUND, living=(2, 3)), NONE, "not online"),
-        (replace(STATE, leader_id=-1), AROUND, NONE, "no leader"),
+        (STATE._replace(leader_id=-1), AROUND, NONE, "no leader"),
     ],
 )
 def test_each_danger_is_refused(state: PartitionState, around: Surroundings, overrides: Overrides, said: str) -> None:
@@ -42,7 +42,7 @@ def test_each_danger_is_refused(state: PartitionState, around: Surroundings, ove
 
 
 def test_all_reasons_are_reported_at_once_and_overrides_are_single() -> None:
-    pair = replace(STATE, replicas=(1, 2), isr=(1, 2))
+    pair = STATE._replace(replicas=(1, 2), isr=(1, 2))
     assert len(refusals(pair, 1, AROUND, NONE)) == 2
     assert len(refusals(pair, 1, AROUND, Overrides(allow_single_copy=True))) == 1
     assert refusals(pair, 1, AROUND, Overrides(allow_single_copy=True, allow_below_min_isr=True)) == ()

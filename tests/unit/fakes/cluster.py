@@ -10,7 +10,7 @@ Real brokers are in tests/integration; this one does what they do not on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -137,7 +137,7 @@ class FakeCluster(Kafka):
         return [each.kind for each in self.writes]
 
     def change(self, partition: TopicPartition, **values: Any) -> None:
-        self.states[partition] = replace(self.states[partition], **values)
+        self.states[partition] = self.states[partition]._replace(**values)
 
     def kill(self, broker_id: int) -> None:
         """Fences it: what it led has no leader then."""
@@ -390,7 +390,7 @@ class FakeCluster(Kafka):
         return 0
 
     def _as_described(self, state: PartitionState) -> PartitionState:
-        return replace(state, offline_replicas=tuple(each for each in state.replicas if each not in self.unfenced))
+        return state._replace(offline_replicas=tuple(each for each in state.replicas if each not in self.unfenced))
 
     def _log(self, broker_id: int, partition: TopicPartition) -> ReplicaLog:
         silent = ReplicaLog(partition.topic, partition.partition, broker_id, cause=Cause.UNREACHABLE, error="refused")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
@@ -90,7 +90,7 @@ class FakeReplicas(Kafka):
         return RepairPlanner(self, living, {}, terms, NullProgress(), self.stop)
 
     def change(self, **values: Any) -> None:
-        self.state = replace(self.state, **values)
+        self.state = self.state._replace(**values)
 
     def answer_settings(self, settings: FakeSettings) -> None:
         """Answer for configs, too."""

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeTopicPartitionsResponse
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import partitions as pages
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, UnusualAnswerError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import uuid_text
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
@@ -57,9 +59,16 @@ def a_partition(number: int, **values: Any) -> Any:
     return message.DescribeTopicPartitionsResponsePartition(**defaults | values)
 
 
-def a_topic(name: str, partitions: Sequence[Any] = (), error_code: int = 0, *, is_internal: bool = False) -> Any:
+def a_topic(
+    name: str,
+    partitions: Sequence[Any] = (),
+    error_code: int = 0,
+    *,
+    is_internal: bool = False,
+    topic_id: uuid.UUID = TOPIC_ID,
+) -> Any:
     return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
-        error_code=error_code, name=name, topic_id=TOPIC_ID, is_internal=is_internal, partitions=list(partitions)
+        error_code=error_code, name=name, topic_id=topic_id, is_internal=is_internal, partitions=list(partitions)
     )
 
 
@@ -103,6 +112,59 @@ def test_what_the_broker_does_not_say_of_the_elr_is_none() -> None:
     page = a_page(a_topic("orders", [a_partition(0, eligible_leader_replicas=None, last_known_elr=None)]))
     (state,) = describe(FakeWire(lambda _request: page)).partitions
     assert (state.elr, state.last_known_elr) == (None, None)
+
+
+INT32 = st.integers(-(2**31), 2**31 - 1)
+LISTS = st.lists(INT32, max_size=5)
+PARTITIONS = st.fixed_dictionaries(
+    {
+        "number": INT32,
+        "error_code": st.integers(-1, 100),
+        "leader_id": INT32,
+        "leader_epoch": INT32,
+        "replica_nodes": LISTS,
+        "isr_nodes": LISTS,
+        "eligible_leader_replicas": st.none() | LISTS,
+        "last_known_elr": st.none() | LISTS,
+        "offline_replicas": LISTS,
+    }
+)
+TOPICS = st.lists(
+    st.tuples(
+        st.text(max_size=200), st.lists(PARTITIONS, max_size=10), st.sampled_from([0, 0, 3, 29]), st.uuids(), st.booleans()
+    ),
+    max_size=4,
+)
+
+
+@given(TOPICS, st.none() | st.tuples(st.text(max_size=10), INT32), INT32)
+def test_a_page_is_read_as_the_schema_reads_it(topics: list[Any], cursor: tuple[str, int] | None, throttle: int) -> None:
+    page = a_page(
+        *(
+            a_topic(name, [a_partition(**each) for each in partitions], code, is_internal=is_internal, topic_id=topic_id)
+            for name, partitions, code, topic_id, is_internal in topics
+        ),
+        cursor=cursor,
+    )
+    page.throttle_time_ms = throttle
+    encoded = page.encode(version=0)
+    expected = pages._page(DescribeTopicPartitionsResponse.decode(encoded, version=0))
+    assert pages._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+
+
+@pytest.mark.parametrize("replicas", [126, 127, 300])
+def test_a_list_whose_size_takes_two_bytes_is_left_to_the_schema(replicas: int) -> None:
+    page = a_page(a_topic("orders", [a_partition(0, replica_nodes=[*range(replicas)]), a_partition(1)]))
+    first, second = describe(FakeWire(lambda _request: page)).partitions
+    assert (first.replicas, second.replicas) == (tuple(range(replicas)), (3, 1, 2))
+
+
+@pytest.mark.parametrize("place", [-1, -3, -8], ids=["of the answer", "of the topic", "of the partition"])
+def test_tags_are_left_to_the_schema(place: int) -> None:
+    encoded = bytearray(a_page(a_topic("orders", [a_partition(0)])).encode(version=0))
+    encoded[place] = 1
+    with pytest.raises(UnusualAnswerError):
+        pages._read(memoryview(encoded))
 
 
 names = st.sampled_from(["a", "a-b", "a.b", "b", "B", "__c"])

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
@@ -17,7 +15,7 @@ from unit.leadership.worlds import LISTED, ORDERS, a_state
 
 
 def _away(replicas: Order, isr: Order, brokers: set[int], *, leader: int = 1) -> MoveStatus | None:
-    move = move_away(replace(a_state(replicas, leader=leader), isr=isr), brokers, assume_reordered=False)
+    move = move_away(a_state(replicas, leader=leader)._replace(isr=isr), brokers, assume_reordered=False)
     return move.status if move else None
 
 
@@ -38,7 +36,7 @@ def test_away_from_a_broker(replicas: Order, isr: Order, brokers: set[int], stat
 
 
 def test_the_first_in_sync_replica_leads_where_the_preferred_one_lags() -> None:
-    move = move_away(replace(a_state((2, 4, 3, 1), leader=1), isr=(1, 3, 4)), {1}, assume_reordered=False)
+    move = move_away(a_state((2, 4, 3, 1), leader=1)._replace(isr=(1, 3, 4)), {1}, assume_reordered=False)
     assert move is not None
     assert (move.target, move.is_detour) == (4, True)
 
@@ -58,7 +56,7 @@ def test_a_partition_without_a_leader_is_led_by_nobody() -> None:
     ],
 )
 def test_back_to_a_broker(leader: int, isr: Order, brokers: set[int], status: MoveStatus | None) -> None:
-    move = move_to(replace(a_state((1, 2, 3), leader=leader), isr=isr), brokers, (1, 2, 3))
+    move = move_to(a_state((1, 2, 3), leader=leader)._replace(isr=isr), brokers, (1, 2, 3))
     assert (move.status if move else None) is status
 
 

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,6 +132,6 @@ def test_putting_a_replica_first_makes_it_the_unclean_choice_unless_a_better_rul
 def test_what_the_broker_does_not_report_of_the_elr_is_taken_for_none_in_it(
     state: PartitionState, order: list[int], acceptable: set[int], unclean: bool
 ) -> None:
-    silent = replace(state, elr=None, last_known_elr=None)
-    telling = replace(state, elr=(), last_known_elr=())
+    silent = state._replace(elr=None, last_known_elr=None)
+    telling = state._replace(elr=(), last_known_elr=())
     assert predict(silent, order, acceptable, unclean=unclean) == predict(telling, order, acceptable, unclean=unclean)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
@@ -21,3 +21,9 @@ def test_nothing_but_plain_types_is_left() -> None:
     assert result["silent"] == [{"broker_id": 1, "cause": "hung", "error": "no answer"}]
     assert result["status"].__class__ is str
     assert json.loads(json.dumps(result)) == result
+
+
+def test_a_tuple_with_named_fields_becomes_an_object() -> None:
+    state = PartitionState("t", 0, "id", -1, 7, (1, 2), (), None, None, ())
+    assert plain([state])[0]["replicas"] == [1, 2]
+    assert plain(state).keys() == {*PartitionState._fields}

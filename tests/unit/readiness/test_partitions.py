@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
@@ -36,9 +34,9 @@ def test_a_healthy_partition_is_fine() -> None:
 @pytest.mark.parametrize(
     ("name", "state", "settings", "wanted"),
     [
-        (CheckName.PARTITIONS, replace(STATE, leader_id=-1), USUAL, Status.FAILED),
-        (CheckName.PARTITIONS, replace(STATE, isr=(1, 2)), USUAL, Status.WARNING),
-        (CheckName.REPLICATION_FACTOR, replace(STATE, replicas=(1,), isr=(1,)), USUAL, Status.WARNING),
+        (CheckName.PARTITIONS, STATE._replace(leader_id=-1), USUAL, Status.FAILED),
+        (CheckName.PARTITIONS, STATE._replace(isr=(1, 2)), USUAL, Status.WARNING),
+        (CheckName.REPLICATION_FACTOR, STATE._replace(replicas=(1,), isr=(1,)), USUAL, Status.WARNING),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), Status.FAILED),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 1}, {}), Status.WARNING),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 3}, {}), Status.WARNING),
@@ -54,24 +52,24 @@ def test_what_is_wrong_is_found(
 
 
 def test_a_replica_that_is_not_in_sync_gives_no_leader() -> None:
-    (loss,) = [each for each in broker_losses([replace(STATE, isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions]
+    (loss,) = [each for each in broker_losses([STATE._replace(isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions]
     assert (loss.broker_id, loss.offline, loss.unrecoverable_partitions) == (1, "orders 0", 0)
 
 
 def test_the_last_living_replica_is_unrecoverable() -> None:
-    state = replace(STATE, isr=(1,), offline_replicas=(2, 3))
+    state = STATE._replace(isr=(1,), offline_replicas=(2, 3))
     (loss,) = broker_losses([state], ALL, [1], USUAL)
     assert (loss.offline_partitions, loss.unrecoverable_partitions, loss.unrecoverable) == (1, 1, "orders 0")
     assert [each.status for each in judge_losses([loss])] == [Status.WARNING]
 
 
 def test_an_eligible_leader_replica_is_elected() -> None:
-    state = replace(STATE, isr=(1,), elr=(2,))
+    state = STATE._replace(isr=(1,), elr=(2,))
     assert all(not each.offline_partitions for each in broker_losses([state], ALL, ALL, USUAL))
 
 
 def test_too_few_replicas_in_sync_are_counted_apart() -> None:
-    state = replace(STATE, isr=(1, 2))
+    state = STATE._replace(isr=(1, 2))
     below = {each.broker_id: each.below_min_isr_partitions for each in broker_losses([state], ALL, ALL, USUAL)}
     assert below == {1: 1, 2: 1, 3: 0}
     unknown = broker_losses([state], ALL, ALL, TopicSettings({}, {}))
@@ -79,6 +77,6 @@ def test_too_few_replicas_in_sync_are_counted_apart() -> None:
 
 
 def test_a_partition_that_is_offline_already_is_left_out() -> None:
-    losses = broker_losses([replace(STATE, leader_id=-1, isr=())], ALL, ALL, USUAL)
+    losses = broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
     assert not any(each.offline_partitions for each in losses)
     assert [each.status for each in judge_losses(losses)] == [Status.OK]

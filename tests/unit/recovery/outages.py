@@ -70,7 +70,7 @@ def losing(partition: int = 0, topic: str = "orders", *, lost: int = 5) -> Outco
     """Return a partition whose new leader lacks records of the epoch before its own."""
     state = an_offline_partition(elr=(1,), offline=(1,), partition=partition)
     candidates = _ranked([(3, ((0, 100), (2, 110))), (2, ((0, 100 + lost),))])
-    return _decided(replace(state, topic=topic), candidates, "aggressive")
+    return _decided(state._replace(topic=topic), candidates, "aggressive")
 
 
 def recovered(outcome: Outcome) -> Outcome:
@@ -139,7 +139,7 @@ def _many() -> Iterator[Outcome]:
 def _outcome(topic: str, partition: int, state: PartitionState, *, ends: tuple[int, int], strategy: str) -> Outcome:
     shorter, longer = state.replicas[1:]
     candidates = _ranked([(longer, ((0, 10), (3, ends[0]))), (shorter, ((0, 10), (3, ends[1])))])
-    return _decided(replace(state, topic=topic, partition=partition), candidates, strategy)
+    return _decided(state._replace(topic=topic, partition=partition), candidates, strategy)
 
 
 def _ranked(logs: Sequence[tuple[int, tuple[tuple[int, int], ...]]]) -> tuple[Candidate, ...]:

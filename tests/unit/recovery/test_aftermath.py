@@ -73,8 +73,8 @@ def test_where_all_answer_and_nothing_is_left_nothing_is_reported(cluster: FakeC
 
 def test_groups_whose_coordinator_is_offline_cannot_be_seen(cluster: FakeCluster) -> None:
     wreck = wrecked(5, "")
-    led = replace(wreck.states[FIRST], leader_id=BEST)
-    offsets = [replace(each, topic="__consumer_offsets") for each in (led, *list(wreck.states.values())[1:])]
+    led = wreck.states[FIRST]._replace(leader_id=BEST)
+    offsets = [each._replace(topic="__consumer_offsets") for each in (led, *list(wreck.states.values())[1:])]
     cluster.answer(describe_partitions=lambda _topics: Description(tuple(offsets), ()))
     assert look(cluster) == unknown(
         "groups in 4 partitions (__consumer_offsets-1, __consumer_offsets-2, __consumer_offsets-3 and 1 more): "

@@ -169,8 +169,8 @@ def test_what_was_online_in_the_plan_is_looked_at_again(
     plan = replace(wreck.plan(), left_alone=(online,))
     if now:
         leader_id, leader_epoch = now
-        wreck.cluster.states[other] = replace(
-            wreck.cluster.states[FIRST], topic="accounts", partition=4, leader_id=leader_id, leader_epoch=leader_epoch
+        wreck.cluster.states[other] = wreck.cluster.states[FIRST]._replace(
+            topic="accounts", partition=4, leader_id=leader_id, leader_epoch=leader_epoch
         )
     found = wreck.run(plan, check_mode=check_mode).outcomes[0]
     assert (found.status, found.reason) == ending

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,7 +99,7 @@ def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look
             return Sight({}, {"orders": TopicError("orders", TOPIC_AUTHORIZATION_FAILED)})
         if shown:
             before = {
-                each: replace(state, topic_id=RECREATED, leader_id=BEHIND) for each, state in sight.states.items()
+                each: state._replace(topic_id=RECREATED, leader_id=BEHIND) for each, state in sight.states.items()
             }
             return Sight(before, {})
         return sight

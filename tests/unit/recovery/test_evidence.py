@@ -28,7 +28,7 @@ from unit.recovery.test_ranking import to_table
 @pytest.fixture
 def evidence() -> Evidence:
     silent = ReplicaLog("t", 0, 2, cause=Cause.HUNG, error="no answer")
-    offline = replace(a_partition("t", 0, (1, 2)), elr=(1,), last_known_elr=(), isr=())
+    offline = a_partition("t", 0, (1, 2))._replace(elr=(1,), last_known_elr=(), isr=())
     return Evidence(
         cluster_id="M3DsSJ5pQ1uA0gmkc3rkqg",
         gathered_at="2026-01-02T03:04:05Z",

@@ -82,7 +82,7 @@ def world(
 ) -> PartitionObservation:
     """Return the planned world with these differences; None takes a log away."""
     found = {key: each for key, each in {**LOGS, **(logs or {})}.items() if each is not None}
-    return PartitionObservation(replace(STATE, **state), found, is_reassigning)
+    return PartitionObservation(STATE._replace(**state), found, is_reassigning)
 
 
 def test_in_the_planned_world_the_election_goes_on() -> None:
@@ -246,7 +246,7 @@ def test_behind_the_designated_leader_come_the_others_by_rank_and_then_the_silen
 def test_the_order_is_changed_only_where_that_matters(
     replicas: tuple[int, ...], offline: tuple[int, ...], unregistered: tuple[int, ...], order: tuple[int, ...]
 ) -> None:
-    state = replace(STATE, replicas=replicas, isr=(), offline_replicas=offline)
+    state = STATE._replace(replicas=replicas, isr=(), offline_replicas=offline)
     assert order_to_elect_in(replace(ELECTION, replicas=replicas), state, unregistered) == order
 
 
@@ -336,4 +336,4 @@ def test_an_ordinary_election_goes_on_only_where_the_designated_member_will_be_e
 
 
 def test_acceptable_are_replicas_that_are_not_offline() -> None:
-    assert acceptable_replicas(replace(STATE, replicas=(1, 2, 3), offline_replicas=(2, 9))) == {1, 3}
+    assert acceptable_replicas(STATE._replace(replicas=(1, 2, 3), offline_replicas=(2, 9))) == {1, 3}

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources 
 from unit.recovery import outages
 from unit.recovery.wreckage import an_offline_partition
 
-OFFLINE = replace(an_offline_partition(elr=(1,), offline=(1,)), topic="orders")
+OFFLINE = an_offline_partition(elr=(1,), offline=(1,))._replace(topic="orders")
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 

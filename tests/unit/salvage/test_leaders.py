@@ -60,7 +60,7 @@ class FakeCluster:
             raise BrokerCallError("broker2:9092", Cause.DISCONNECTED, "gone")
         brokers = tuple(Registration(each, Address(f"broker{each}", 9092), None, False) for each in (DEAD, NEXT, OTHER))
         led = self.leaders(self.clock.now)
-        states = tuple(replace(STATE, partition=number, leader_id=leader) for number, leader in led.items())
+        states = tuple(STATE._replace(partition=number, leader_id=leader) for number, leader in led.items())
         return Cluster("cluster", brokers, lists_fenced=True), Description(states, ())
 
     def probe(self, broker: Broker, partitions: Sequence[TopicPartition], _deadline: float) -> list[ReplicaLog]:

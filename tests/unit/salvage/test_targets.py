@@ -88,9 +88,9 @@ def test_a_topic_as_it_was_takes_its_records() -> None:
     ("state", "configs", "reason"),
     [
         (None, {}, "topic orders is gone"),
-        (replace(STATE, topic_id="x" * 22), {}, "was re-created"),
-        (replace(STATE, partition=1), {}, "is smaller: it has 1 partitions, and no partition 0"),
-        (replace(STATE, leader_id=-1), {}, "has no leader"),
+        (STATE._replace(topic_id="x" * 22), {}, "was re-created"),
+        (STATE._replace(partition=1), {}, "is smaller: it has 1 partitions, and no partition 0"),
+        (STATE._replace(leader_id=-1), {}, "has no leader"),
         (STATE, {"min.insync.replicas": "3"}, "2 of its replicas are in sync, and min.insync.replicas is 3"),
         (STATE, {"max.message.bytes": "1200"}, "max.message.bytes of topic orders is 1200"),
         (STATE, {"cleanup.policy": "compact,delete"}, "is compacted"),
@@ -120,7 +120,7 @@ def test_a_side_topic_is_made_like_the_original_whatever_became_of_that() -> Non
 
 
 def test_a_side_topic_that_would_not_keep_all_is_refused() -> None:
-    there = replace(STATE, topic="orders.salvaged")
+    there = STATE._replace(topic="orders.salvaged")
     assert (
         "is compacted" in look(there, terms=SIDE, configs={"cleanup.policy": "compact"}).refused[STATE.topic_partition]
     )
@@ -129,7 +129,7 @@ def test_a_side_topic_that_would_not_keep_all_is_refused() -> None:
 @pytest.mark.parametrize("state", [None, STATE])
 def test_internal_topics_are_never_given_back(state: PartitionState | None) -> None:
     name = "__consumer_offsets" if state is None else "orders"
-    states = [] if state is None else [replace(state, is_internal=True)]
+    states = [] if state is None else [state._replace(is_internal=True)]
     found = look(*states, saved=replace(SAVED, topic=name))
     assert found.internal == {TopicPartition(name, 0)}
     assert found.refused == {}

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which replicas are asked again before an election, and what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    ReplicaLog,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import observe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
+from unit.fakes.wreck import BEHIND, BEST, DEAD, Wreck, partitions
+
+FIRST, SECOND, THIRD = partitions(3)
+
+Question = tuple[int, tuple[TopicPartition, ...], frozenset[TopicPartition]]
+"""The broker, what it is asked, and of what only the newest epoch."""
+
+
+def asked(wreck: Wreck, plan: Plan) -> list[Question]:
+    """Return what a look at these elections asks of brokers."""
+    questions: list[Question] = []
+
+    def probe_replicas(
+        broker: Broker,
+        replicas: Sequence[TopicPartition],
+        _deadline: float,
+        _native: Any = None,
+        *,
+        only_newest: Collection[TopicPartition] = frozenset(),
+    ) -> list[ReplicaLog]:
+        questions.append((broker.broker_id, tuple(replicas), frozenset(only_newest)))
+        return []
+
+    wreck.cluster.answer(probe_replicas=probe_replicas)
+    observe(wreck.cluster, wreck.cluster.describe_cluster(), plan.elections)
+    return sorted(questions)
+
+
+def test_a_replica_that_was_silent_is_asked_for_its_lineage_and_others_for_their_newest_epoch(wreck: Wreck) -> None:
+    everything = (FIRST, SECOND, THIRD)
+    assert asked(wreck, wreck.plan()) == [
+        (DEAD, everything, frozenset()),
+        (BEHIND, everything, frozenset(everything)),
+        (BEST, everything, frozenset(everything)),
+    ]
+
+
+def test_of_a_bare_designation_only_the_designated_replica_is_asked(wreck: Wreck) -> None:
+    plan = plan_of_designations(wreck.cluster, {FIRST: BEST, SECOND: BEHIND, THIRD: BEST})
+    assert asked(wreck, plan) == [
+        (BEHIND, (SECOND,), frozenset({SECOND})),
+        (BEST, (FIRST, THIRD), frozenset({FIRST, THIRD})),
+    ]
