@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from simulator import messages
 from simulator.messages import Api
+from simulator.pages import page_of
 from simulator.world import Log, Partition, World
 
 _EARLIEST = -2
@@ -227,26 +227,17 @@ class Broker:
 
     def _describe_topic_partitions(self, request: Any) -> Any:
         message = messages.DESCRIBE_TOPIC_PARTITIONS.response
-        names = sorted(each.name for each in request.topics) or sorted(self._world.topics)
-        start = (request.cursor.topic_name, request.cursor.partition_index) if request.cursor else ("", -1)
-        topics, left, cursor = [], request.response_partition_limit, None
-        for name in (each for each in names if each >= start[0]):
-            topic = self._world.topics.get(name)
-            if topic is None:
-                topics.append(self._topic(message, name, _UNKNOWN_TOPIC_OR_PARTITION, []))
-                continue
-            first = start[1] if name == start[0] else 0
-            if not left:
-                cursor = message.Cursor(topic_name=name, partition_index=first)
-                break
-            begin = bisect_left(topic.numbers, first)
-            numbers = topic.numbers[begin : begin + left]
-            topics.append(self._topic(message, name, _NONE, numbers))
-            if begin + left < len(topic.numbers):
-                cursor = message.Cursor(topic_name=name, partition_index=topic.numbers[begin + left])
-                break
-            left -= len(numbers)
-        return message(throttle_time_ms=0, topics=topics, next_cursor=cursor)
+        page = page_of(self._world, request)
+        return message(
+            throttle_time_ms=0,
+            topics=[
+                self._topic(message, name, _UNKNOWN_TOPIC_OR_PARTITION if numbers is None else _NONE, numbers or [])
+                for name, numbers in page.topics
+            ],
+            next_cursor=message.Cursor(topic_name=page.following[0], partition_index=page.following[1])
+            if page.following
+            else None,
+        )
 
     def _topic(self, message: Any, name: str, code: int, numbers: list[int]) -> Any:
         topic_message = message.DescribeTopicPartitionsResponseTopic

@@ -11,18 +11,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import packed_size, read_varint
 from lab.request import Request
 from simulator import messages
-from simulator.world import World
+from simulator.pages import page_of
+from simulator.world import Partition, World
 
 _EARLIEST = -2
 _DEBUGGING_REPLICA = -2
-_OFFSET_OUT_OF_RANGE, _UNKNOWN, _NOT_LEADER = 1, 3, 6
+_OFFSET_OUT_OF_RANGE, _UNKNOWN, _LEADER_NOT_AVAILABLE, _NOT_LEADER = 1, 3, 5, 6
 _EXTRA_NO_TAGS = b"\0"
 
+_NOT_ASKED_NO_TAGS = struct.pack(">iB", -(2**31), 0)
+"""What the principal may do with a topic."""
 _OFFSETS_HEAD = struct.Struct(">ib")
 _OFFSET_ASKED = struct.Struct(">iiqB")
 _OFFSET_ANSWER = struct.Struct(">ihqqiB")
@@ -89,8 +93,42 @@ def _probes(world: World, broker_id: int, request: Request) -> bytes:
     return _answer(request, _FETCH_HEAD, _PROBE_ASKED, struct.pack(">ihi", 0, 0, 0), reply)
 
 
+def _descriptions(world: World, _broker_id: int, request: Request) -> bytes:
+    asked = messages.DESCRIBE_TOPIC_PARTITIONS.request.decode(request.payload, version=0, header=True)
+    page = page_of(world, asked)
+    parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">i", 0), packed_size(len(page.topics))]
+    for name, numbers in page.topics:
+        topic = world.topics.get(name)
+        parts += [struct.pack(">h", _UNKNOWN if topic is None else 0), packed_size(len(name.encode())), name.encode()]
+        parts += [topic.topic_id.bytes if topic else bytes(16), b"\0", packed_size(len(numbers or []))]
+        parts += [_state(world, number, topic.partitions[number]) for number in numbers or []] if topic else []
+        parts.append(_NOT_ASKED_NO_TAGS)
+    if page.following:
+        name, number = page.following
+        parts += [b"\1", packed_size(len(name.encode())), name.encode(), struct.pack(">iB", number, 0)]
+    else:
+        parts.append(b"\xff")
+    return b"".join([*parts, b"\0"])
+
+
+def _state(world: World, number: int, partition: Partition) -> bytes:
+    dead = [each for each in partition.replicas if each not in world.broker_ids]
+    lists = (partition.replicas, partition.isr, partition.elr, partition.last_known_elr, dead)
+    sizes = [len(each) for each in lists]
+    values = [value for size, each in zip(sizes, lists, strict=True) for value in (size + 1, *each)]
+    code = 0 if partition.leader >= 0 else _LEADER_NOT_AVAILABLE
+    return _shape(*sizes).pack(code, number, partition.leader, partition.leader_epoch, *values, 0)
+
+
+@cache
+def _shape(*sizes: int) -> struct.Struct:
+    """Return a partition with lists of these sizes, which are below 127."""
+    return struct.Struct(f">hiii{''.join(f'B{size}i' for size in sizes)}B")
+
+
 BY_COLUMN: dict[tuple[int, int], Callable[[World, int, Request], bytes]] = {
     (messages.LIST_OFFSETS.key, 7): _offsets,
     (messages.FETCH.key, 12): _probes,
+    (messages.DESCRIBE_TOPIC_PARTITIONS.key, 0): _descriptions,
 }
 """By API key and version."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -19,6 +19,7 @@ from lab.request import Request
 from simulator import SimulatedCluster, offline_world
 from simulator.columns import BY_COLUMN
 from simulator.faults import Throttle
+from simulator.world import World
 
 PARTITIONS = [TopicPartition(topic, number) for topic in ("a", "b" * 200, "unknown") for number in range(20)]
 
@@ -45,8 +46,23 @@ def test_both_say_the_same(function: Any, epoch: int) -> None:
         function(connection, PARTITIONS)
     connection.request.with_header(correlation_id=99, client_id="someone")
     request = Request.parse(connection.request.encode(header=True), broker=2, time=0.0)
-    world = offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4))
+    assert_the_same(request, offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4)))
+
+
+def assert_the_same(request: Request, world: World) -> None:
     with SimulatedCluster(world) as cluster:
         # Only the answers without a fault are given by column.
         slow = cluster._encoded(cluster._brokers[2], request, Throttle(0))
     assert BY_COLUMN[request.api_key, request.api_version](world, 2, request) == slow
+
+
+@pytest.mark.parametrize("names", [(), ("a", "b" * 200, "unknown"), ("b" * 200,)])
+@pytest.mark.parametrize("place", [None, ("a", 3), ("b" * 200, 0)])
+@pytest.mark.parametrize("limit", [1, 16, 19, 2000])
+def test_both_describe_the_same(names: tuple[str, ...], place: tuple[str, int] | None, limit: int) -> None:
+    asked = partitions._request(names, place, limit)
+    asked.with_header(correlation_id=99, client_id="someone")
+    world = offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4), dead=(5,))
+    for number in (2, 3):
+        world.elect("a", number, unclean=True)
+    assert_the_same(Request.parse(asked.encode(header=True), broker=2, time=0.0), world)
