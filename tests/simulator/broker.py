@@ -26,6 +26,9 @@ _INVALID_REQUEST = 42
 _UNSUPPORTED_VERSION = 35
 _UNKNOWN_TOPIC_ID = 100
 _BROKER_RESOURCE = 4
+_DEFAULT_CONFIG = 5
+_FALSE = frozenset({"unclean.leader.election.enable", "remote.storage.enable"})
+"""Configs that are at Kafka's default everywhere."""
 _UNCLEAN, _DESIGNATED = 1, 2
 _DESIGNATED_VERSION = 3
 _NATIVE_LIMIT = 1000
@@ -48,6 +51,8 @@ class Broker:
             messages.FETCH.key: self._fetch,
             messages.DESCRIBE_CONFIGS.key: self._describe_configs,
             messages.DESCRIBE_LOG_DIRS.key: self._describe_log_dirs,
+            messages.DESCRIBE_PRODUCERS.key: self._describe_producers,
+            messages.LIST_GROUPS.key: self._list_groups,
             messages.ELECT_LEADERS.key: self._elect_leaders,
             messages.ALTER_REASSIGNMENTS.key: self._alter_reassignments,
             messages.LIST_REASSIGNMENTS.key: self._list_reassignments,
@@ -177,7 +182,38 @@ class Broker:
             error_message=f"Unexpected broker id, expected {self.broker_id}" if is_another else "",
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
-            configs=[],
+            configs=[
+                message.DescribeConfigsResult.DescribeConfigsResourceResult(
+                    name=name, value="false", read_only=False, config_source=_DEFAULT_CONFIG, is_sensitive=False
+                )
+                for name in resource.configuration_keys or ()
+                if name in _FALSE and not is_another
+            ],
+        )
+
+    def _list_groups(self, _request: Any) -> Any:
+        return messages.LIST_GROUPS.response(throttle_time_ms=0, error_code=_NONE, groups=[])
+
+    def _describe_producers(self, request: Any) -> Any:
+        """Return that there are none, of all replicas that this broker holds."""
+        message = messages.DESCRIBE_PRODUCERS.response
+        return message(
+            throttle_time_ms=0,
+            topics=[
+                message.TopicResponse(
+                    name=topic.name,
+                    partitions=[
+                        message.TopicResponse.PartitionResponse(
+                            partition_index=number,
+                            error_code=_NONE if self._held(topic.name, number) else _NOT_LEADER_OR_FOLLOWER,
+                            error_message=None,
+                            active_producers=[],
+                        )
+                        for number in topic.partition_indexes
+                    ],
+                )
+                for topic in request.topics
+            ],
         )
 
     def _describe_log_dirs(self, request: Any) -> Any:

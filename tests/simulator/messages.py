@@ -18,10 +18,14 @@ from kafka.protocol.admin import (
     DescribeConfigsResponse,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
+    DescribeProducersRequest,
+    DescribeProducersResponse,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     ElectLeadersRequest,
     ElectLeadersResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
@@ -60,6 +64,8 @@ ALTER_REASSIGNMENTS = Api(AlterPartitionReassignmentsRequest, AlterPartitionReas
 LIST_REASSIGNMENTS = Api(ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, 0, 0)
 DESCRIBE_CLUSTER = Api(DescribeClusterRequest, DescribeClusterResponse, 0, 2)
 DESCRIBE_TOPIC_PARTITIONS = Api(DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, 0, 0)
+DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
+LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
 
 
 def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api]:
@@ -75,6 +81,8 @@ def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api
         LIST_REASSIGNMENTS,
         DESCRIBE_CLUSTER,
         DESCRIBE_TOPIC_PARTITIONS,
+        DESCRIBE_PRODUCERS,
+        LIST_GROUPS,
     ]
     if native_key is not None:
         known.append(Api(*messages(native_key), 0, 0))

@@ -117,7 +117,8 @@ class ElectionBatch(ElectionOutcomes):
         if not going:
             return
         self.begun.update(going)
-        inherited = [each for each in journal.orders if each.topic_partition in going]
+        mine = {*going}
+        inherited = [each for each in journal.orders if each.topic_partition in mine]
         begun = journal.begin([self._order_change(each) for each in going if self.needs_reorder(each)])
         changes = {each.topic_partition: each for each in (*inherited, *begun)}
         try:

@@ -122,9 +122,9 @@ class ElectionOutcomes:
         """End one partition. ``after`` is how it was seen last; without it, as it was seen first."""
         before = self.worlds[partition].state
         outcome = outcome_of(self.elections[partition], status, reason, before=before, after=after or before)
-        self.outcomes[partition] = replace(
-            outcome, dropped=self.dropped(partition) if status is Status.WOULD_RECOVER else ()
-        )
+        if status is Status.WOULD_RECOVER:
+            outcome = replace(outcome, dropped=self.dropped(partition))
+        self.outcomes[partition] = outcome
 
     def end_all(self, partitions: Iterable[TopicPartition], status: Status, reason: str) -> None:
         """End partitions that have not ended yet."""

@@ -13,7 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 
+from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Run
 from lab.playbook import PROJECT, command, signal_tree
 
@@ -29,12 +31,14 @@ def timed_playbook(
     environment: Mapping[str, str] | None = None,
     *,
     timeout: float = 300.0,
+    is_watched: bool = False,
 ) -> Run:
     """Run a playbook from the project's root, ``environment`` on top of ours.
 
     Its phases are the tasks, skipped ones included, and what comes before the first and after the last: read off the
-    moments at which ansible-playbook prints its headings. Raises CannotMeasureError when
-    the run fails, or takes longer than ``timeout`` seconds.
+    moments at which ansible-playbook prints its headings. ``is_watched`` adds CPU and memory of all its processes.
+
+    Raises CannotMeasureError when the run fails, or takes longer than ``timeout`` seconds.
     """
     began = time.perf_counter()
     with subprocess.Popen(
@@ -48,10 +52,12 @@ def timed_playbook(
     ) as process:
         watchdog = threading.Timer(timeout, signal_tree, (process.pid, signal.SIGKILL))
         watchdog.start()
+        tree = ProcessTree(process.pid)
         try:
             assert process.stdout is not None
-            lines = [(time.perf_counter(), line) for line in process.stdout]
-            process.wait()
+            with tree if is_watched else nullcontext():
+                lines = [(time.perf_counter(), line) for line in process.stdout]
+                process.wait()
         finally:
             watchdog.cancel()
             if process.returncode is None:
@@ -60,7 +66,15 @@ def timed_playbook(
     if process.returncode != 0:
         said = "".join(line for _moment, line in lines)
         raise CannotMeasureError(f"{playbook} ended with {process.returncode} after {ended - began:.0f} s:\n{said}")
-    return Run(ended - began, _tasks(began, lines, ended))
+    return Run(ended - began, _tasks(began, lines, ended) | (_resources(tree) if is_watched else {}))
+
+
+def _resources(tree: ProcessTree) -> dict[str, float]:
+    return {
+        "CPU seconds": tree.cpu_seconds,
+        "GiB at the highest": tree.most_bytes / 2**30,
+        **{f"GiB at the highest, {name}": size / 2**30 for name, size in tree.most_by_process},
+    }
 
 
 def _tasks(began: float, lines: Iterable[tuple[float, str]], ended: float) -> dict[str, float]:

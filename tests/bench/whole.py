@@ -1,0 +1,73 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The whole recovery of 100,000 offline partitions by the playbook, on the simulator: how it grows from a tenth."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from bench.kit.playbooks import timed_playbook
+from bench.kit.row import CannotMeasureError, Options, Row, Timing
+from bench.kit.simulated import simulator
+from lab.playbook import RECOVER
+from simulator import offline_world
+
+_MANY = int(os.environ.get("KAFKAOPS_BENCH_WHOLE", "100000"))
+_PARTITIONS_PER_TOPIC = 1000
+_BROKERS = 10
+_LINEAR = 10.0
+_TIMEOUT_S = 1500.0
+
+
+def run(_options: Options) -> Iterator[Row]:
+    """Once each, and a tenth first: ten times as long would be linear."""
+    few, many = (_measured(partitions) for partitions in (_MANY // 10, _MANY))
+    yield Row(few, many, _LINEAR)
+
+
+def _measured(partitions: int) -> Timing:
+    topics = {
+        f"topic-{first:07}": min(_PARTITIONS_PER_TOPIC, partitions - first)
+        for first in range(0, partitions, _PARTITIONS_PER_TOPIC)
+    }
+    brokers = range(1, _BROKERS + 1)
+    with simulator(partial(offline_world, topics, brokers)) as bootstrap, TemporaryDirectory() as scratch:
+        report = Path(scratch, "report.json")
+        variables = {
+            "kafka_bootstrap_servers": bootstrap,
+            "kafka_journal": "file",
+            "kafka_journal_dir": str(Path(scratch, "journal")),
+            "unclean_recovery_all_offline_partitions": True,
+            "unclean_recovery_automated_recovery": True,
+            "unclean_recovery_strategy": "aggressive",
+            # The simulator has no controllers, and no records.
+            "unclean_recovery_ignore_quorum": True,
+            "unclean_recovery_salvage": "off",
+            "unclean_recovery_report_file": str(report),
+            "unclean_recovery_report_html": str(Path(scratch, "report.html")),
+        }
+        run = timed_playbook(RECOVER, variables, timeout=_TIMEOUT_S, is_watched=True)
+        _check_recovered(bootstrap, report, partitions)
+        sizes = {f"MiB of the {each.suffix[1:]} report": each.stat().st_size / 2**20 for each in Path(scratch).glob("report.*")}
+    run.phases.update(sizes)
+    return Timing(f"{partitions:,} partitions recovered by the playbook", [run])
+
+
+def _check_recovered(bootstrap: str, report: Path, partitions: int) -> None:
+    summary = json.loads(report.read_bytes())["summary"]
+    if summary["recovered"] != partitions:
+        raise CannotMeasureError(f"of {partitions}, {summary} were recovered")
+    with Wire(settings_from({"bootstrap_servers": bootstrap})) as wire:
+        left = [each for each in Kafka(wire).describe_partitions().partitions if each.is_offline]
+    if left:
+        raise CannotMeasureError(f"{len(left)} of {partitions} have no leader, the first: {left[0]}")
