@@ -27,8 +27,8 @@ class Scene:
     """One incident, the faults that are on, and what they excuse."""
 
     incident: Incident
-    run: subprocess.Popen[str] | None = None
-    """The process that elects, while there is one."""
+    runs: list[subprocess.Popen[str]] = field(default_factory=list)
+    """The processes that want to elect, of which one does."""
     silenced: set[int] = field(default_factory=set)
     """Brokers that a fault keeps from answering, or fenced, until the run is over: what they hold cannot be elected."""
     offline_logs: set[tuple[int, int]] = field(default_factory=set)
@@ -36,6 +36,8 @@ class Scene:
     has_other_elections: bool = False
     """Somebody else elects a leader."""
     is_topic_replaced: bool = False
+    killed: set[int] = field(default_factory=set)
+    """Processes of runs that the fault killed: no other may end without a message."""
     connection: dict[str, object] = field(default_factory=dict)
     """How the elections connect, where it is not without authentication."""
     before_elections: list[Callable[[], object]] = field(default_factory=list)
@@ -105,9 +107,12 @@ class Scene:
         self._timers.append(timer)
 
     def signal_run(self, number: signal.Signals) -> None:
-        """Send a signal to the process that elects."""
-        if self.run is not None and self.run.poll() is None:
-            self.run.send_signal(number)
+        """Send a signal to the processes that elect, or wait for it."""
+        for run in self.runs:
+            if run.poll() is None:
+                if number is signal.SIGKILL:
+                    self.killed.add(run.pid)
+                run.send_signal(number)
 
     def freeze_for(self, node: Node, seconds: float) -> None:
         """Freeze a node, and let it go on after a while."""

@@ -11,6 +11,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,7 +40,13 @@ from lab.pool import Specification
 CAMPAIGN: Specification[Cluster] = Specification(
     "campaign",
     lambda version: Cluster(
-        version, brokers=4, controllers=3, log_dirs=2, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), proxied=True
+        version,
+        brokers=4,
+        controllers=3,
+        log_dirs=2,
+        listeners=("PLAINTEXT", "SASL_PLAINTEXT"),
+        proxied=True,
+        properties={"offsets.topic.num.partitions": 1},  # the oracle's consumer has it created for every trial
     ),
     heal,
 )
@@ -51,7 +58,7 @@ _LIMIT_S = 150.0
 """For one run of the elections: 30 s to verify, three attempts, and what the quorum check observes."""
 
 
-class _End(Enum):
+class End(Enum):
     """How a run ended."""
 
     ENDED = auto()
@@ -135,7 +142,7 @@ class Trial:
     on_call: OnCall
     verdict: Verdict
     has_competitor: bool
-    frozen: list[_Run] = field(default_factory=list)
+    frozen: list[Run] = field(default_factory=list)
     runs: int = 0
     elected: dict[int, int] = field(default_factory=dict)
     """The leader that our last reported election gave to each partition. A fault can move the leadership on."""
@@ -149,7 +156,7 @@ class Trial:
         stopped, self.frozen = self.frozen, []
         for run in stopped:
             run.process.send_signal(signal.SIGCONT)
-            self._judge_run(run)
+            self.judge_run(run)
         self.verdict.faults = self.scene.happened
         self._judge_cluster()
 
@@ -176,11 +183,11 @@ class Trial:
         for action in self.scene.before_elections:
             action()
         self.scene.before_elections = []
-        run = self._start(plan, "one")
-        self.scene.run = run.process
-        competitor = self._start(plan, "two") if self.has_competitor and self.runs == 1 else None
-        for each in filter(None, [run, competitor]):
-            self._judge_run(each)
+        has_competitor = self.has_competitor and self.runs == 1
+        runs = [self._start(plan, who) for who in ("one", "two")[: 1 + has_competitor]]
+        self.scene.runs = [each.process for each in runs]
+        for each in runs:
+            self.judge_run(each)
 
     def _plan(self, path: Path) -> None:
         """Survey, wait, gather and rank, as the role does."""
@@ -191,8 +198,8 @@ class Trial:
         waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC)
         write_plan(self.on_call.plan_of(waited.survey, Strategy.AGGRESSIVE), str(path))
 
-    def _start(self, plan: Path, who: str) -> _Run:
-        return _Run(
+    def _start(self, plan: Path, who: str) -> Run:
+        return Run(
             {
                 "bootstrap_servers": [self.scene.cluster.bootstrap()],
                 "request_timeout_ms": self.on_call.request_timeout_ms,
@@ -203,19 +210,23 @@ class Trial:
             }
         )
 
-    def _judge_run(self, run: _Run) -> None:
+    def judge_run(self, run: Run) -> None:
         """Wait for a run's end, and judge every election that it says it made."""
         end = run.wait(_LIMIT_S)
-        if end is _End.STOPPED:
+        if end is End.STOPPED:
             self.frozen.append(run)
             return
-        if end is _End.STILL_RUNNING:
+        if end is End.STILL_RUNNING:
             self.verdict.over_limits += 1
             self.verdict.notes.append(f"run {self.runs}: still running after {_LIMIT_S:g} s")
             run.process.kill()
             run.join()
         results = run.results() or {}
-        if end is _End.ENDED and (not results or "exception" in results or "Traceback" in run.errors):
+        statuses = Counter(each["status"] for each in results.get("partitions", ()))
+        if [*statuses] != ["recovered"]:
+            self.verdict.notes.append(f"run {self.runs} {end.name.lower().replace('_', ' ')}: {dict(statuses)}")
+        is_excused = end is End.STILL_RUNNING or run.process.pid in self.scene.killed
+        if not is_excused and (not results or "exception" in results or "Traceback" in run.errors):
             self.verdict.tracebacks += 1
             self.verdict.notes.append(f"run {self.runs}: {run.errors[-2000:]}")
         if results.get("failed"):
@@ -275,7 +286,7 @@ class Trial:
             self.verdict.notes.append(f"partition {number}: {len(missing)} records of its leader are gone")
 
 
-class _Run(threading.Thread):
+class Run(threading.Thread):
     """The module designated_election in a process of its own, and what it prints."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
@@ -288,16 +299,16 @@ class _Run(threading.Thread):
     def run(self) -> None:
         self._output, self.errors = self.process.communicate()
 
-    def wait(self, limit_s: float) -> _End:
+    def wait(self, limit_s: float) -> End:
         """Return how it ended, or that it is stopped, or still running."""
         deadline = time.monotonic() + limit_s
         while self.is_alive():
             if process.is_stopped(self.process) and self.is_alive():
-                return _End.STOPPED
+                return End.STOPPED
             if time.monotonic() >= deadline:
-                return _End.STILL_RUNNING
+                return End.STILL_RUNNING
             self.join(0.2)
-        return _End.KILLED if self.process.returncode < 0 else _End.ENDED
+        return End.KILLED if self.process.returncode < 0 else End.ENDED
 
     def results(self) -> dict[str, Any] | None:
         """Return the module's results; None where it gave none."""

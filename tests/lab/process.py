@@ -59,7 +59,7 @@ def is_stopped(process: subprocess.Popen[Any]) -> bool:
         stats = [stat.read_text() for stat in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     except (FileNotFoundError, ProcessLookupError):
         return False  # a thread that ended meanwhile: others run, too
-    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+    return bool(stats) and all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from campaign.incident import Incident
 from campaign.scene import Scene
-from campaign.trial import COUNTED, Trial, Verdict
+from campaign.trial import COUNTED, End, Run, Trial, Verdict
 from integration.on_call import OnCall
 from integration.strategies.logs_on_disk import Record
 from lab import Cluster
@@ -69,3 +70,14 @@ def test_a_loss_outside_the_forecast_is_counted(trial: Trial, at_least: int, at_
 def test_a_record_that_nobody_can_read_any_more_is_lost(trial: Trial) -> None:
     trial.judge_records(0, _BEST, [each.value for each in _COMMON])
     assert counted(trial.verdict) == {"records_lost": len(_LONGER)}
+
+
+@pytest.mark.parametrize(("by_the_fault", "tracebacks"), [(True, 0), (False, 1)])
+def test_a_run_that_a_signal_ended_is_excused_only_where_the_fault_sent_it(
+    trial: Trial, *, by_the_fault: bool, tracebacks: int
+) -> None:
+    process = SimpleNamespace(pid=7)
+    trial.scene.killed.update({process.pid} if by_the_fault else ())
+    run = SimpleNamespace(process=process, wait=lambda _limit_s: End.KILLED, results=lambda: None, errors="")
+    trial.judge_run(cast(Run, run))
+    assert trial.verdict.tracebacks == tracebacks
