@@ -11,7 +11,6 @@ import subprocess
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 from lab import jars, process
 from lab.ports import HeldPorts
@@ -68,9 +67,7 @@ class Hdfs:
             raise
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._stop()
 
     def kill_name_node(self) -> None:

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from types import TracebackType
 
 from lab import process, wire
 from lab.ports import HeldPorts
@@ -60,9 +59,7 @@ class Kdc:
         self.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
         self._ports.release()
 

@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from lab.faults import DisconnectError, Fault, framed
 from lab.request import Request
@@ -47,9 +46,7 @@ class Rule:
     def __enter__(self) -> Rule:
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.remove()
 
     def remove(self) -> None:

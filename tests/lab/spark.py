@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from lab import process
 from lab.ports import HeldPorts
@@ -54,9 +53,7 @@ class StandaloneCluster:
             raise
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._stop()
 
     def add_worker(self, name: str) -> None:
@@ -148,9 +145,7 @@ class ConnectServer:
             raise
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         process.terminate(self._process, 10)
         self._ports.release()
 

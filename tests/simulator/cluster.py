@@ -16,7 +16,6 @@ import socket
 import struct
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 
 from lab.faults import DisconnectError, Fault
 from lab.proxy import Proxy
@@ -71,9 +70,7 @@ class SimulatedCluster:
         self.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     @property

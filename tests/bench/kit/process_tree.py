@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from types import TracebackType
 
 _EVERY_S = 0.25
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -40,9 +39,7 @@ class ProcessTree:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._is_over.set()
         self._thread.join()
 
