@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from bench.kit.playbooks import timed_playbook
-from bench.kit.row import CannotMeasureError, Options, Row, Timing
+from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
 from lab.playbook import RECOVER
 from simulator import offline_world
@@ -58,9 +58,12 @@ def _measured(partitions: int) -> Timing:
         }
         run = timed_playbook(RECOVER, variables, timeout=_TIMEOUT_S, is_watched=True)
         _check_recovered(bootstrap, report, partitions)
-        sizes = {f"MiB of the {each.suffix[1:]} report": each.stat().st_size / 2**20 for each in Path(scratch).glob("report.*")}
-    run.phases.update(sizes)
-    return Timing(f"{partitions:,} partitions recovered by the playbook", [run])
+        sizes = {
+            f"MiB of the {each.suffix[1:]} report": each.stat().st_size / 2**20
+            for each in Path(scratch).glob("report.*")
+        }
+    what = f"{partitions:,} partitions recovered by the playbook"
+    return Timing(what, [Run(run.seconds, {**run.phases, **sizes})])
 
 
 def _check_recovered(bootstrap: str, report: Path, partitions: int) -> None:

@@ -213,7 +213,7 @@ def _after_no_tags(data: bytes, place: int) -> int:
     return place + 1
 
 
-def _read_states(  # noqa: PLR0917
+def _read_states(
     data: bytes, place: int, count: int, topic: str, topic_id: str, *, is_internal: bool
 ) -> tuple[list[PartitionState], int]:
     states = []
@@ -249,7 +249,7 @@ def _read_states(  # noqa: PLR0917
 
 @cache
 def _shape(*sizes: int) -> tuple[struct.Struct, tuple[int, ...], bool, bool]:
-    """Return how a partition with lists of these sizes is unpacked, where each list ends, and which of two are there."""
+    """Return how a partition with such lists is unpacked, where each list ends, and which of two are not null."""
     replicas, isr, elr, last_known, offline = sizes
     if max(sizes) >= _ONE_BYTE or not (replicas and isr and offline):
         raise UnusualAnswerError

@@ -131,17 +131,25 @@ PARTITIONS = st.fixed_dictionaries(
 )
 TOPICS = st.lists(
     st.tuples(
-        st.text(max_size=200), st.lists(PARTITIONS, max_size=10), st.sampled_from([0, 0, 3, 29]), st.uuids(), st.booleans()
+        st.text(max_size=200),
+        st.lists(PARTITIONS, max_size=10),
+        st.sampled_from([0, 0, 3, 29]),
+        st.uuids(),
+        st.booleans(),
     ),
     max_size=4,
 )
 
 
 @given(TOPICS, st.none() | st.tuples(st.text(max_size=10), INT32), INT32)
-def test_a_page_is_read_as_the_schema_reads_it(topics: list[Any], cursor: tuple[str, int] | None, throttle: int) -> None:
+def test_a_page_is_read_as_the_schema_reads_it(
+    topics: list[Any], cursor: tuple[str, int] | None, throttle: int
+) -> None:
     page = a_page(
         *(
-            a_topic(name, [a_partition(**each) for each in partitions], code, is_internal=is_internal, topic_id=topic_id)
+            a_topic(
+                name, [a_partition(**each) for each in partitions], code, is_internal=is_internal, topic_id=topic_id
+            )
             for name, partitions, code, topic_id, is_internal in topics
         ),
         cursor=cursor,
