@@ -21,7 +21,7 @@ from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
 from .orders import Writer, set_orders
-from .record import ReplicaChange, Undoing
+from .record import Leftover, ReplicaChange, Undoing
 
 _LOOK_EVERY_S = 0.3
 _UNSEEN = (NoBrokerAnswersError, BrokerCallError, RequestRefusedError)
@@ -42,6 +42,12 @@ class ReplicaSets:
     """For one replica, from when it is dropped until it is in sync again."""
     stop: threading.Event
     progress: Progress
+
+    def ended(self, change: ReplicaChange, undoing: Undoing, reason: str) -> Leftover[ReplicaChange]:
+        """End a change in the journal, unless it could not be taken back. Raises JournalError."""
+        if undoing is not Undoing.FAILED:
+            self.journal.end([change], undoing.value)
+        return Leftover(change, undoing, reason)
 
     def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Cancel what still runs, request the original replicas in their order, and wait until the replica is in sync.

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.late_requests import LateRequests
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
@@ -37,7 +38,8 @@ def undone(
     """Return a rollback whose replicas are undone by a function; no order is pending."""
     replicas: Any = SimpleNamespace(take_back=take_back, is_dropped=lambda _change: True)
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
-    rollback = Rollback(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
+    tools = (journal, writer, settings.writer(), replicas)
+    rollback = Rollback(*tools, LateRequests(*tools, since=settings.clock.monotonic()))
     return rollback.undo_at_once()
 
 
