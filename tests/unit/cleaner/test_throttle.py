@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -20,12 +19,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     ReplicaChange,
     Undoing,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import ReplicaSets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Throttle
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fakes.settings import ADDRESSES, FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
@@ -36,8 +37,16 @@ def undone(
     settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
 ) -> tuple[AnyLeftover, ...]:
     """Return a rollback whose replicas are undone by a function; no order is pending."""
-    replicas: Any = SimpleNamespace(take_back=take_back, is_dropped=lambda _change: True)
+
+    class Replicas(ReplicaSets):
+        def is_dropped(self, change: ReplicaChange) -> bool:
+            return True
+
+        def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+            return take_back(change)
+
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
+    replicas = Replicas(writer, ADDRESSES, journal, 1.0, threading.Event(), NullProgress())
     tools = (journal, writer, settings.writer(), replicas)
     rollback = Rollback(*tools, LateRequests(*tools, since=settings.clock.monotonic()))
     return rollback.undo_at_once()
