@@ -57,6 +57,12 @@ class Scene:
     def proxy(self) -> Proxy:
         return self.cluster.proxy
 
+    @property
+    def observer(self) -> int:
+        """The broker whose view of the metadata counts: the one without a replica, if the fault left it alive."""
+        live = [each.node_id for each in self.cluster.live_brokers]
+        return self.incident.witness if self.incident.witness in live else live[0]
+
     def electable(self, partition: int) -> set[int]:
         """Return the live replicas of a partition that no fault keeps from being elected."""
         replicas = {self.incident.best, self.incident.other} - self.silenced

@@ -161,11 +161,11 @@ class Trial:
         self._judge_cluster()
 
     def _is_anything_left(self) -> bool:
-        states = self.scene.cluster.client.describe(TOPIC, broker=self.scene.incident.witness)
+        states = self.scene.cluster.client.describe(TOPIC, broker=self.scene.observer)
         return (
             any(each.leader is None for each in states.values())
             or any(each.replicas != self.scene.incident.replicas for each in states.values())
-            or bool(self.scene.cluster.client.describe(_RUN_TOPIC, broker=self.scene.incident.witness))
+            or bool(self.scene.cluster.client.describe(_RUN_TOPIC, broker=self.scene.observer))
         )
 
     def _attempt(self) -> None:
@@ -259,12 +259,12 @@ class Trial:
     def _judge_cluster(self) -> None:
         """Look at what is left in the end, by another client."""
         incident, client = self.scene.incident, self.scene.cluster.client
-        states = client.describe(TOPIC, broker=incident.witness)
+        states = client.describe(TOPIC, broker=self.scene.observer)
         self.verdict.changed_orders += sum(each.replicas != incident.replicas for each in states.values())
         self.verdict.not_recovered += sum(each.leader is None for each in states.values())
         with suppress(TimeoutError):
-            wait_until(lambda: not client.describe(_RUN_TOPIC, broker=incident.witness), 10)
-        self.verdict.left_behind += bool(client.describe(_RUN_TOPIC, broker=incident.witness))
+            wait_until(lambda: not client.describe(_RUN_TOPIC, broker=self.scene.observer), 10)
+        self.verdict.left_behind += bool(client.describe(_RUN_TOPIC, broker=self.scene.observer))
         if self.verdict.not_recovered or self.scene.is_topic_replaced:
             return
         left = wait_until(self._records_left, 60, what="a consumer reads every partition") or {}

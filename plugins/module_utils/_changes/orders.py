@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import in_batches
@@ -31,6 +32,7 @@ _FORWARDED_FOR_S = 60.0
 """How long a KRaft broker keeps a request that it forwards to the controller (BrokerServer, retryTimeoutMs)."""
 _NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
 
+Answer = TypeVar("Answer")
 NoteUnanswered = Callable[[Iterable[str], float], None]
 """Takes what the request is about (``record.subject_of``), and until when, by the clock, it may be executed."""
 
@@ -74,6 +76,26 @@ class Writer:
 
     def address(self, attempt: int) -> Address:
         return self.addresses[attempt % len(self.addresses)]
+
+    def addresses_in_turn(self, attempt: int) -> list[Address]:
+        """Return whom an attempt is sent to, and to whom in place of those that cannot be connected to."""
+        return [self.address(turn) for turn in range(attempt, attempt + min(self.attempts, len(self.addresses)))]
+
+    def send(self, attempt: int, request: Callable[[Address], Answer]) -> Answer:
+        """Send a request to the broker whose turn it is, or to the next one where no connection can be made.
+
+        A request that was not sent has no effect that is worth waiting for.
+
+        Raises RequestRefusedError or BrokerCallError.
+        """
+        *others, last = self.addresses_in_turn(attempt)
+        for address in others:
+            try:
+                return request(address)
+            except BrokerCallError as error:
+                if error.cause is not Cause.UNREACHABLE or self.why_not():
+                    raise
+        return request(last)
 
 
 def forwarded_for_s(kafka: Kafka) -> float:
@@ -179,8 +201,9 @@ def _set_batch(
         if forbidden := writer.why_not():
             return faults | theirs | dict.fromkeys(waiting, forbidden)
         try:
-            request = writer.kafka.reorder_without if dropped else writer.kafka.reorder
-            answers = request(writer.address(attempt), {each: requested[each] for each in waiting})
+            reorder = writer.kafka.reorder_without if dropped else writer.kafka.reorder
+            wanted = {each: requested[each] for each in waiting}
+            answers = writer.send(attempt, lambda address: reorder(address, wanted))  # noqa: B023 - called at once
         except (RequestRefusedError, BrokerCallError) as fault:
             writer.lost_answer(fault, waiting)
             if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:

@@ -108,7 +108,7 @@ class ReplicaSets:
             try:
                 if forbidden := self.writer.why_not():
                     raise StepError(forbidden)
-                answers = self.writer.kafka.elect(self.writer.address(attempt), PREFERRED, [partition])
+                answers = self.writer.send(attempt, lambda to: self.writer.kafka.elect(to, PREFERRED, [partition]))
                 answer = str(answers[partition])
             except (*_UNSEEN, KeyError) as lost:
                 answer = str(lost)
@@ -147,7 +147,9 @@ class ReplicaSets:
             if forbidden := self.writer.why_not():
                 raise StepError(forbidden)
             try:
-                error = self.writer.kafka.assign(self.writer.address(attempt), change.topic_partition, replicas)
+                error = self.writer.send(
+                    attempt, lambda to: self.writer.kafka.assign(to, change.topic_partition, replicas)
+                )
             except (BrokerCallError, RequestRefusedError) as lost:
                 # It may have been carried out. To ask for the same set again does no harm.
                 self.writer.lost_answer(lost, [change.topic_partition])

@@ -222,7 +222,7 @@ class _Batch:
             return dict.fromkeys(waiting, forbidden)
         self.requested.update(waiting)
         try:
-            answers = self.writer.kafka.elect(self.writer.address(attempt), PREFERRED, waiting)
+            answers = self.writer.send(attempt, lambda address: self.writer.kafka.elect(address, PREFERRED, waiting))
         except RequestRefusedError as fault:
             return {} if fault.is_outcome_unknown else dict.fromkeys(waiting, str(fault))
         except BrokerCallError:

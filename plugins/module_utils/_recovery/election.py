@@ -262,7 +262,7 @@ class _Run:
         if self.journal is None:
             worlds = as_restored(worlds, leftovers)
         # Asked again for each batch: a broker may have been replaced by an older one in between.
-        asked = {self.writer.address(attempt) for attempt in range(self.writer.attempts)}
+        asked = {each for attempt in range(self.writer.attempts) for each in self.writer.addresses_in_turn(attempt)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
         batch = ElectionBatch(
             {

@@ -281,8 +281,9 @@ class ElectionBatch(ElectionOutcomes):
     ) -> Mapping[TopicPartition, ElectionAnswer]:
         if self.by_designation and self.election_type is ElectionType.UNCLEAN:
             leaders = {each: self.leader(each) for each in waiting}
-            return writer.kafka.elect_designated(writer.address(attempt), leaders)
-        return writer.kafka.elect(writer.address(attempt), _CODES[self.election_type], waiting)
+            return writer.send(attempt, lambda address: writer.kafka.elect_designated(address, leaders))
+        code = _CODES[self.election_type]
+        return writer.send(attempt, lambda address: writer.kafka.elect(address, code, waiting))
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
         ended = put_back_surely(writer, changes)

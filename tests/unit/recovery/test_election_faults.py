@@ -59,6 +59,19 @@ def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wr
     assert kinds[: kinds.index("elect")] == ["reorder"] * reorders
 
 
+def test_a_broker_that_dies_with_a_request_holds_up_no_other(wreck: Wreck, clock: FakeClock) -> None:
+    """A connection that is refused is no answer that was lost: the next broker is asked at once."""
+    _dead, first, second = wreck.writer().addresses
+    asked_at: list[float] = []
+    elect = Fate(before=lambda: asked_at.append(clock.monotonic()))
+    die = Fate(lost_request=True, before=lambda: wreck.cluster.unreachable.add(first))
+    wreck.cluster.fates = {"reorder": [die], "elect": [elect, elect]}
+    began = clock.monotonic()
+    assert statuses(wreck.run()) == [Status.RECOVERED] * 3
+    assert [each.address for each in wreck.cluster.writes] == [first, *[second] * 5]
+    assert asked_at[-1] - began < 2, "one verify timeout, for the request that was lost"
+
+
 @pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
 def test_an_unknown_outcome_is_waited_for_while_brokers_lag(wreck: Wreck, fate: Fate) -> None:
     """The first looks show the partitions as they were: that is no reason to request the election again."""
