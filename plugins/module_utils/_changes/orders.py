@@ -78,11 +78,11 @@ class Writer:
         return self.addresses[attempt % len(self.addresses)]
 
     def addresses_in_turn(self, attempt: int) -> list[Address]:
-        """Return whom an attempt is sent to, and to whom in place of those that cannot be connected to."""
+        """Return whom an attempt is sent to, and to whom in place of those that let nobody connect."""
         return [self.address(turn) for turn in range(attempt, attempt + min(self.attempts, len(self.addresses)))]
 
     def send(self, attempt: int, request: Callable[[Address], Answer]) -> Answer:
-        """Send a request to the broker whose turn it is, or to the next one where no connection can be made.
+        """Send a request to the broker whose turn it is, or to the next one where that one lets nobody connect.
 
         A request that was not sent has no effect that is worth waiting for.
 
@@ -93,7 +93,7 @@ class Writer:
             try:
                 return request(address)
             except BrokerCallError as error:
-                if error.cause is not Cause.UNREACHABLE or self.why_not():
+                if error.cause not in _NOT_SENT or self.why_not():
                     raise
         return request(last)
 

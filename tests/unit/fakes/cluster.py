@@ -62,8 +62,8 @@ class FakeCluster(Kafka):
     journal_dir: str
     fates: dict[str, list[Fate]] = field(default_factory=dict)
     """For "reorder" and "elect", what befalls the next such requests, in turn; then all is well."""
-    unreachable: set[Address] = field(default_factory=set)
-    """Where no connection can be made any more. Writes are not sent, and reads are answered by others."""
+    closed: dict[Address, Cause] = field(default_factory=dict)
+    """Why no connection can be made any more. Writes are not sent, and reads are answered by others."""
     stale_reads: int = 0
     """So many descriptions after each write still show the world before it, as lagging brokers do."""
     reads_until_silent: int | None = None
@@ -326,8 +326,8 @@ class FakeCluster(Kafka):
         carry_out: Callable[[TopicPartition], int],
     ) -> dict[TopicPartition, int]:
         assert 0 < len(partitions) <= PARTITIONS_PER_REQUEST
-        if address in self.unreachable:
-            raise BrokerCallError(str(address), Cause.UNREACHABLE, "connection refused", request=kind)
+        if address in self.closed:
+            raise BrokerCallError(str(address), self.closed[address], "refused", request=kind)
         self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
         waiting = self.fates.get(kind, [])
         fate = waiting.pop(0) if waiting else WELL

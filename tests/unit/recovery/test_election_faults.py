@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     UNKNOWN_SERVER_ERROR,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate, nothing
@@ -59,13 +59,14 @@ def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wr
     assert kinds[: kinds.index("elect")] == ["reorder"] * reorders
 
 
-def test_a_broker_that_dies_with_a_request_holds_up_no_other(wreck: Wreck, clock: FakeClock) -> None:
+@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.NOT_AUTHORISED])
+def test_a_broker_that_is_lost_with_a_request_holds_up_no_other(wreck: Wreck, clock: FakeClock, cause: Cause) -> None:
     """A connection that is refused is no answer that was lost: the next broker is asked at once."""
     _dead, first, second = wreck.writer().addresses
     asked_at: list[float] = []
     elect = Fate(before=lambda: asked_at.append(clock.monotonic()))
-    die = Fate(lost_request=True, before=lambda: wreck.cluster.unreachable.add(first))
-    wreck.cluster.fates = {"reorder": [die], "elect": [elect, elect]}
+    close = Fate(lost_request=True, before=lambda: wreck.cluster.closed.update({first: cause}))
+    wreck.cluster.fates = {"reorder": [close], "elect": [elect, elect]}
     began = clock.monotonic()
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
     assert [each.address for each in wreck.cluster.writes] == [first, *[second] * 5]
