@@ -53,6 +53,8 @@ def _measured(partitions: int) -> Timing:
             # The simulator has no controllers, and no records.
             "unclean_recovery_ignore_quorum": True,
             "unclean_recovery_salvage": "off",
+            # On a busy machine, the simulator included, 300,000 replicas do not answer within 30 s.
+            "unclean_recovery_duration_ms": 300_000,
             "unclean_recovery_report_file": str(report),
             "unclean_recovery_report_html": str(Path(scratch, "report.html")),
         }
