@@ -14,6 +14,7 @@ import pwd
 import shlex
 import stat
 import tempfile
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .errors import DocumentError, Problem
@@ -127,8 +128,10 @@ def _refuse_directory(path: str) -> None:
         raise DocumentError(path, [Problem("", message, "Give that user write access, or use another directory")])
 
 
-def write_new_file(path: str, data: bytes) -> None:
+def write_new_file(path: str, data: bytes | Iterable[bytes]) -> None:
     """Write a file that did not exist, mode 0600, so that it is whole or not there, and survives a power loss.
+
+    ``data`` are its bytes, at once or in pieces.
 
     Raises DocumentError when something has that name already, or when it cannot be written (a full disk).
     """
@@ -138,7 +141,7 @@ def write_new_file(path: str, data: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)[:100]}.", dir=directory)
         try:
             with open(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines([data] if isinstance(data, bytes) else data)
                 file.flush()
                 os.fsync(descriptor)
             # Unlike rename, link fails if the name is taken.
@@ -167,8 +170,23 @@ def _sync_directory(directory: str) -> None:
 
 def readable(document: dict[str, Any]) -> bytes:
     """Return the document in UTF-8, always the same bytes: a line for each key, and one for each object in a list."""
-    keys = ",\n".join(f"  {_text(key)}: {_laid_out(value, '  ')}" for key, value in document.items())
-    return f"{{\n{keys}\n}}\n".encode()
+    return b"".join(readable_parts(document))
+
+
+def readable_parts(document: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the same bytes piece by piece: those of 100,000 partitions take 300 MB."""
+    yield b"{\n"
+    for place, (key, value) in enumerate(document.items()):
+        separator = ",\n" if place else ""
+        head = f"{separator}  {_text(key)}: "
+        if _is_list_of_objects(value):
+            for number, item in enumerate(value):
+                before = ",\n" if number else f"{head}[\n"
+                yield f"{before}    {_laid_out(item, '    ')}".encode()
+            yield b"\n  ]"
+        else:
+            yield f"{head}{_laid_out(value, '  ')}".encode()
+    yield b"\n}\n"
 
 
 def _laid_out(value: Any, indent: str) -> str:
@@ -176,9 +194,24 @@ def _laid_out(value: Any, indent: str) -> str:
         deeper = f"{indent}  "
         items = ",\n".join(f"{deeper}{_laid_out(item, deeper)}" for item in value)
         return f"[\n{items}\n{indent}]"
-    if isinstance(value, dict) and any(map(_is_list_of_objects, value.values())):
-        return "{" + ", ".join(f"{_text(key)}: {_laid_out(item, indent)}" for key, item in value.items()) + "}"
-    return _text(value)
+    if not _has_list_of_objects(value):
+        return _text(value)
+    parts: list[str] = []
+    plain: dict[str, Any] = {}
+    for key, item in value.items():
+        if _is_list_of_objects(item) or _has_list_of_objects(item):
+            # What is between two lists is encoded at once.
+            parts += [_text(plain)[1:-1]] if plain else []
+            parts.append(f"{_text(key)}: {_laid_out(item, indent)}")
+            plain = {}
+        else:
+            plain[key] = item
+    parts += [_text(plain)[1:-1]] if plain else []
+    return f"{{{', '.join(parts)}}}"
+
+
+def _has_list_of_objects(value: Any) -> bool:
+    return isinstance(value, dict) and any(map(_is_list_of_objects, value.values()))
 
 
 def _is_list_of_objects(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from .._model.run import utc_now
 from .dataclass_json import Schema
 from .errors import DocumentError, refuse_if_any
-from .files import readable, refuse_existing, write_new_file
+from .files import readable_parts, refuse_existing, write_new_file
 from .validation import schema_problems
 
 
@@ -37,7 +37,7 @@ class ReportFile:
             return
         document = document_at(self._started_at, utc_now())
         if schema is None:
-            write_new_file(self._path, readable(document))
+            write_new_file(self._path, readable_parts(document))
         else:
             write_document(self._path, document, schema)
 
@@ -60,4 +60,4 @@ def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
     cannot be written, and when it does not meet its schema.
     """
     refuse_if_any(path, schema_problems(document, schema))
-    write_new_file(path, readable(document))
+    write_new_file(path, readable_parts(document))
