@@ -20,7 +20,7 @@ from . import error_codes
 from .errors import BrokerCallError
 from .messages import by_topic, defined, field
 from .settings import Address
-from .wire import Wire
+from .wire import Connection, Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
@@ -140,13 +140,14 @@ def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bo
     A broker that does not answer counts as one without it. Sends nothing but ApiVersions and DescribeCluster.
     """
     try:
-        for address in addresses:
-            wire.call(address, DescribeClusterRequest())
-            if not wire.connection(address).supports(DesignatedElectLeadersRequest, _DESIGNATED_VERSION):
-                return False
+        return bool(addresses) and all(wire.using(each, _offers_designated_election) for each in addresses)
     except BrokerCallError:
         return False
-    return bool(addresses)
+
+
+def _offers_designated_election(connection: Connection) -> bool:
+    connection.call(DescribeClusterRequest())
+    return connection.supports(DesignatedElectLeadersRequest, _DESIGNATED_VERSION)
 
 
 def elect_designated(

@@ -122,6 +122,11 @@ class Connection:
         lowest, highest = versions.get(request_class.API_KEY, (0, -1))
         return bool(lowest <= version <= highest)
 
+    @property
+    def was_lost(self) -> bool:
+        """Return whether it was closed since it was made: by the broker, by something in between, or as idle."""
+        return self._connection is not None and self._connection.closed
+
     def close(self) -> None:
         """Close the connection. A call that still waits on it fails."""
         self._selector.call_soon_threadsafe(self._manager.close)
@@ -212,14 +217,19 @@ class Wire:
         self.views.learn(brokers)
 
     def connection(self, address: Address) -> Connection:
-        """Return the open connection to an address; a new one where the last one failed."""
+        """Return the open connection to an address; a new one where the last one failed, or was closed while idle."""
         with self._lock:
-            if address not in self._connections:
-                self._connections[address] = Connection(self.settings, address)
+            found = self._connections.get(address)
+            if found is not None and found.was_lost:
+                # Brokers, and what is in between, close what nobody uses for minutes.
+                found.close()
+                found = None
+            if found is None:
+                found = self._connections[address] = Connection(self.settings, address)
                 if self._is_closed:
                     # An attempt that lost the race, and begins only now: its call fails at once.
-                    self._connections[address].close()
-            return self._connections[address]
+                    found.close()
+            return found
 
     def fresh_connection(self, address: Address) -> Connection:
         """Return a separate connection that no other call uses or replaces. The caller closes it."""

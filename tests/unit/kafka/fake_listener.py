@@ -39,13 +39,17 @@ class FakeListener:
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
+    def drop(self) -> None:
+        """Close all connections, and go on to listen."""
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._threads[0].join(5)
-        for connection in self._connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        self.drop()
         for thread in self._threads[1:]:
             thread.join(5)
         self._server.close()

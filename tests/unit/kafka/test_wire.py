@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from lab.waiting import wait_until
 from unit.kafka.fake_listener import (
     Behavior,
     FakeListener,
@@ -183,6 +184,18 @@ def test_a_failed_connection_is_replaced_by_the_next_call(listen: Listen) -> Non
         with pytest.raises(BrokerCallError):
             ask_one(wire, listener.address)
         listener.behavior = answer_as_broker("abc")
+        assert ask_one(wire, listener.address) == "abc"
+    assert listener.accepted == 2
+
+
+def test_a_connection_that_was_closed_while_nobody_used_it_is_replaced(listen: Listen) -> None:
+    """As brokers do after connections.max.idle.ms: all at once, so that no broker would have answered."""
+    listener = listen(answer_as_broker("abc"))
+    with a_wire(listener.address) as wire:
+        assert ask_one(wire, listener.address) == "abc"
+        connection = wire.connection(listener.address)
+        listener.drop()
+        wait_until(lambda: connection.was_lost, GENEROUS_MS / 1000, what="the connection is closed")
         assert ask_one(wire, listener.address) == "abc"
     assert listener.accepted == 2
 
