@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._model.run import utc_now
+from .._model.run import collector_paused, utc_now
 from .dataclass_json import Schema
 from .errors import DocumentError, refuse_if_any
 from .files import readable_parts, refuse_existing, write_new_file
@@ -28,6 +28,7 @@ class ReportFile:
         if path is not None:
             refuse_existing(path)
 
+    @collector_paused()
     def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> None:
         """Write what ``document_at`` makes of the times of start and end, mode 0600, if a file was asked for.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
+from .._model.run import collector_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, PlannedElection, Status
@@ -50,6 +51,7 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     return require_limit(require_digest(plan, params["plan_digest"], place), params["max_lost_records"], place)
 
 
+@collector_paused()
 def plan_of_designations(
     kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
 ) -> Plan:

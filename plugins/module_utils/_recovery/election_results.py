@@ -13,6 +13,7 @@ from typing import Any
 
 from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
+from .._model.run import collector_paused
 from .._module.run import line, listed, partition_results, plain
 from .aftermath import first_of
 from .election import ElectionReport
@@ -48,6 +49,7 @@ class Elected:
         return {each.topic_partition for each in self.report.outcomes if each.status is Status.REFUSED}
 
 
+@collector_paused()
 def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Return a module's results, with at most ``max_rows`` partitions. ``salvage`` is what was saved of live losers."""
     outcomes = elected.report.outcomes

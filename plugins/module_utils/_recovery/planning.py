@@ -17,7 +17,7 @@ from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
+from .._model.run import KafkaOpsError, Progress, RunMode, collector_paused, utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.run import all_of
@@ -166,6 +166,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     return Planned(plan, found.brokers, waited.awaited, notes)
 
 
+@collector_paused()
 def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
     """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
 
