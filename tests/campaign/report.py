@@ -19,21 +19,22 @@ _COLUMNS = ("trials", "met", "elections", *COUNTED, "unknown_forecasts")
 
 def table(verdicts: Sequence[Verdict]) -> Table:
     """Return one row for each kind of fault, for a terminal."""
-    shown = Table(title="Fault campaign")
-    for name in ("fault", *_COLUMNS):
-        shown.add_column(name.replace("_", " "))
-    for name, counts in _rows(verdicts):
-        shown.add_row(name, *map(str, counts))
-    return shown
+    rows = _rows(verdicts)
+    zeros, shown = _zeros_and_others(rows)
+    result = Table(title="Fault campaign", caption=f"Nothing was counted as {_listed(zeros)}." if zeros else None)
+    for name in ("fault", *(_COLUMNS[at] for at in shown)):
+        result.add_column(name.replace("_", " "))
+    for name, counts in rows:
+        result.add_row(name, *(str(counts[at]) for at in shown))
+    return result
 
 
 def markdown(verdicts: Sequence[Verdict], kafka_version: str) -> str:
-    """Return the same for docs/reliability.md, where columns of zeros are a sentence."""
+    """Return the same for docs/reliability.md."""
     groups = {each.name: each.group for each in KINDS}
     seeds = sorted({each.seed for each in verdicts})
     rows = _rows(verdicts)
-    zeros = [name for at, name in enumerate(_COLUMNS) if name in COUNTED and not rows[-1][1][at]]
-    shown = [at for at, name in enumerate(_COLUMNS) if name not in zeros]
+    zeros, shown = _zeros_and_others(rows)
     lines = [
         f"Kafka {kafka_version}, seeds {seeds[0]} to {seeds[-1]}. Nothing was counted as {_listed(zeros)}.",
         "",
@@ -45,6 +46,13 @@ def markdown(verdicts: Sequence[Verdict], kafka_version: str) -> str:
         for name, counts in rows
     ]
     return "\n".join(lines) + "\n"
+
+
+def _zeros_and_others(rows: Sequence[tuple[str, list[int]]]) -> tuple[list[str], list[int]]:
+    """Return the names of the columns that are to be 0 and are, which need no column, and the places of the others."""
+    _all, sums = rows[-1]
+    zeros = [name for name, count in zip(_COLUMNS, sums, strict=True) if name in COUNTED and not count]
+    return zeros, [at for at, name in enumerate(_COLUMNS) if name not in zeros]
 
 
 def _listed(names: Sequence[str]) -> str:
