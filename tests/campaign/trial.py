@@ -270,7 +270,21 @@ class Trial:
         left = wait_until(self._records_left, 60, what="a consumer reads every partition") or {}
         for number, state in states.items():
             assert state.leader is not None
-            self.judge_records(number, self.elected.get(number, state.leader), left[number])
+            self.judge_records(number, self.may_have_led(number, state.leader), left[number])
+
+    def may_have_led(self, number: int, leader: int) -> set[int]:
+        """Return the replicas of which one was elected first. The leader of now may have followed that one.
+
+        Where a run died before it could report its election, that has to be one of the best that could be reached, or
+        a better one, which the fault kept from answering only later.
+        """
+        incident = self.scene.incident
+        if number in self.elected:
+            return {self.elected[number]}
+        if self.scene.has_other_elections or not self.scene.electable(number):
+            return {leader}
+        best = incident.best_end(number, self.scene.electable(number))
+        return {each for each in (incident.best, incident.other) if end_of(incident.logs[number][each]) >= best}
 
     def _records_left(self) -> dict[int, list[str]] | None:
         """Return what a consumer reads; None while it does not know the leaders yet."""
@@ -278,9 +292,10 @@ class Trial:
             return records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
         return None
 
-    def judge_records(self, number: int, leader: int, left: Iterable[str]) -> None:
-        """Compare what a consumer reads with what the elected leader's disk held before the election."""
-        missing = {each.value for each in self.scene.incident.logs[number][leader]} - set(left)
+    def judge_records(self, number: int, leaders: Iterable[int], left: Iterable[str]) -> None:
+        """Compare what a consumer reads with what the disk of the elected leader, one of these, held before."""
+        logs, found = self.scene.incident.logs[number], set(left)
+        missing = min(({each.value for each in logs[leader]} - found for leader in leaders), key=len)
         if missing:
             self.verdict.records_lost += len(missing)
             self.verdict.notes.append(f"partition {number}: {len(missing)} records of its leader are gone")

@@ -68,8 +68,17 @@ def test_a_loss_outside_the_forecast_is_counted(trial: Trial, at_least: int, at_
 
 
 def test_a_record_that_nobody_can_read_any_more_is_lost(trial: Trial) -> None:
-    trial.judge_records(0, _BEST, [each.value for each in _COMMON])
+    trial.judge_records(0, {_BEST}, [each.value for each in _COMMON])
     assert counted(trial.verdict) == {"records_lost": len(_LONGER)}
+
+
+def test_an_election_that_no_run_reported_has_to_be_of_the_best_replica(trial: Trial) -> None:
+    """The other one leads by now: it followed the elected one, or was elected in its place."""
+    assert trial.may_have_led(0, _OTHER) == {_BEST}
+    trial.scene.silenced.add(_BEST)
+    assert trial.may_have_led(0, _OTHER) == {_BEST, _OTHER}
+    trial.elected[0] = _OTHER
+    assert trial.may_have_led(0, _BEST) == {_OTHER}
 
 
 @pytest.mark.parametrize(("by_the_fault", "tracebacks"), [(True, 0), (False, 1)])
