@@ -23,6 +23,7 @@ from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, Verdict, run_trial
 from lab import versions
+from lab.node import NodeError
 from lab.pool import ClusterPool
 
 _WIDTH_OF_A_LOG = 140
@@ -85,8 +86,11 @@ def trials(wanted: Iterable[tuple[Kind, int]], kafka_version: str, jobs: int) ->
 
 
 def _on_a_lease(pool: ClusterPool, kafka_version: str, kind: Kind, seed: int, directory: Path) -> Verdict:
-    with pool.lease(CAMPAIGN, kafka_version) as cluster:
-        verdict = run_trial(cluster, kind, seed, directory)
+    try:
+        with pool.lease(CAMPAIGN, kafka_version) as cluster:
+            verdict = run_trial(cluster, kind, seed, directory)
+    except (NodeError, TimeoutError, OSError) as error:
+        verdict = Verdict(kind.name, seed, not_judged=1, notes=[f"no cluster: {error}"])
     if verdict.not_judged:
         # What was broken off may have left anything.
         pool.close()
