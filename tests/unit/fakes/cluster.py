@@ -19,7 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
@@ -42,6 +41,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
+from unit.fakes.answers import FakeAnswers
 from unit.fakes.fates import WELL, Fate, Write
 from unit.fakes.journals import CLUSTER_ID, read_pending
 from unit.fakes.topics import FakeTopics
@@ -52,7 +52,7 @@ SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),)
 
 
 @dataclass
-class FakeCluster(Kafka):
+class FakeCluster(FakeAnswers):
     """Partitions, the brokers that are unfenced, and what each replica holds."""
 
     states: dict[TopicPartition, PartitionState]
@@ -76,20 +76,10 @@ class FakeCluster(Kafka):
     refused_topics: dict[str, int] = field(default_factory=dict)
     broker_states: dict[int, BrokerState] = field(default_factory=dict)
     """What brokers were found to be, where that is not "online" or "fenced"."""
-    topic_values: dict[str, str] = field(default_factory=dict)
-    """Values that topics have themselves, for any config."""
-    broker_values: dict[int, str] = field(default_factory=dict)
-    """What each broker says of any config; "false" unless set."""
     described: list[set[str] | None] = field(default_factory=list)
     """The topics of each description that was asked for; None for all."""
-    configs_read: list[str] = field(default_factory=list)
-    """Topics whose configs were read."""
     fenced_but_alive: set[int] = field(default_factory=set)
     """Brokers that answer although the controller fences them."""
-    doubt: str = ""
-    """Why nobody confirms that the metadata is current."""
-    designates: bool = False
-    """The brokers offer elections of designated leaders."""
     shutting_down: set[int] = field(default_factory=set)
     """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
     writes: list[Write] = field(default_factory=list)
@@ -158,9 +148,6 @@ class FakeCluster(Kafka):
 
     def stale_views(self) -> tuple[str, ...]:
         return ()
-
-    def unconfirmed_view(self) -> str:
-        return self.doubt
 
     def describe_cluster(self) -> Cluster:
         return Cluster(
@@ -241,18 +228,6 @@ class FakeCluster(Kafka):
             return error_codes.described(INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election.")
         self.removing.pop(partition, None)
         return None
-
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
-        self.configs_read += names
-        return {
-            each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
-        }
-
-    def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
-        return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
-
-    def offers_designated_election(self, addresses: Collection[Address]) -> bool:
-        return self.designates
 
     def probe_replicas(
         self,
