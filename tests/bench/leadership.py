@@ -32,6 +32,7 @@ _TOPICS = 10
 _PARTITIONS = 1000
 """Of each topic."""
 _BROKER, _OTHERS = 1, (2, 3)
+_GOAL = 3.0
 _STEPS = ("broker last in every order", "leaders moved away", "every order put back", "leaders moved back")
 
 
@@ -66,6 +67,7 @@ def run(options: Options) -> Iterator[Row]:
         yield Row(
             Timing(f"requests alone, {_TOPICS * _PARTITIONS} partitions: {step}", [alone]),
             Timing(f"collection: {step}", [ours]),
+            _GOAL,
         )
 
 
