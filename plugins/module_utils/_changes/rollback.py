@@ -42,15 +42,8 @@ _LASTING = "an earlier run asked for it and ended before it was seen; see the vo
 
 
 @dataclass(frozen=True, slots=True)
-class Rollback:
+class Rollback(LateRequests):
     """Undoes everything that is pending in a journal, whichever module left it, and watches for what may come late."""
-
-    journal: Journal
-    orders: Writer
-    settings: SettingWriter
-    replicas: ReplicaSets
-    late: LateRequests
-    """What may still be executed of an earlier run's requests, and of this one's."""
 
     @classmethod
     def of(
@@ -70,8 +63,7 @@ class Rollback:
         writer = writer.under(journal)
         settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s).under(journal)
         replicas = ReplicaSets(writer, living, journal, timeout_s or writer.verify_timeout_s, stop, progress)
-        late = LateRequests(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
-        return cls(journal, writer, settings, replicas, late)
+        return cls(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
 
     def undo(self) -> tuple[AnyLeftover, ...]:
         """Undo every pending change, wait until all are settled, and return how each ended.
@@ -80,7 +72,7 @@ class Rollback:
 
         Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
         """
-        return (*self.undo_at_once(), *self.late.settle())
+        return (*self.undo_at_once(), *self.settle())
 
     def undo_at_once(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
         """Undo what can be undone now, and return how each change ended that is settled or failed.
@@ -97,7 +89,7 @@ class Rollback:
             if isinstance(change, ReplicaChange):
                 ended += self._replica_at_once(change)
             elif isinstance(change, LastingOrders):
-                self.late.watch_for(change)
+                self.watch_for(change)
         ended += self._orders_at_once([each for each in self.journal.orders if each.topic_partition not in kept])
         for change in self.journal.pending:
             if isinstance(change, SettingChange):
@@ -109,24 +101,24 @@ class Rollback:
     def _orders_at_once(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
         doubtful = in_doubt(self.orders.kafka, changes)
         for change in doubtful:
-            self.late.watch_for(change, was_back=False)
+            self.watch_for(change, was_back=False)
         changes = [each for each in changes if each not in doubtful]
         found = put_back(self.orders, changes) if changes else ()
         ended = []
         for change, leftover in zip(changes, found, strict=True):
             # One that drops brokers, and is back without them, was carried out.
             if leftover.undoing is Undoing.ALREADY_BACK and not leftover.change.dropped:
-                self.late.watch_for(change)
+                self.watch_for(change)
             else:
                 ended.append(leftover)
         strike_out(self.journal, ended)
         yield from ended
 
     def _setting_at_once(self, change: SettingChange) -> Iterator[AnyLeftover]:
-        holding = why_held(change, [each.change for each in self.late.watched.values()])
+        holding = why_held(change, [each.change for each in self.watched.values()])
         undoing, _reason = look_at_setting(self.settings, change)
         if holding or undoing is Undoing.ALREADY_BACK:
-            self.late.watch_for(change, was_back=not holding)
+            self.watch_for(change, was_back=not holding)
         else:
             yield Leftover(change, *put_back_unless_held(self.settings, self.journal, change))
 
@@ -134,7 +126,7 @@ class Rollback:
         was_dropped = self.replicas.is_dropped(change)
         undoing, reason = self.replicas.take_back(change)
         if undoing in PUT_BACK and not was_dropped:
-            self.late.watch_for(change)
+            self.watch_for(change)
         else:
             yield self.replicas.ended(change, undoing, reason)
 

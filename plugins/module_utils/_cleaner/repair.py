@@ -87,9 +87,9 @@ class Repairer:
             outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
         finally:
             # A replica that may still be dropped late is copied once more, and that under the throttle, too.
-            rollback.late.settle()
+            rollback.settle()
             stuck = throttle.take_off()
-            rollback.late.settle()
+            rollback.settle()
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
     def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:

@@ -150,7 +150,7 @@ class _Change:
         journal = self.locked.journal if self.locked is not None else None
         outcomes = restart.restart(cleaners, run.settings, journal, self.source, options, run.progress, run.stop)
         if self.locked is not None:
-            self.locked.rollback.late.settle()
+            self.locked.rollback.settle()
         return cleaners, outcomes
 
 

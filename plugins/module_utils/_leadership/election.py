@@ -121,7 +121,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             detours = Detours(writer, journal)
             moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
             moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
-            rollback.late.settle()
+            rollback.settle()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
         cluster.cluster_id, dict(sorted(moves.items())), notes, has_put_back(leftovers), frozenset(requested)

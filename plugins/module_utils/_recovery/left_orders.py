@@ -62,11 +62,11 @@ class KeptOrders:
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.late.watch_for(change, was_back=partition in begun)
+                rollback.watch_for(change, was_back=partition in begun)
         try:
-            late = rollback.late.settle()
+            late = rollback.settle()
         except KafkaOpsError as error:
-            unsettled = [each.change for each in rollback.late.watched.values()]
+            unsettled = [each.change for each in rollback.watched.values()]
             late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
         pending = {each.topic_partition for each in journal.orders}
         elected = sorted((self.changes.keys() & begun) - self.restored - pending)

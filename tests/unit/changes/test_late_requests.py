@@ -380,7 +380,7 @@ def roll_back_ours(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequ
     """Settle what this run requested itself."""
     writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
     stop = threading.Event()
-    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).late.settle()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).settle()
 
 
 def test_whoever_follows_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.late_requests import LateRequests
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
@@ -47,8 +46,7 @@ def undone(
 
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
     replicas = Replicas(writer, ADDRESSES, journal, 1.0, threading.Event(), NullProgress())
-    tools = (journal, writer, settings.writer(), replicas)
-    rollback = Rollback(*tools, LateRequests(*tools, since=settings.clock.monotonic()))
+    rollback = Rollback(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
     return rollback.undo_at_once()
 
 
