@@ -163,6 +163,19 @@ def read_size(view: memoryview, place: int) -> tuple[int, int]:
     return value - 1, place
 
 
+def read_text(view: memoryview, place: int) -> tuple[str, int]:
+    """Read a string and return it with the place after it."""
+    size, place = read_size(view, place)
+    return str(view[place : place + size], "utf-8"), place + size
+
+
+def after_no_tags(data: memoryview | bytes, place: int) -> int:
+    """Return the place after the tags that a message could have here. Raises UnusualAnswerError where it has any."""
+    if data[place]:
+        raise UnusualAnswerError
+    return place + 1
+
+
 ReadPartitions = Callable[[memoryview, int, int, str], int]
 """(view, place of the first, how many, topic) -> the place after the last."""
 
@@ -171,12 +184,8 @@ def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -
     """Read topics in the flexible encoding: name, partitions, no tags; then no tags of the answer, and its end."""
     topics, place = read_size(view, place)
     for _topic in range(topics):
-        size, place = read_size(view, place)
-        name = str(view[place : place + size], "utf-8")
-        partitions, place = read_size(view, place + size)
-        place = read_partitions(view, place, partitions, name)
-        if view[place]:
-            raise UnusualAnswerError
-        place += 1
-    if view[place] or place + 1 != len(view):
+        name, place = read_text(view, place)
+        partitions, place = read_size(view, place)
+        place = after_no_tags(view, read_partitions(view, place, partitions, name))
+    if after_no_tags(view, place) != len(view):
         raise UnusualAnswerError

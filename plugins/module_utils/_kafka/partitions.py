@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
-from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, read_size
+from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, after_no_tags, read_size, read_text
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
@@ -180,7 +180,7 @@ def _read(view: memoryview) -> BulkAnswer[_Page]:
     topics, place = read_size(view, _INT32.size)
     for _topic in range(topics):
         (code,) = _INT16.unpack_from(data, place)
-        name, place = _read_text(data, view, place + _INT16.size)
+        name, place = read_text(view, place + _INT16.size)
         topic_id = uuid_text(uuid.UUID(bytes=data[place : place + _UUID_SIZE]))
         is_internal = bool(data[place + _UUID_SIZE])
         count, place = read_size(view, place + _UUID_SIZE + 1)
@@ -189,28 +189,17 @@ def _read(view: memoryview) -> BulkAnswer[_Page]:
             refused.append(TopicError(name, code))
         else:
             states += found
-        place = _after_no_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
+        place = after_no_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
     following = None
     if data[place] == 1:
-        topic, place = _read_text(data, view, place + 1)
+        topic, place = read_text(view, place + 1)
         following = (topic, _INT32.unpack_from(data, place)[0])
-        place = _after_no_tags(data, place + _INT32.size)
+        place = after_no_tags(data, place + _INT32.size)
     else:
         place += 1
-    if _after_no_tags(data, place) != len(data):
+    if after_no_tags(data, place) != len(data):
         raise UnusualAnswerError
     return BulkAnswer(_INT32.unpack_from(data)[0], _Page(states, refused, following))
-
-
-def _read_text(data: bytes, view: memoryview, place: int) -> tuple[str, int]:
-    size, place = read_size(view, place)
-    return str(data[place : place + size], "utf-8"), place + size
-
-
-def _after_no_tags(data: bytes, place: int) -> int:
-    if data[place]:
-        raise UnusualAnswerError
-    return place + 1
 
 
 def _read_states(
