@@ -15,6 +15,7 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from .errors import DocumentError, Problem
@@ -178,36 +179,39 @@ def readable_parts(document: dict[str, Any]) -> Iterator[bytes]:
     yield b"{\n"
     for place, (key, value) in enumerate(document.items()):
         separator = ",\n" if place else ""
-        head = f"{separator}  {_text(key)}: "
-        if _is_list_of_objects(value):
-            for number, item in enumerate(value):
-                before = ",\n" if number else f"{head}[\n"
-                yield f"{before}    {_laid_out(item, '    ')}".encode()
-            yield b"\n  ]"
-        else:
-            yield f"{head}{_laid_out(value, '  ')}".encode()
+        yield f"{separator}  {_text(key)}: ".encode()
+        for piece in _pieces(value, "  "):
+            yield piece.encode()
     yield b"\n}\n"
 
 
-def _laid_out(value: Any, indent: str) -> str:
-    if _is_list_of_objects(value):
-        deeper = f"{indent}  "
-        items = ",\n".join(f"{deeper}{_laid_out(item, deeper)}" for item in value)
-        return f"[\n{items}\n{indent}]"
+def _pieces(value: Any, indent: str) -> Iterator[str]:
+    """Yield each object of a list by itself, and any other value as a whole."""
+    if not _is_list_of_objects(value):
+        yield _on_a_line(value, indent)
+        return
+    deeper = f"{indent}  "
+    for place, item in enumerate(value):
+        yield f"{',' if place else '['}\n{deeper}{_on_a_line(item, deeper)}"
+    yield f"\n{indent}]"
+
+
+def _on_a_line(value: Any, indent: str) -> str:
+    """Return an object on one line, but for the lists of objects in it."""
     if not _has_list_of_objects(value):
         return _text(value)
     parts: list[str] = []
-    plain: dict[str, Any] = {}
-    for key, item in value.items():
-        if _is_list_of_objects(item) or _has_list_of_objects(item):
-            # What is between two lists is encoded at once.
-            parts += [_text(plain)[1:-1]] if plain else []
-            parts.append(f"{_text(key)}: {_laid_out(item, indent)}")
-            plain = {}
+    for has_lists, items in groupby(value.items(), key=lambda item: _has_lines(item[1])):
+        # What is between two lists is encoded at once.
+        if has_lists:
+            parts += [f"{_text(key)}: {''.join(_pieces(each, indent))}" for key, each in items]
         else:
-            plain[key] = item
-    parts += [_text(plain)[1:-1]] if plain else []
+            parts.append(_text(dict(items))[1:-1])
     return f"{{{', '.join(parts)}}}"
+
+
+def _has_lines(value: Any) -> bool:
+    return _is_list_of_objects(value) or _has_list_of_objects(value)
 
 
 def _has_list_of_objects(value: Any) -> bool:
