@@ -37,9 +37,9 @@ _HEAD = struct.Struct(">iiiibii")
 _ASKED = struct.Struct(">iiqiqiB")
 """Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, most bytes, no tags."""
 _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
-_TOLD_OF_ALL = struct.Struct(">ihi")
+_ANSWERED_FOR_ALL = struct.Struct(">ihi")
 """Throttle time in ms, error code, session id."""
-_TOLD = struct.Struct(">ihqqqBiBB")
+_ANSWERED = struct.Struct(">ihqqqBiBB")
 """Partition, error code, high watermark, last stable offset, log start offset, aborted transactions, preferred read
 replica, records, number of tags."""
 _DIVERGING = struct.Struct(">BBiqB")
@@ -93,8 +93,10 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
         by_number = answers.setdefault(topic, {})
         for _partition in range(count):
-            number, code, _watermark, _stable, _start, aborted, _replica, records, tags = _TOLD.unpack_from(view, place)
-            place += _TOLD.size
+            number, code, _watermark, _stable, _start, aborted, _replica, records, tags = _ANSWERED.unpack_from(
+                view, place
+            )
+            place += _ANSWERED.size
             found = None
             # Lists and records are absent or empty; the one tag that may come is the diverging epoch.
             if aborted > 1 or records > 1 or tags > 1:
@@ -108,10 +110,10 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
             _add(by_number, number, EpochAnswer(code, found))
         return place
 
-    (throttle_time_ms, code, _session) = _TOLD_OF_ALL.unpack_from(view)
+    (throttle_time_ms, code, _session) = _ANSWERED_FOR_ALL.unpack_from(view)
     if code:
         raise UnusualAnswerError
-    read_topics(view, _TOLD_OF_ALL.size, read_partitions)
+    read_topics(view, _ANSWERED_FOR_ALL.size, read_partitions)
     return BulkAnswer(throttle_time_ms, answers)
 
 

@@ -41,7 +41,7 @@ _TIERED_VERSION = 9
 _HEAD = struct.Struct(">ib")
 _ASKED = struct.Struct(">iiqB")
 """Partition, current leader epoch (-1: not checked), timestamp, no tags."""
-_TOLD = struct.Struct(">ihqqiB")
+_ANSWERED = struct.Struct(">ihqqiB")
 """Partition, error code, timestamp, offset, leader epoch, number of tags."""
 _THROTTLE = struct.Struct(">i")
 
@@ -147,8 +147,8 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        end = place + count * _TOLD.size
-        for number, code, _time, offset, epoch, tags in _TOLD.iter_unpack(view[place:end]):
+        end = place + count * _ANSWERED.size
+        for number, code, _time, offset, epoch, tags in _ANSWERED.iter_unpack(view[place:end]):
             if tags:
                 raise UnusualAnswerError
             answers.setdefault(TopicPartition(topic, number), []).append(OffsetAnswer(code, offset, epoch))
