@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     verdicts = read_verdicts(chosen.json) if chosen.json else []
+    if verdicts:
+        console.print(f"{len(verdicts)} trials of {chosen.json} are not run again, whatever code they judged")
     judged = {(each.kind, each.seed) for each in verdicts}
     missing = [(kind, seed) for seed in seeds for kind in kinds if (kind.name, seed) not in judged]
     for verdict in trials(missing, chosen.kafka_version, chosen.jobs):

@@ -37,14 +37,14 @@ class Incident:
     other: int
     """The live replica that must not be elected."""
     replicas: tuple[int, ...]
-    """Of every partition, in this order."""
+    """Of every partition, in this order, which is to be the order in the end."""
     logs: Mapping[int, Mapping[int, Log]]
     """By partition and broker, the dead one included."""
 
     @property
     def witness(self) -> int:
         """The broker that has no replica."""
-        return next(each for each in self.cluster.brokers if each not in self.replicas)
+        return next(each for each in self.cluster.brokers if each not in (self.dead, self.best, self.other))
 
     def look_at_disks(self) -> None:
         """Read the logs again: a fault changed a disk."""

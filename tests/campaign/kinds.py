@@ -35,6 +35,8 @@ from lab.faults import (
     Fault,
     SwallowResponse,
 )
+from lab.leadership import request_reassignments
+from lab.waiting import wait_until
 
 _RUN_TOPIC = "_kafkaops_run"
 _LATE_S = 8.0
@@ -62,6 +64,8 @@ def _since_the_plan() -> Iterator[Named]:
     yield "somebody else elects after the plan", _elect_after_plan
     yield "somebody else elects just before the reorder", partial(_elect_at, _REORDER)
     yield "the topic is created again after the plan", _replace_topic
+    yield "somebody else begins a reassignment after the plan", _reassign_after_plan
+    yield "somebody else sets another order after the reorder", _set_other_orders
     yield (
         "a log directory of the best replica goes offline after the plan",
         lambda scene: scene.between(partial(unmount, scene)),
@@ -104,6 +108,36 @@ def _replace_topic(scene: Scene) -> None:
         scene.cluster.client.create_topic(TOPIC, dict.fromkeys(range(PARTITIONS), scene.incident.replicas))
 
     scene.between(replace)
+
+
+def _reassign_after_plan(scene: Scene) -> None:
+    incident = scene.incident
+    # It cannot complete without a leader, and Kafka refuses to cancel it: somebody else elects one in the end.
+    scene.has_other_elections = True
+
+    def add_a_replica() -> None:
+        incident.replicas = (*incident.replicas, incident.witness)
+        request_reassignments(scene.cluster, TOPIC, dict.fromkeys(range(PARTITIONS), incident.replicas))
+
+    scene.between(add_a_replica)
+    scene.afterwards.append(lambda: scene.cluster.client.elect_unclean(TOPIC, range(PARTITIONS)))
+
+
+def _set_other_orders(scene: Scene) -> None:
+    incident = scene.incident
+
+    def set_orders() -> None:
+        incident.replicas = (incident.other, incident.best, incident.dead)
+        request_reassignments(scene.cluster, TOPIC, dict.fromkeys(range(PARTITIONS), incident.replicas))
+        # What is set in the milliseconds before an election decides it, since Kafka cannot compare and set.
+        wait_until(are_seen, what="every broker knows the other order")
+
+    def are_seen() -> bool:
+        brokers = [each.node_id for each in scene.cluster.live_brokers]
+        views = [scene.cluster.client.describe(TOPIC, broker=each).values() for each in brokers]
+        return all(each.replicas == incident.replicas for view in views for each in view)
+
+    scene.at(After, _REORDER, set_orders)
 
 
 def _requests() -> Iterator[Named]:

@@ -260,7 +260,10 @@ class Trial:
         """Look at what is left in the end, by another client."""
         incident, client = self.scene.incident, self.scene.cluster.client
         states = client.describe(TOPIC, broker=self.scene.observer)
-        self.verdict.changed_orders += sum(each.replicas != incident.replicas for each in states.values())
+        changed = {number: each.replicas for number, each in states.items() if each.replicas != incident.replicas}
+        if changed:
+            self.verdict.changed_orders += len(changed)
+            self.verdict.notes.append(f"orders of partitions: {changed}, not {incident.replicas}")
         self.verdict.not_recovered += sum(each.leader is None for each in states.values())
         with suppress(TimeoutError):
             wait_until(lambda: not client.describe(_RUN_TOPIC, broker=self.scene.observer), 10)

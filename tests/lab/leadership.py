@@ -150,8 +150,14 @@ def _agreed(cluster: Cluster, topic: str) -> dict[int, PartitionState]:
     return wait_until(agreed, _TIMEOUT_S, what=f"all brokers see the same of {topic}")[0]
 
 
-def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]], *, wait: bool = True) -> None:
-    """Reassign partitions to replicas in this order, as another tool would."""
+def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]]) -> None:
+    """Reassign partitions to replicas in this order, as another tool would, and wait until all of them are in sync."""
+    request_reassignments(cluster, topic, wanted)
+    wait_orders(cluster, topic, wanted)
+
+
+def request_reassignments(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int] | None]) -> None:
+    """Request reassignments, which may never complete. None cancels one."""
     message = AlterPartitionReassignmentsRequest
     partition = message.ReassignableTopic.ReassignablePartition
     request = message(
@@ -160,7 +166,10 @@ def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]], *,
         topics=[
             message.ReassignableTopic(
                 name=topic,
-                partitions=[partition(partition_index=each, replicas=[*order]) for each, order in wanted.items()],
+                partitions=[
+                    partition(partition_index=each, replicas=None if order is None else [*order])
+                    for each, order in wanted.items()
+                ],
             )
         ],
     )
@@ -170,8 +179,6 @@ def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]], *,
     codes = {each.error_code for answered in response.responses for each in answered.partitions}
     if codes != {0}:
         raise RuntimeError(f"{topic}: error codes {codes}")
-    if wait:
-        wait_orders(cluster, topic, wanted)
 
 
 def wait_orders(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]]) -> None:

@@ -108,7 +108,11 @@ def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLefto
     ours = [each.change for each in found if each.undoing in _ASKED_FOR and not each.change.dropped]
     rest = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
     states = read_states(writer.kafka, [each.topic_partition for each in rest]) if rest else {}
-    faults = set_orders(writer, {each.topic_partition: each.original for each in ours})
+    faults = set_orders(
+        writer,
+        {each.topic_partition: each.original for each in ours},
+        {each.topic_partition: each.orders for each in ours},
+    )
     undone, whole = _put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
     faults |= undone
     return tuple(_ended(each, faults.get(each.change.topic_partition), whole) for each in found)
@@ -133,10 +137,12 @@ def _put_back_the_rest(
         if {*each.dropped} <= registered and _is_kept(writer, each, states[each.topic_partition])
     }
     rest = [each for each in changes if each.topic_partition not in whole]
-    faults = set_orders(writer, whole)
+    before = {each.topic_partition: each.orders for each in changes}
+    faults = set_orders(writer, whole, before)
     faults |= set_orders(
         writer,
         {each.topic_partition: each.restored for each in rest},
+        before,
         {each.topic_partition: each.dropped for each in rest},
     )
     return faults, frozenset(whole)
@@ -147,7 +153,7 @@ def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool
     if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_not():
         return False
     try:
-        return writer.kafka.cancel(writer.address(0), change.topic_partition) is None
+        return writer.send(0, lambda to: writer.kafka.cancel(to, change.topic_partition)) is None
     except (BrokerCallError, RequestRefusedError) as error:
         writer.lost_answer(error, [change.topic_partition])
         return False

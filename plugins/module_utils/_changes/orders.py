@@ -152,29 +152,33 @@ def look(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPa
 def set_orders(
     writer: Writer,
     orders: Mapping[TopicPartition, tuple[int, ...]],
+    before: Mapping[TopicPartition, Collection[tuple[int, ...]]],
     dropped: Mapping[TopicPartition, tuple[int, ...]] = MappingProxyType({}),
 ) -> dict[TopicPartition, str]:
     """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
+
+    ``before`` are the orders in which each may be seen while its request is not executed, or not known to the broker
+    that is asked. Any other one was set by somebody else, and is not asked for again, nor is what is being reassigned.
 
     ``dropped`` are unregistered brokers at the end of an order, which the request leaves out. An order is set as soon
     as it is seen, with them or without.
 
     A request whose outcome is unknown is followed by a look before any further attempt. It may be executed later all
-    the same, so the journal keeps its change until it cannot (``rollback``). What somebody else reassigns
-    meanwhile is not asked for again.
+    the same, so the journal keeps its change until it cannot (``rollback``).
     """
     faults: dict[TopicPartition, str] = {}
     whole = {each: order for each, order in orders.items() if not dropped.get(each)}
     for batch in in_batches(sorted(whole)):
-        faults |= _set_batch(writer, {each: whole[each] for each in batch}, {})
+        faults |= _set_batch(writer, {each: whole[each] for each in batch}, before, {})
     for batch in in_batches(sorted(orders.keys() - whole.keys())):
-        faults |= _set_batch(writer, {each: orders[each] for each in batch}, dropped)
+        faults |= _set_batch(writer, {each: orders[each] for each in batch}, before, dropped)
     return faults
 
 
 def _set_batch(
     writer: Writer,
     orders: Mapping[TopicPartition, tuple[int, ...]],
+    before: Mapping[TopicPartition, Collection[tuple[int, ...]]],
     dropped: Mapping[TopicPartition, tuple[int, ...]],
 ) -> dict[TopicPartition, str]:
     requested = {each: order[: len(order) - len(dropped.get(each, ()))] for each, order in orders.items()}
@@ -182,22 +186,24 @@ def _set_batch(
     def is_done(state: PartitionState) -> bool:
         return state.replicas in (orders[state.topic_partition], requested[state.topic_partition])
 
+    def is_changed(state: PartitionState) -> bool:
+        return is_done(state) or state.replicas not in before[state.topic_partition]
+
     waiting = dict(orders)
     faults: dict[TopicPartition, str] = {}
     theirs: dict[TopicPartition, str] = {}
-    seen: States = {}
     for attempt in range(writer.attempts):
-        if attempt:
+        if attempt and waiting:
             writer.kafka.clock.sleep(_PAUSE_S)
             try:
-                theirs |= _reassigned(writer.kafka, waiting, seen, dropped)
+                theirs |= _reassigned(writer.kafka, waiting, dropped)
             except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
                 doubt = f"not asked for again, since it is unknown whether somebody else reassigns it: {fault}"
                 faults = dict.fromkeys(waiting, doubt)
                 continue
             waiting = {each: order for each, order in waiting.items() if each not in theirs}
-            if not waiting:
-                break
+        if not waiting:
+            break
         if forbidden := writer.why_not():
             return faults | theirs | dict.fromkeys(waiting, forbidden)
         try:
@@ -216,8 +222,10 @@ def _set_batch(
             unanswered = "the controller left it out of its answer"
         asked = {each: answers.get(each, unanswered) for each in waiting}
         accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
-        seen = watch(writer, accepted, is_done)
+        seen = watch(writer, accepted, is_changed)
         waiting = {each: order for each, order in waiting.items() if each not in seen or not is_done(seen[each])}
+        theirs |= {each: _not_ours(seen[each]) for each in waiting if each in seen and is_changed(seen[each])}
+        waiting = {each: order for each, order in waiting.items() if each not in theirs}
         faults = {each: asked[each] or _not_seen(seen.get(each), requested[each]) for each in waiting}
         # Nobody registers while this run waits half a second.
         if all(unregistered_in(error) is not None for error in faults.values()):
@@ -226,27 +234,23 @@ def _set_batch(
 
 
 def _reassigned(
-    kafka: Kafka,
-    orders: Mapping[TopicPartition, tuple[int, ...]],
-    seen: States,
-    dropped: Mapping[TopicPartition, tuple[int, ...]],
+    kafka: Kafka, orders: Collection[TopicPartition], dropped: Mapping[TopicPartition, tuple[int, ...]]
 ) -> dict[TopicPartition, str]:
-    """Those that somebody else has reassigned, or is reassigning, since they were asked for, and what was found.
+    """Those that somebody else is reassigning since they were asked for, and what was found.
 
     The controller does not refuse an order of the replicas from before: it would take the other's change back.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    found = {
+    return {
         each: "a reassignment of it is running, which we did not ask for"
         for each, how in kafka.running_reassignments(orders).items()
         if not how.dropping or how.dropping != dropped.get(each)
     }
-    for partition, order in orders.items():
-        state = seen.get(partition)
-        if state and {*order} - {*dropped.get(partition, ())} != {*state.replicas} != {*order}:
-            found[partition] = f"its replicas are {list(state.replicas)}, another set than we asked for"
-    return found
+
+
+def _not_ours(state: PartitionState) -> str:
+    return f"its replicas are {list(state.replicas)}, which somebody else set meanwhile"
 
 
 def _not_seen(state: PartitionState | None, order: Sequence[int]) -> str:

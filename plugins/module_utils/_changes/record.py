@@ -69,9 +69,19 @@ class OrderChange:
         """What is put back, with the dropped ones where the controller lists them while it removes them."""
         return (*self.without_dropped, *self.dropped)
 
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """All orders in which the partition can be before, during and after this change."""
+        return (self.original, self.changed, self.changed_without_dropped, self.restored, self.without_dropped)
+
+    @property
+    def changed_without_dropped(self) -> tuple[int, ...]:
+        """What the request asks for."""
+        return self.changed[: len(self.changed) - len(self.dropped)]
+
     def is_set(self, replicas: tuple[int, ...]) -> bool:
         """Return whether these replicas are as this change left them, with the dropped ones or without."""
-        return replicas in (self.changed, self.changed[: len(self.changed) - len(self.dropped)])
+        return replicas in (self.changed, self.changed_without_dropped)
 
     def is_back_without_dropped(self, replicas: tuple[int, ...]) -> bool:
         """Return whether the others are back in their original order."""

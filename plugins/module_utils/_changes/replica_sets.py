@@ -89,7 +89,7 @@ class ReplicaSets:
         undoing, reason = look_at_replica(self.writer.kafka, change, _of_order)
         if undoing is not Undoing.WOULD_RESTORE:
             return undoing, reason
-        error = set_orders(self.writer, {change.topic_partition: change.original}).get(change.topic_partition)
+        error = self._set_order(change, change.original)
         if error:
             return (
                 Undoing.FAILED,
@@ -100,8 +100,7 @@ class ReplicaSets:
 
     def lead(self, change: ReplicaChange, order: tuple[int, ...], leader: int) -> None:
         partition = change.topic_partition
-        error = set_orders(self.writer, {partition: order}).get(partition)
-        if error:
+        if error := self._set_order(change, order):
             raise StepError(f"broker {leader} cannot be put first: {error}")
         answer = "no answer"
         for attempt in range(self.writer.attempts):
@@ -115,6 +114,11 @@ class ReplicaSets:
             if self._wait(change, lambda state: state.leader_id == leader, self.writer.verify_timeout_s):
                 return
         raise StepError(f"broker {leader} does not lead it after a preferred election: {answer}")
+
+    def _set_order(self, change: ReplicaChange, order: tuple[int, ...]) -> str | None:
+        """Set an order of the whole set, and return why it is not seen."""
+        partition = change.topic_partition
+        return set_orders(self.writer, {partition: order}, {partition: _whole(change)}).get(partition)
 
     def lead_as_before(self, change: ReplicaChange) -> None:
         """Best effort, since nothing depends on it: Kafka's own rebalance brings a preferred leader back, too."""
@@ -163,7 +167,8 @@ class ReplicaSets:
             raise StepError(forbidden)
         try:
             running = self.writer.kafka.running_reassignments([change.topic_partition])
-            error = self.writer.kafka.cancel(self.writer.address(0), change.topic_partition) if running else None
+            cancel = self.writer.kafka.cancel
+            error = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if running else None
         except (BrokerCallError, RequestRefusedError) as lost:
             self.writer.lost_answer(lost, [change.topic_partition])
             error = str(lost)
@@ -247,9 +252,14 @@ def _dropped(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
     return change.without_it, (*change.without_it, change.broker_id)
 
 
+def _whole(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
+    """Return the orders that a run sets before it drops the replica, and after it added it again."""
+    return change.original, change.source_first
+
+
 def _of_order(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
     """Judge a partition whose replica was not dropped. Another order, or a running reassignment, is somebody else's."""
-    if is_running or state.replicas not in (change.original, change.source_first):
+    if is_running or state.replicas not in _whole(change):
         return Undoing.CONFLICT, f"its replicas are {list(state.replicas)}, which this run did not set, and stay so"
     return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
 

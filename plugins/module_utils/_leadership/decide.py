@@ -110,6 +110,13 @@ class Decision:
         """True when something has to be written: the order, or what is remembered."""
         return self.is_reorder or self.remember != self.remembered
 
+    @property
+    def orders(self) -> frozenset[Order]:
+        """The orders in which it may be seen until its order is set."""
+        known = [each for each in (self.remembered, self.remember) if each is not None]
+        found = {order for each in known for order in each.orders}
+        return frozenset(found if self.outcome.replicas is None else {*found, self.outcome.replicas})
+
     def left_alone(self, why: str) -> Decision:
         """Return the same partition with no change and its memory kept."""
         outcome = replace(self.outcome, status=OrderStatus.LEFT_ALONE, reason=why, replicas_after=self.outcome.replicas)

@@ -256,7 +256,7 @@ class OrderRun:
                 done += len(batch)
             if not self._unanswered_until(self._asked):
                 self._tidy()
-        if self._outlasts(self._asked):
+        if self._outlasts():
             self._tidy()
             self.journal.end([LastingOrders()], "set")
         else:
@@ -286,15 +286,15 @@ class OrderRun:
     def _unanswered_until(self, asked: Collection[TopicPartition]) -> float:
         return self.journal.unanswered_until(partition_subject(each) for each in asked)
 
-    def _outlasts(self, asked: Mapping[TopicPartition, Decision]) -> bool:
+    def _outlasts(self) -> bool:
         """Wait until no request whose response was lost can be executed any more, then ask for those orders again.
 
         Return whether that is so: an order that is set after the original one is forgotten, nobody puts back.
         """
-        until = self._unanswered_until(asked)
+        until = self._unanswered_until(self._asked)
         if not until:
             return True
-        doubtful = {each: how for each, how in asked.items() if self._unanswered_until([each])}
+        doubtful = {each: how for each, how in self._asked.items() if self._unanswered_until([each])}
         clock = self.writer.kafka.clock
         while clock.monotonic() < until:
             if self.stop.is_set():
@@ -305,14 +305,14 @@ class OrderRun:
 
     def _set_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
         """Ask for orders that may be ours, also where they seem to be set; return why for each that is not seen so."""
-        orders = {}
+        orders, before = {}, {}
         for partition, state in read_states(self.writer.kafka, asked).items():
             decision = asked[partition]
             order, known = decision.outcome.replicas_after, decision.remember or decision.remembered
             is_same = known is not None and known.topic_id == state.topic_id and not state.is_offline
-            if order and known and is_same and state.replicas in (order, known.original, *known.ours):
-                orders[partition] = order
-        return set_orders(self.writer, orders) if orders else {}
+            if order and known and is_same and state.replicas in (order, *known.orders):
+                orders[partition], before[partition] = order, decision.orders
+        return set_orders(self.writer, orders, before) if orders else {}
 
     def _stopped(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         self._to_keep |= {each: view.decisions[each].remembered for each in batch}
@@ -327,7 +327,11 @@ class OrderRun:
         wanted = {
             partition: each.outcome.replicas_after for partition, each in decisions.items() if each.asks_for_order
         }
-        faults = set_orders(self.writer, {partition: order for partition, order in wanted.items() if order is not None})
+        faults = set_orders(
+            self.writer,
+            {partition: order for partition, order in wanted.items() if order is not None},
+            {partition: decisions[partition].orders for partition in wanted},
+        )
         self._asked |= {partition: decisions[partition] for partition in wanted}
         self._to_keep |= {each: view.decisions[each].remembered for each in gone}
         self._to_keep |= {

@@ -302,7 +302,11 @@ class Detours:
         running = self.writer.kafka.running_reassignments(partitions)
         unready = dict.fromkeys(running, _REASSIGNING) | dict.fromkeys(pending, _PENDING)
         changes = self.journal.begin(_change(each) for each in around if each.topic_partition not in unready)
-        faults = set_orders(self.writer, {each.topic_partition: each.changed for each in changes})
+        faults = set_orders(
+            self.writer,
+            {each.topic_partition: each.changed for each in changes},
+            {each.topic_partition: each.orders for each in changes},
+        )
         try:
             yield faults | unready
         finally:

@@ -92,6 +92,10 @@ class RememberedOrder:
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
 
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        return (self.original, *self.ours)
+
 
 def orders_of_ours(earlier: RememberedOrder | None, current: Order, next_order: Order) -> tuple[Order, ...]:
     """Return the value of ``ours`` before a partition's order changes from ``current`` to ``next_order``.

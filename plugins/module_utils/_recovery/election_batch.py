@@ -149,6 +149,7 @@ class ElectionBatch(ElectionOutcomes):
             errors = set_orders(
                 writer,
                 {each.topic_partition: each.changed for each in begun},
+                self._orders_before(journal, begun),
                 {each.topic_partition: each.dropped for each in begun},
             )
             again = []
@@ -164,6 +165,19 @@ class ElectionBatch(ElectionOutcomes):
                 self.end_all((each.topic_partition for each in again), Status.FAILED, str(error))
                 return
             changes |= {each.topic_partition: each for each in begun}
+
+    def _orders_before(
+        self, journal: Journal, begun: Sequence[OrderChange]
+    ) -> dict[TopicPartition, set[tuple[int, ...]]]:
+        """Return the orders in which each may be seen until its own is set: also those of earlier runs."""
+        orders = {each.topic_partition: {each.original} for each in begun}
+        for partition, known in orders.items():
+            state = self.worlds[partition].state
+            known |= {state.replicas} if state else set()  # noqa: PLW2901 - in place
+        for change in journal.orders:
+            if change.topic_partition in orders:
+                orders[change.topic_partition].update(change.orders)
+        return orders
 
     def _refused(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
         """Return how a partition ends whose order was not set; None where it can be elected all the same."""

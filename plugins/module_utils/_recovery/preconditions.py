@@ -98,8 +98,22 @@ def _changes(election: PlannedElection, state: PartitionState, world: PartitionO
         yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
     is_drop = world.removing and {*world.removing} <= {*election.dropped, *world.unregistered}
     if world.is_reassigning and not is_drop:
-        yield "a reassignment of it is running: wait for it, or cancel it first"
+        yield _reassigning(election, state)
     yield from _log_changes(election, world.logs)
+
+
+def _reassigning(election: PlannedElection, state: PartitionState) -> str:
+    """Say what an election by Kafka's own tool does.
+
+    Their other tool puts nobody first while a replica is down. To cancel deletes added replicas, and fails where the
+    ISR is empty (KIP-966).
+    """
+    kind = election.election_type
+    plain = predict(state, state.replicas, acceptable_replicas(state), unclean=kind is ElectionType.UNCLEAN).leader_id
+    advice = f"kafka-leader-election.sh --election-type {kind.name.lower()} elects broker {plain}"
+    if plain != election.designated_leader:
+        advice += f", not the designated {election.designated_leader}: first try to start the broker that led it last"
+    return f"a reassignment of it is running, and completes only with a leader: {advice}"
 
 
 def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from lab.leadership import (
     leaders,
     orders,
     outcome,
+    request_reassignments,
     wait_in_sync,
     wait_orders,
 )
@@ -81,7 +82,7 @@ def test_a_running_reassignment_is_left_alone(cluster: Cluster, operator: Operat
     cluster.client.create_topic("moving", {0: (1, 2, 3), 1: (1, 2, 3)})
     cluster.brokers[4].freeze()
     try:
-        assign(cluster, "moving", {0: (1, 2, 4)}, wait=False)
+        request_reassignments(cluster, "moving", {0: (1, 2, 4)})
         result = operator.list(1)
     finally:
         cluster.brokers[4].thaw()

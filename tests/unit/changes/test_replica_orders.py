@@ -25,7 +25,10 @@ def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
     """Set the changed order on every partition, journaled as it must be."""
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(each) for each in wreck.cluster.states])
-    return set_orders(wreck.writer(attempts=attempts), dict.fromkeys(wreck.cluster.states, CHANGED))
+    states = wreck.cluster.states
+    return set_orders(
+        wreck.writer(attempts=attempts), dict.fromkeys(states, CHANGED), dict.fromkeys(states, (ORIGINAL, CHANGED))
+    )
 
 
 def test_orders_are_set_and_seen(wreck: Wreck) -> None:
@@ -36,7 +39,7 @@ def test_orders_are_set_and_seen(wreck: Wreck) -> None:
 
 
 def test_no_orders_are_no_requests(wreck: Wreck) -> None:
-    assert set_orders(wreck.writer(), {}) == {}
+    assert set_orders(wreck.writer(), {}, {}) == {}
     assert wreck.cluster.writes == []
 
 
@@ -89,11 +92,20 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
 
     wreck.cluster.fates["reorder"] = [Fate(lost_request=True, before=meddle)]
     assert set_all(wreck) == {
-        FIRST: "its replicas are [1, 2, 4], another set than we asked for",
+        FIRST: "its replicas are [1, 2, 4], which somebody else set meanwhile",
         SECOND: "a reassignment of it is running, which we did not ask for",
     }
     assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (THIRD,)]
     assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
+
+
+def test_an_order_that_somebody_else_sets_right_after_ours_stays(wreck: Wreck, clock: FakeClock) -> None:
+    other = (2, 3, 1)
+    wreck.cluster.fates["reorder"] = [Fate(after=lambda: wreck.cluster.change(FIRST, replicas=other))]
+    assert set_all(wreck) == {FIRST: "its replicas are [2, 3, 1], which somebody else set meanwhile"}
+    assert wreck.cluster.kinds() == ["reorder"]
+    assert wreck.cluster.states[FIRST].replicas == other
+    assert clock.now < 1
 
 
 def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned(wreck: Wreck) -> None:

@@ -223,6 +223,7 @@ class FakeCluster(FakeAnswers):
             raise error_codes.refusal("CreateTopics", INVALID_REPLICA_ASSIGNMENT, _no_such_broker(gone[0]))
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        self._connect(address, "cancel")
         self.writes.append(Write("cancel", (partition,), address, ("",)))
         if not self.states[partition].isr:
             return error_codes.described(INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election.")
@@ -293,6 +294,10 @@ class FakeCluster(FakeAnswers):
         codes = self._write("elect designated", address, asked, lambda each: self._lead(each, leaders[each]))
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
+    def _connect(self, address: Address, kind: str) -> None:
+        if address in self.closed:
+            raise BrokerCallError(str(address), self.closed[address], "refused", request=kind)
+
     def _write(
         self,
         kind: str,
@@ -301,8 +306,7 @@ class FakeCluster(FakeAnswers):
         carry_out: Callable[[TopicPartition], int],
     ) -> dict[TopicPartition, int]:
         assert 0 < len(partitions) <= PARTITIONS_PER_REQUEST
-        if address in self.closed:
-            raise BrokerCallError(str(address), self.closed[address], "refused", request=kind)
+        self._connect(address, kind)
         self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
         waiting = self.fates.get(kind, [])
         fate = waiting.pop(0) if waiting else WELL

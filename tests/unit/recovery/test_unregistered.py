@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan
@@ -199,8 +199,11 @@ def test_an_order_that_was_refused_is_no_order_to_put_back(gone: Wreck) -> None:
     assert gone.cluster.pending() == ()
 
 
-def test_a_broker_that_came_back_while_it_was_being_removed_is_kept(gone: Wreck) -> None:
+@pytest.mark.parametrize("is_first_closed", [False, True])
+def test_a_broker_that_came_back_while_it_was_being_removed_is_kept(gone: Wreck, is_first_closed: bool) -> None:
     killed_before_the_election(gone, FIRST)
+    if is_first_closed:
+        gone.cluster.closed[gone.writer().address(0)] = Cause.UNREACHABLE
     gone.cluster.registered.add(DEAD)
     gone.cluster.revive(DEAD)
     assert gone.cluster.states[FIRST].leader_id == DEAD
