@@ -28,7 +28,7 @@ _LACKING = (0.0, 0.1)
 """How much of what the disk holds the leader lacks."""
 _TOPIC = "bench"
 _PARTITIONS = 8
-_SEGMENT_BYTES = 128 * 1024 * 1024
+SEGMENT_BYTES = 128 * 1024 * 1024
 _RECORD_BYTES = 1000
 _DEAD, _LEADER = 1, 2
 _READ_BYTES = 4 * 1024 * 1024
@@ -55,9 +55,9 @@ def _measured(codec: str, gib: float, share: float) -> tuple[Timing, Timing, Tim
     # On a disk: the lab's own directory is memory.
     with (
         TemporaryDirectory(prefix="kafkaops-bench-") as directory,
-        Cluster(heap="1g", properties={"log.segment.bytes": _SEGMENT_BYTES}, base_dir=Path(directory)) as cluster,
+        Cluster(heap="1g", properties={"log.segment.bytes": SEGMENT_BYTES}, base_dir=Path(directory)) as cluster,
     ):
-        files = _written(cluster, codec, int(gib * 2**30), share)
+        files = write_segments(cluster, codec, int(gib * 2**30), share)
         what = f"{sum(each.stat().st_size for each in files) / 2**30:.1f} GiB, {codec}, {share:.0%} lacking"
         _forget(files)
         disk = timed(lambda: _read(files))
@@ -72,7 +72,7 @@ def _measured(codec: str, gib: float, share: float) -> tuple[Timing, Timing, Tim
         )
 
 
-def _written(cluster: Cluster, codec: str, size: int, share: float) -> list[Path]:
+def write_segments(cluster: Cluster, codec: str, size: int, share: float) -> list[Path]:
     """Write about so many bytes of records, and return the segments of a broker that is dead then.
 
     The other broker is elected. It lacks the last ``share`` of the records.

@@ -9,41 +9,35 @@ from __future__ import annotations
 import json
 import subprocess
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab import jars, process
+from lab.hadoop import HadoopStore
 from lab.ports import HeldPorts
 from lab.waiting import wait_until
 
 _LOOPBACK = "127.0.0.1"
 _SERVER = "org.apache.hadoop.hdfs.server"
 _START_SECONDS = 60.0
-_TOOL_SECONDS = 60.0
 _STATE = "jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
 
 
-class Hdfs:
-    """A context manager; everything ends with it.
+class Hdfs(HadoopStore):
+    """A context manager; everything ends with it."""
 
-    Args:
-        directory: where configuration, logs and data go.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.conf_dir = directory / "conf"
-        """For HADOOP_CONF_DIR. It says that files have one replica, which Hadoop's defaults do not."""
+    def jars(self) -> Sequence[Path]:
+        return jars.hadoop()
 
     def __enter__(self) -> Hdfs:
         self._ports = HeldPorts(_LOOPBACK)
         rpc, self._http = self._ports.take(), self._ports.take()
         self.uri = f"hdfs://{_LOOPBACK}:{rpc}"
-        self.conf_dir.mkdir(parents=True)
-        self._write("core-site.xml", {"fs.defaultFS": self.uri, "hadoop.tmp.dir": self.directory / "tmp"})
+        core = {"fs.defaultFS": self.uri, "hadoop.tmp.dir": self.directory / "tmp"}
+        self.configure("core-site.xml", core)
         anywhere = f"{_LOOPBACK}:0"
         properties = {
-            "dfs.replication": 1,
+            "dfs.replication": 1,  # by default, three
             "dfs.namenode.name.dir": (self.directory / "name").as_uri(),
             "dfs.datanode.data.dir": (self.directory / "data").as_uri(),
             "dfs.namenode.rpc-address": f"{_LOOPBACK}:{rpc}",
@@ -53,8 +47,8 @@ class Hdfs:
             "dfs.datanode.http.address": anywhere,
             "dfs.datanode.ipc.address": anywhere,
         }
-        self._write("hdfs-site.xml", properties)
-        formatted = self._run(f"{_SERVER}.namenode.NameNode", "-format", "-nonInteractive")
+        self.configure("hdfs-site.xml", properties)
+        formatted = self.run(f"{_SERVER}.namenode.NameNode", "-format", "-nonInteractive")
         if formatted.returncode:
             raise RuntimeError(f"the NameNode was not formatted: {formatted.stderr.decode()[-2000:]}")
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -70,42 +64,22 @@ class Hdfs:
     def __exit__(self, *_error: object) -> None:
         self._stop()
 
-    def kill_name_node(self) -> None:
-        """SIGKILL. Its port refuses connections then."""
+    def kill(self) -> None:
+        """SIGKILL the NameNode. Its port refuses connections then."""
         process.kill(self._processes["namenode.NameNode"])
 
-    def start_name_node(self) -> None:
-        """Start it again; returns when files can be written."""
+    def start(self) -> None:
+        """Start the NameNode again; returns when files can be written."""
         self._start("namenode.NameNode")
         self._wait()
 
-    def shell(self, *arguments: str) -> bytes:
-        """Return what ``hdfs dfs`` prints. Raises RuntimeError where it fails."""
-        done = self._run("org.apache.hadoop.fs.FsShell", *arguments)
-        if done.returncode:
-            raise RuntimeError(f"hdfs dfs {' '.join(arguments)}: {done.stderr.decode()[-2000:]}")
-        return done.stdout
-
-    def _write(self, name: str, properties: Mapping[str, object]) -> None:
-        content = "".join(
-            f"<property><name>{key}</name><value>{value}</value></property>" for key, value in properties.items()
-        )
-        (self.conf_dir / name).write_text(f"<configuration>{content}</configuration>\n", encoding="utf-8")
-
-    def _command(self, main_class: str, *arguments: str) -> list[str]:
-        return process.java_command([self.conf_dir, *jars.hadoop()], main_class, *arguments)
-
-    def _run(self, main_class: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            self._command(main_class, *arguments),
-            capture_output=True,
-            timeout=_TOOL_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+    def modes(self, uri: str) -> dict[str, str]:
+        """Return the modes of all that is below a URI, by the name below it."""
+        lines = [line.split() for line in self.shell("-ls", "-R", uri).decode().splitlines()]
+        return {fields[-1].removeprefix(f"{uri}/"): fields[0] for fields in lines}
 
     def _start(self, role: str) -> None:
-        self._processes[role] = process.spawn(self._command(f"{_SERVER}.{role}"), self._log(role))
+        self._processes[role] = process.spawn(self.command(f"{_SERVER}.{role}"), self._log(role))
 
     def _log(self, role: str) -> Path:
         return self.directory / f"{role}.log"

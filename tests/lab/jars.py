@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from lab import versions
@@ -44,6 +45,24 @@ def hadoop(version: str = versions.HADOOP) -> list[Path]:
     """Return the jars of HDFS: servers and shell."""
     client = f"org.apache.hadoop:hadoop-client-minicluster:{version}"
     return _resolve(f"hadoop-{version}", (client, versions.SLF4J_SIMPLE))
+
+
+def of_pyspark() -> list[Path]:
+    """Return the jars that PySpark ships: Spark, and Hadoop's client."""
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise JarError("PySpark is not installed.")
+    return sorted((Path(found.origin).parent / "jars").glob("*.jar"))
+
+
+def s3a() -> list[Path]:
+    """Return the jars that Hadoop needs for ``s3a:`` beyond those that PySpark ships."""
+    return [artifact(versions.HADOOP_AWS), *_resolve("s3a", versions.S3A_NEEDS)]
+
+
+def s3_proxy() -> list[Path]:
+    """Return the jars of S3Proxy, a server of the S3 protocol."""
+    return _resolve("s3proxy", (versions.S3_PROXY,))
 
 
 def artifact(coordinate: str) -> Path:

@@ -15,6 +15,13 @@ SLF4J_SIMPLE = "org.slf4j:slf4j-simple:1.7.36"
 
 HADOOP = "3.5.0"
 """That of the jars which PySpark ships."""
+HADOOP_AWS = f"org.apache.hadoop:hadoop-aws:{HADOOP}"
+S3A_NEEDS = (
+    "software.amazon.awssdk:s3-transfer-manager:2.35.4",
+    "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1",
+)
+"""What hadoop-aws needs of Amazon's SDK, in the versions that it names, and in place of the bundle of 500 MB."""
+S3_PROXY = "org.gaul:s3proxy:2.7.0"
 
 # Agents for a node's JVM: f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:..."
 BYTEMAN = "org.jboss.byteman:byteman:4.0.25"

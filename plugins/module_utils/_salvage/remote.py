@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .._model.run import KafkaOpsError
 from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
@@ -148,11 +149,23 @@ def unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory
     directory.claim()
     try:
         yield directory
-    finally:
-        if not directory.is_finished:
-            # Tasks of a job that failed may still write.
-            spark.sparkContext.cancelAllJobs()
-            directory.remove()
+    except KafkaOpsError as error:
+        try:
+            _remove_unfinished(spark, directory)
+        except SalvageDirectoryError as left:
+            raise SalvageDirectoryError(f"{error}; {left}") from None
+        raise
+    except BaseException:
+        _remove_unfinished(spark, directory)
+        raise
+    _remove_unfinished(spark, directory)
+
+
+def _remove_unfinished(spark: SparkSession, directory: RemoteDirectory) -> None:
+    if not directory.is_finished:
+        # Tasks of a job that failed may still write.
+        spark.sparkContext.cancelAllJobs()
+        directory.remove()
 
 
 def check_remote(uri: str) -> None:

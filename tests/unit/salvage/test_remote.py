@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyspark.errors import PySparkException
@@ -75,6 +77,21 @@ def test_a_run_that_failed_leaves_nothing(spark: SparkSession, mounted: Path) ->
     with pytest.raises(PySparkException, match="ALREADY_EXISTS"):
         save_twice(spark, uri)
     assert not (mounted / "failed").exists()
+
+
+def test_what_cannot_be_removed_does_not_hide_why_the_run_failed(spark: SparkSession, mounted: Path) -> None:
+    uri = "viewfs://far/kept/stuck"
+    assert mounted.is_dir()
+    with pytest.raises(SalvageDirectoryError, match=r"^the disk is full; it could not be removed$"):
+        fail_to_save(spark, uri)
+
+
+def fail_to_save(spark: SparkSession, uri: str) -> None:
+    with ExitStack() as stack:
+        stuck = SalvageDirectoryError("it could not be removed")
+        directory = stack.enter_context(unfinished_remote(spark, uri))
+        directory.remove = Mock(side_effect=stuck)  # type: ignore[method-assign]
+        raise SalvageDirectoryError("the disk is full")
 
 
 def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, mounted: Path) -> None:

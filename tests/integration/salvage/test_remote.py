@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Salvages on a real HDFS, read back by Hadoop's own shell."""
+"""Salvages on a real HDFS and in an object store, read back by Hadoop's own shell."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from lab import Cluster
 from lab.hdfs import Hdfs
 from lab.module_process import run_module
 from lab.pool import STANDARD, ClusterPool
+from lab.s3 import S3
 from lab.scenarios import longer_log_of_older_epoch
 
 pytestmark = pytest.mark.wide
@@ -30,78 +31,72 @@ _ZSTD = BROKER_CODECS["zstd"]
 _OLDER = 50
 
 
-@pytest.fixture(scope="module")
-def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
-    with Hdfs(tmp_path_factory.mktemp("hdfs")) as started, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HADOOP_CONF_DIR", str(started.conf_dir))
+Store = Hdfs | S3
+
+
+@pytest.fixture(scope="module", params=[Hdfs, S3])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with request.param(tmp_path_factory.mktemp("store")) as started, pytest.MonkeyPatch.context() as patch:
+        for name, value in started.environment.items():
+            patch.setenv(name, value)
         yield started
 
 
-def listed(hdfs: Hdfs, directory: str) -> dict[str, tuple[str, str]]:
-    """Return mode and number of replicas of all that is below a directory, by the name below it."""
-    lines = [line.split() for line in hdfs.shell("-ls", "-R", directory).decode().splitlines()]
-    return {fields[-1].removeprefix(f"{directory}/"): (fields[0], fields[1]) for fields in lines}
-
-
-def check_finished(hdfs: Hdfs, directory: str) -> None:
-    """Compare the directory with its manifest, as another client sees both."""
-    manifest = json.loads(hdfs.shell("-cat", f"{directory}/manifest.json"))
-    digests = {
-        f"records/{each['name']}": hashlib.sha256(hdfs.shell("-cat", f"{directory}/records/{each['name']}")).hexdigest()
-        for each in manifest["files"]
-    }
-    assert digests == {f"records/{each['name']}": each["sha256"] for each in manifest["files"]}
-    assert listed(hdfs, directory) == {
-        "records": ("drwx------", "-"),
-        **dict.fromkeys(("manifest.json", *digests), ("-rw-------", "1")),
-    }
-
-
-def copy_of(hdfs: Hdfs, directory: str, target: Path) -> Path:
-    hdfs.shell("-get", directory, str(target))
+def copied(store: Store, uri: str, target: Path) -> Path:
+    """Copy a salvage by another client than the one under test, and compare it with its manifest."""
+    store.copy(uri, target)
+    manifest = json.loads((target / "manifest.json").read_bytes())
+    digests = {f"records/{each['name']}": each["sha256"] for each in manifest["files"]}
+    assert {name: hashlib.sha256((target / name).read_bytes()).hexdigest() for name in digests} == digests
+    found = {str(each.relative_to(target)) for each in target.rglob("*") if each.is_file()}
+    assert {each for each in found if not each.endswith(".crc")} == {"manifest.json", *digests}
+    if isinstance(store, Hdfs):
+        files = dict.fromkeys(("manifest.json", *digests), "-rw-------")
+        assert store.modes(uri) == {"records": "drwx------", **files}
     return target
 
 
-def test_a_disk_s_records_are_saved_there_and_given_back(hdfs: Hdfs, oracle: Oracle, tmp_path: Path) -> None:
-    place = f"{hdfs.uri}/incident/disk"
+def test_a_disk_s_records_are_saved_there_and_given_back(store: Store, oracle: Oracle, tmp_path: Path) -> None:
+    place = f"{store.uri}/incident/disk"
     where: dict[str, Any] = {"bootstrap_servers": [oracle.cluster.bootstrap()], "salvage_dir": place}
     disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
     saving = {**where, "log_dirs": disks, "topics": [_ZSTD]}
     saved = run_module("replica_log_salvage", saving)
     assert "msg" not in saved, saved["msg"]
     assert [each["status"] for each in saved["partitions"]] == ["saved"]
-    check_finished(hdfs, place)
     lost = oracle.of("lost", _ZSTD)
-    assert in_short(records(rows_in(copy_of(hdfs, place, tmp_path / "copy")))) == in_short(lost)
-    before = listed(hdfs, place)
+    assert in_short(records(rows_in(copied(store, place, tmp_path / "copy")))) == in_short(lost)
     again = run_module("replica_log_salvage", saving)
     assert (again["changed"], again["partitions"][0]["status"]) == (False, "already_saved")
     other = run_module("replica_log_salvage", {**saving, "topics": [LEDGER]})
     assert f"{place} holds another salvage" in other["msg"]
-    assert listed(hdfs, place) == before
+    assert rows_in(copied(store, place, tmp_path / "afterwards")) == rows_in(tmp_path / "copy")
     info = run_module("salvage_info", {"salvage_dir": place})
     assert (info["salvage_id"], info["summary"]["records"]) == (saved["salvage_id"], len(lost))
-    replaying = {**where, "target": "original", "progress_topic": "from-hdfs", "journal_dir": str(tmp_path)}
+    # The stores share the cluster, so that one gives back to the topic and one beside it.
+    target, suffix = ("original", "") if isinstance(store, Hdfs) else ("side", ".salvaged")
+    replaying = {**where, "target": target, "progress_topic": f"from-{target}", "journal_dir": str(tmp_path)}
     given = run_module("salvage_replay", replaying)
     assert "msg" not in given, given["msg"]
     assert of_partition(given, _ZSTD)["given"] == len(lost)
-    assert in_short(returned(oracle.cluster, [_ZSTD])) == in_short(settled(lost, "none"))
+    assert in_short(returned(oracle.cluster, [_ZSTD], suffix)) == in_short(settled(lost, "none"))
 
 
-def test_what_is_no_salvage_there_is_left_alone(hdfs: Hdfs, oracle: Oracle) -> None:
-    place = f"{hdfs.uri}/incident/other"
-    hdfs.shell("-mkdir", "-p", f"{place}/records")
+def test_what_is_no_salvage_there_is_left_alone(store: Store, oracle: Oracle, tmp_path: Path) -> None:
+    place = f"{store.uri}/incident/other"
+    store.make_directory(f"{place}/records")
     disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
     options = {"bootstrap_servers": [oracle.cluster.bootstrap()], "log_dirs": disks, "topics": [_ZSTD]}
     refused = run_module("replica_log_salvage", {**options, "salvage_dir": place})
     assert f"{place} exists and is no finished salvage" in refused["msg"]
-    assert listed(hdfs, place).keys() == {"records"}
+    store.copy(place, tmp_path / "copy")
+    assert [each.name for each in (tmp_path / "copy").rglob("*")] == ["records"]
 
 
 def test_live_losers_records_are_saved_there_or_nothing_is_elected(
-    hdfs: Hdfs, clusters: ClusterPool, kafka_version: str, tmp_path: Path
+    store: Store, clusters: ClusterPool, kafka_version: str, tmp_path: Path
 ) -> None:
-    place = f"{hdfs.uri}/incident/tails"
+    place = f"{store.uri}/incident/tails"
     with clusters.lease(STANDARD, kafka_version) as cluster:
         offline = longer_log_of_older_epoch(cluster, "tails", 2, records=(10, _OLDER, 5))
         where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()]}
@@ -113,21 +108,20 @@ def test_live_losers_records_are_saved_there_or_nothing_is_elected(
         )
         assert "msg" not in planned, planned["msg"]
         electing = {**where, "journal_dir": str(tmp_path), "plan_file": plan, "salvage": "required"}
-        hdfs.kill_name_node()
+        store.kill()
         refused = run_module("designated_election", {**electing, "salvage_dir": place})
         assert f"{place} could not be" in refused["msg"]
-        assert "Connection refused" in refused["msg"]
+        assert "refused" in refused["msg"]
         assert leaders(cluster, offline.topic) == {None}
-        hdfs.start_name_node()
+        store.start()
         elected = run_module("designated_election", {**electing, "salvage_dir": place})
         assert "msg" not in elected, elected["msg"]
         assert [(each["held_by_losers"], each["saved"]) for each in elected["salvage"]["partitions"]] == [
             (_OLDER, _OLDER)
         ] * 2
         assert leaders(cluster, offline.topic) == {offline.best}
-        check_finished(hdfs, place)
         labels = [f"older-{number}" for number in range(_OLDER)]
-        rows = rows_in(copy_of(hdfs, place, tmp_path / "copy"))
+        rows = rows_in(copied(store, place, tmp_path / "copy"))
         assert [row["value"].decode() for row in rows] == labels * 2
         given = run_module(
             "salvage_replay",
