@@ -44,14 +44,23 @@ class Account:
 
 
 def start_module(
-    name: str, options: Mapping[str, object], *, check_mode: bool = False, account: Account | None = None
+    name: str,
+    options: Mapping[str, object],
+    *,
+    check_mode: bool = False,
+    account: Account | None = None,
+    python_path: Path | None = None,
 ) -> subprocess.Popen[str]:
-    """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out."""
+    """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out.
+
+    ``python_path`` comes before the collection.
+    """
     arguments = {option: value for option, value in options.items() if value is not None}
     arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
+    paths = [*([python_path] if python_path else ()), PROJECT / ".venv" / "collections"]
     process = subprocess.Popen(
         [*(account.command if account else ()), sys.executable, "-m", f"{_MODULES}.{name}"],
-        env={**(account.environment if account else os.environ), "PYTHONPATH": str(PROJECT / ".venv" / "collections")},
+        env={**(account.environment if account else os.environ), "PYTHONPATH": os.pathsep.join(map(str, paths))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,13 +9,16 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .._documents.files import write_new_file
+from .._model.log_contents import Stretches
+from .._model.partition import TopicPartition
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, to_json
 from .options import SalvageDirectoryError
+from .stretch import minus
 
 _SUFFIX = ".unfinished"
 _MARK = "kafkaops.recovery-salvage"
@@ -75,6 +78,24 @@ def check_destination(path: str) -> None:
         raise SalvageDirectoryError(f"{path} has no directory {target.parent}: make it, or correct the path")
     if not os.access(target.parent, os.W_OK | os.X_OK, effective_ids=True):
         raise SalvageDirectoryError(f"{path} cannot be made: uid {os.geteuid()} may not write to {target.parent}")
+
+
+def check_holds(
+    manifest: Manifest, place: str, cluster_id: str, wanted: Iterable[tuple[TopicPartition, str | None, Stretches]]
+) -> None:
+    """Check that a finished salvage has all that is to be saved: partitions, their topics' ids, and offsets.
+
+    Raises SalvageDirectoryError.
+    """
+    saved = {each.topic_partition: each for each in manifest.partitions}
+    for partition, topic_id, ranges in wanted:
+        there = saved.get(partition)
+        is_same = manifest.cluster_id == cluster_id and there is not None and there.topic_id == topic_id
+        if there is None or not is_same or minus(ranges, there.ranges):
+            raise SalvageDirectoryError(
+                f"{place} holds another salvage, which lacks records of {partition}: name a directory that does not "
+                "exist"
+            )
 
 
 @contextmanager

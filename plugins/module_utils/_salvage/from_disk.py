@@ -21,7 +21,7 @@ from .._kafka.wire import Wire
 from .._model.partition import ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
-from .directory import check_destination
+from .directory import check_destination, check_holds
 from .finding import (
     Comparable,
     DiskFinding,
@@ -36,7 +36,7 @@ from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
 from .leaders import logs_of_leaders
 from .log_dir import HeldLogDirs, Segment, partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
-from .options import SalvageDirectoryError, is_remote
+from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, Wanted, rows
 from .saved import SavedRecords
@@ -191,18 +191,13 @@ class _DiskRun:
 
     def _saved_before(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Accept a finished salvage that has all that is to be saved. Raises SalvageDirectoryError."""
+        wanted = [
+            (each.topic_partition, each.topic_id, within(each.held, each.lost))
+            for each in findings
+            if each.status is Status.WOULD_BE_SAVED
+        ]
+        check_holds(manifest, self.request.destination, self.disks.cluster_id, wanted)
         saved = {each.topic_partition: each for each in manifest.partitions}
-        for each in findings:
-            if each.status is not Status.WOULD_BE_SAVED:
-                continue
-            there = saved.get(each.topic_partition)
-            wanted = within(each.held, each.lost)
-            is_same = manifest.cluster_id == self.disks.cluster_id and there and there.topic_id == each.topic_id
-            if there is None or not is_same or minus(wanted, there.ranges):
-                raise SalvageDirectoryError(
-                    f"{self.request.destination} holds another salvage, which lacks records of "
-                    f"{each.topic_partition}: name a directory that does not exist"
-                )
         return [_now(each, saved, Status.ALREADY_SAVED) for each in findings]
 
     def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[Wanted]:

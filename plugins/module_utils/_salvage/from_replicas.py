@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import FUTURE_REPLICA
@@ -23,9 +23,9 @@ from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
-from .directory import check_destination
+from .directory import check_destination, check_holds
 from .log_reading import Ask, Fetched, fetch
-from .manifest import Manifest, SavedFrom
+from .manifest import Manifest, SavedFrom, faults_of_files, read_manifest
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, rows_from
@@ -100,13 +100,16 @@ class TailSaver:
     def save(self, tails: Sequence[Tail]) -> TailSalvage:
         """Save the tails, sync them to disk, and read them back. What cannot be saved is named.
 
+        A finished salvage that has all of it is taken for what a run has saved that was killed before it elected.
+
         Raises KafkaOpsError where nothing could be saved.
         """
+        wanted = each_once(tails)
         if not is_remote(self.destination):
             check_destination(self.destination)
-            if os.path.exists(self.destination):
-                raise SalvageError(f"{self.destination} exists: name a directory that does not")
-        wanted = each_once(tails)
+            if Path(self.destination).exists():
+                manifest = read_manifest(self.destination)
+                return self._saved_before(manifest, wanted, faults_of_files(self.destination, manifest.files))
         work = [
             _Work(each, self.cluster_id, self.addresses[each.broker_id])
             for each in wanted
@@ -123,6 +126,8 @@ class TailSaver:
             if spark is not None:
                 self.progress.step("starting Spark, to save what other replicas hold")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
+            if is_remote(self.destination) and (there := writer.manifest_there()) is not None:
+                return self._saved_before(there, wanted, writer.faults_there(there))
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving what other replicas hold of {partitions} partitions")
             written = writer.write(RowSource(work, rows, _weight, _partition))
@@ -133,6 +138,16 @@ class TailSaver:
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
             manifest = writer.finish(written, self.cluster_id, origins, held)
             return TailSalvage(manifest, failures, held)
+
+    def _saved_before(self, manifest: Manifest, wanted: Sequence[Tail], faults: Sequence[str]) -> TailSalvage:
+        """Accept a finished salvage that has all that is to be saved. Raises SalvageError or SalvageDirectoryError."""
+        held = held_by_losers(wanted)
+        topic_ids = {each.partition: each.topic_id for each in wanted}
+        needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
+        check_holds(manifest, self.destination, self.cluster_id, needed)
+        if faults:
+            raise SalvageError("; ".join(faults))
+        return TailSalvage(manifest, {}, held)
 
     def _asked_here(self, stack: ExitStack) -> Callable[[_Work], Iterator[pa.RecordBatch]]:
         return _Asking(stack.enter_context(Wire(self.settings))).rows

@@ -171,10 +171,14 @@ def _remove_unfinished(spark: SparkSession, directory: RemoteDirectory) -> None:
 def check_remote(uri: str) -> None:
     """Make the directory and remove it again, so that what cannot be written is known before anything is changed.
 
-    Raises SalvageDirectoryError or SparkUnavailableError.
+    A finished salvage there may be of a run that was killed: what it holds is compared later.
+
+    Raises SalvageDirectoryError, ManifestError, DocumentError or SparkUnavailableError.
     """
-    with _session() as spark, unfinished_remote(spark, uri):
-        pass
+    with _session() as spark:
+        if RemoteDirectory(spark, uri).manifest() is None:
+            with unfinished_remote(spark, uri):
+                pass
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.tasks import deal_together
 from .directory import Unfinished, unfinished
-from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, read_manifest
+from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, faults_of_files, read_manifest
 from .options import is_remote
 from .read_back import ReadBack, read_back
 from .rows import REPEATED, Item, RowSource
@@ -122,6 +122,16 @@ class SalvageWriter:
 
             return RemoteDirectory(self.spark, place).manifest()
         return read_manifest(place) if Path(place, MANIFEST).is_file() else None
+
+    def faults_there(self, manifest: Manifest) -> list[str]:
+        """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError where they cannot be read."""
+        place = self._destination
+        if not is_remote(place):
+            return faults_of_files(place, manifest.files)
+        from .remote import RemoteDirectory  # noqa: PLC0415 - see above
+
+        is_same = RemoteDirectory(self.spark, place).files() == manifest.files
+        return [] if is_same else [f"the files in {place} are not those of its manifest"]
 
     def write(self, source: RowSource[Any]) -> Written:
         """Make the directory, write all rows to it, and read them back.

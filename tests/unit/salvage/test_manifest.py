@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
     check_destination,
+    check_holds,
     unfinished,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
@@ -105,6 +108,22 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     with unfinished(str(tmp_path / "saved")), pytest.raises(SalvageDirectoryError, match="another run"):
         finished(tmp_path / "saved")
     finished(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("lacks", ["cluster", "topic", "offsets", "partition"])
+def test_a_finished_salvage_has_all_of_it_or_is_refused(tmp_path: Path, lacks: str) -> None:
+    manifest = finished(tmp_path / "saved")
+    partition, topic_id, cluster_id = SAVED.topic_partition, SAVED.topic_id, manifest.cluster_id
+    check_holds(manifest, "place", cluster_id, [(partition, topic_id, SAVED.ranges)])
+    wanted = {
+        "cluster": ("other", partition, topic_id, SAVED.ranges),
+        "topic": (cluster_id, partition, "other", SAVED.ranges),
+        "offsets": (cluster_id, partition, topic_id, (*SAVED.ranges, EpochRange(99, 1000, 1001))),
+        "partition": (cluster_id, TopicPartition("other", 0), topic_id, SAVED.ranges),
+    }
+    cluster_id, partition, topic_id, ranges = wanted[lacks]
+    with pytest.raises(SalvageDirectoryError, match=f"place holds another salvage, which lacks records of {partition}"):
+        check_holds(manifest, "place", cluster_id, [(partition, topic_id, ranges)])
 
 
 def test_destinations_that_cannot_be_are_refused_first(tmp_path: Path) -> None:
