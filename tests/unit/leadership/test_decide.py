@@ -70,6 +70,12 @@ def test_one_of_two_is_removed() -> None:
     assert decision.remember == _remembered(ORIGINAL, ORIGINAL, both, (1, 3, 2))
 
 
+def test_any_other_order_is_of_somebody_else() -> None:
+    assert decide(a_state(ORIGINAL), None, {1}).orders == {ORIGINAL, OURS}
+    assert decide(a_state((3, 2, 1)), _remembered(), set()).orders == {ORIGINAL, OURS, (3, 2, 1)}
+    assert gone(_remembered()).orders == {ORIGINAL, OURS}
+
+
 def test_the_last_one_is_removed() -> None:
     decision = decide(a_state(OURS), _remembered(), set())
     assert (decision.outcome.status, decision.outcome.replicas_after) == (OrderStatus.WOULD_RESTORE, ORIGINAL)

@@ -101,6 +101,25 @@ def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
     assert "does not exist any more, or our principal needs DESCRIBE on the topic" in verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("election", "state", "said"),
+    [
+        (ELECTION, {"replicas": (1, 3, 2, 4)}, "unclean elects broker 3"),
+        (
+            replace(ELECTION, election_type=ElectionType.PREFERRED),
+            {"isr": (), "elr": (3,)},
+            "preferred elects broker 3",
+        ),
+    ],
+)
+def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
+    election: PlannedElection, state: dict[str, Any], said: str
+) -> None:
+    reason = judge(election, world(is_reassigning=True, **state)).reason
+    advice = f"completes only with a leader: kafka-leader-election.sh --election-type {said}"
+    assert any(each.endswith(advice) for each in reason.split("; ")), reason
+
+
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {
     "topic recreated": (world(topic_id=OTHER_ID), f"the topic was re-created: its id is {OTHER_ID}"),
     "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was re-created"),
@@ -111,7 +130,11 @@ CHANGES: dict[str, tuple[PartitionObservation, str]] = {
         "broker 3 is not in its replica set [1, 2, 4]",
     ),
     "leader epoch": (world(leader_epoch=8), "its leader epoch is 8 now, and was 7 in the plan"),
-    "reassignment running": (world(is_reassigning=True), "a reassignment of it is running"),
+    "reassignment running": (
+        world(is_reassigning=True),
+        "a reassignment of it is running, and completes only with a leader: kafka-leader-election.sh --election-type "
+        "unclean elects broker 2, not the designated 3: first try to start the broker that led it last",
+    ),
     "ISR member back": (
         world(offline_replicas=()),
         "the controller would elect broker 1, not the designated 3: it is in the ISR or the ELR and back",
