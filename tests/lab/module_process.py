@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,24 @@ class Account:
         return {**given, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
 
 
+def on_a_small_disk(directory: Path, size: str) -> list[str]:
+    """Return what to put before a command, so that a directory is an empty disk of this size, which nobody else sees.
+
+    In the end, what is left on it is printed to stderr.
+    """
+    mounted = f"mount -t tmpfs -o size={size} none {directory}"
+    return [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        f'{mounted} && "$@"; ls -A {directory} >&2',
+        "-",
+    ]
+
+
 def start_module(
     name: str,
     options: Mapping[str, object],
@@ -50,16 +68,17 @@ def start_module(
     check_mode: bool = False,
     account: Account | None = None,
     python_path: Path | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
     """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out.
 
-    ``python_path`` comes before the collection.
+    ``python_path`` comes before the collection, and ``prefix`` before the command.
     """
     arguments = {option: value for option, value in options.items() if value is not None}
     arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
     paths = [*([python_path] if python_path else ()), PROJECT / ".venv" / "collections"]
     process = subprocess.Popen(
-        [*(account.command if account else ()), sys.executable, "-m", f"{_MODULES}.{name}"],
+        [*prefix, *(account.command if account else ()), sys.executable, "-m", f"{_MODULES}.{name}"],
         env={**(account.environment if account else os.environ), "PYTHONPATH": os.pathsep.join(map(str, paths))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -170,10 +170,8 @@ class ElectionBatch(ElectionOutcomes):
         self, journal: Journal, begun: Sequence[OrderChange]
     ) -> dict[TopicPartition, set[tuple[int, ...]]]:
         """Return the orders in which each may be seen until its own is set: also those of earlier runs."""
-        orders = {each.topic_partition: {each.original} for each in begun}
-        for partition, known in orders.items():
-            state = self.worlds[partition].state
-            known |= {state.replicas} if state else set()  # noqa: PLW2901 - in place
+        states = {each.topic_partition: self.worlds[each.topic_partition].state for each in begun}
+        orders = {partition: {state.replicas} if state else set() for partition, state in states.items()}
         for change in journal.orders:
             if change.topic_partition in orders:
                 orders[change.topic_partition].update(change.orders)

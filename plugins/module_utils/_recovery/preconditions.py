@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
-from .._model.partition import PartitionState, ReplicaLog
+from .._model.partition import NO_LEADER, PartitionState, ReplicaLog
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
 from .strategy import named
@@ -111,7 +111,9 @@ def _reassigning(election: PlannedElection, state: PartitionState) -> str:
     kind = election.election_type
     plain = predict(state, state.replicas, acceptable_replicas(state), unclean=kind is ElectionType.UNCLEAN).leader_id
     advice = f"kafka-leader-election.sh --election-type {kind.name.lower()} elects broker {plain}"
-    if plain != election.designated_leader:
+    if plain == NO_LEADER:
+        advice = "no broker can lead it now"
+    elif plain != election.designated_leader:
         advice += f", not the designated {election.designated_leader}: first try to start the broker that led it last"
     return f"a reassignment of it is running, and completes only with a leader: {advice}"
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import FUTURE_REPLICA
@@ -25,7 +24,7 @@ from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .directory import check_destination, check_holds
 from .log_reading import Ask, Fetched, fetch
-from .manifest import Manifest, SavedFrom, faults_of_files, read_manifest
+from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, rows_from
@@ -107,9 +106,6 @@ class TailSaver:
         wanted = each_once(tails)
         if not is_remote(self.destination):
             check_destination(self.destination)
-            if Path(self.destination).exists():
-                manifest = read_manifest(self.destination)
-                return self._saved_before(manifest, wanted, faults_of_files(self.destination, manifest.files))
         work = [
             _Work(each, self.cluster_id, self.addresses[each.broker_id])
             for each in wanted
@@ -126,7 +122,7 @@ class TailSaver:
             if spark is not None:
                 self.progress.step("starting Spark, to save what other replicas hold")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
-            if is_remote(self.destination) and (there := writer.manifest_there()) is not None:
+            if (there := writer.manifest_there()) is not None:
                 return self._saved_before(there, wanted, writer.faults_there(there))
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving what other replicas hold of {partitions} partitions")

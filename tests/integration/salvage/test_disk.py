@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
 from integration.salvage.disks import by_status, records, rows_in, salvage
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import COMMITTED, COMMITTED_BEFORE, GROUP, LAST_LEADER, LEDGER, STEADY, TOPICS
+from lab.module_process import on_a_small_disk, run_module, start_module
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,19 @@ def test_check_mode_writes_nothing(oracle: Oracle, tmp_path: Path) -> None:
     done = salvage(oracle.cluster, tmp_path / "none", check_mode=True)
     assert by_status(done).keys() == {Status.WOULD_BE_SAVED, Status.NOTHING_LACKING}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.wide
+def test_a_full_disk_keeps_nothing_and_says_so(oracle: Oracle, tmp_path: Path) -> None:
+    disk = tmp_path / "small"
+    disk.mkdir()
+    options: dict[str, Any] = {
+        "bootstrap_servers": [oracle.cluster.bootstrap()],
+        "log_dirs": [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs],
+        "salvage_dir": str(disk / "saved"),
+    }
+    process = start_module("replica_log_salvage", options, prefix=on_a_small_disk(disk, "64k"))
+    output, left = process.communicate()
+    assert "No space left on device. Nothing was kept" in json.loads(output)["msg"]
+    assert left == ""
+    assert [each["status"] for each in run_module("replica_log_salvage", options)["partitions"]].count("saved") > 1

@@ -120,6 +120,11 @@ def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
     assert any(each.endswith(advice) for each in reason.split("; ")), reason
 
 
+def test_no_election_is_advised_where_nobody_can_lead() -> None:
+    nobody = world({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
+    assert "completes only with a leader: no broker can lead it now" in judge(ELECTION, nobody).reason
+
+
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {
     "topic recreated": (world(topic_id=OTHER_ID), f"the topic was re-created: its id is {OTHER_ID}"),
     "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was re-created"),
