@@ -27,8 +27,8 @@ options:
     default: 'off'
   salvage_dir:
     description:
-      - The directory to save to. It must not exist, unless a run that was killed had saved the same there.
-        Required unless O(salvage=off).
+      - The directory to save to. Where it has the records of another incident, a new one beside it is used,
+        with a number, such as C(DIR-2). Required unless O(salvage=off).
       - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
         Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
       - On overlayfs or tmpfs, what is saved would be lost with the container or at the next boot. V(required) refuses

@@ -26,6 +26,10 @@ _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 
 
+class OtherSalvageError(SalvageDirectoryError):
+    """A directory that has a finished salvage, of other records."""
+
+
 class Unfinished:
     """A salvage that is being written. What it holds is removed unless ``finish`` was called."""
 
@@ -85,14 +89,14 @@ def check_holds(
 ) -> None:
     """Check that a finished salvage has all that is to be saved: partitions, their topics' ids, and offsets.
 
-    Raises SalvageDirectoryError.
+    Raises OtherSalvageError.
     """
     saved = {each.topic_partition: each for each in manifest.partitions}
     for partition, topic_id, ranges in wanted:
         there = saved.get(partition)
         is_same = manifest.cluster_id == cluster_id and there is not None and there.topic_id == topic_id
         if there is None or not is_same or minus(ranges, there.ranges):
-            raise SalvageDirectoryError(
+            raise OtherSalvageError(
                 f"{place} holds another salvage, which lacks records of {partition}: name a directory that does not "
                 "exist"
             )

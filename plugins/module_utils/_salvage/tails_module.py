@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,11 +21,11 @@ from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA, RECORDS, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
-from .directory import check_destination
+from .directory import OtherSalvageError, check_destination
 from .options import Salvage, is_remote, place_of
 
 if TYPE_CHECKING:
-    from .from_replicas import TailSalvage
+    from .from_replicas import Tail, TailSalvage, TailSaver
 
 # In most runs no loser holds anything of its own, and Spark's libraries are not needed.
 # ruff: noqa: PLC0415
@@ -58,6 +58,8 @@ class TailsOfRun:
     held: dict[TopicPartition, Stretches] = field(default_factory=dict)
     """What losers hold, by partition."""
     done: TailSalvage | None = None
+    saved_in: str = ""
+    """The directory that was named, or one beside it."""
     failure: str = ""
     """Why nothing was saved."""
 
@@ -120,12 +122,26 @@ class TailsOfRun:
                 progress,
                 settings_reference=reference,
             )
-            self.done = saver.save(found)
+            self.done = self.save_beside_others(saver, found)
             failures, self.held = self.done.failures, self.done.held
         except (KafkaOpsError, OSError) as error:
             self.failure = f"what only losers hold was not saved: {error}"
             failures = dict.fromkeys(self.held, self.failure)
         return failures if self.params["salvage"] == Salvage.REQUIRED else {}
+
+    def save_beside_others(self, saver: TailSaver, tails: Sequence[Tail]) -> TailSalvage:
+        """Save to the directory that was named, or where that has the records of another incident, to DIR-2 and so on.
+
+        A scheduled job names the same directory each time. Raises KafkaOpsError where nothing could be saved.
+        """
+        number = 1
+        while True:
+            self.saved_in = saver.destination
+            try:
+                return saver.save(tails)
+            except OtherSalvageError:
+                number += 1
+                saver = replace(saver, destination=f"{self._destination}-{number}")
 
     def _spark(self) -> tuple[SparkOptions | None, str | None]:
         """Return where Spark runs by the operator's choice, and the file with the connection settings there.
@@ -181,7 +197,7 @@ class TailsOfRun:
         failures = self.done.failures if self.done is not None else dict.fromkeys(self.held, self.failure)
         return {
             "salvage_id": manifest.salvage_id if manifest else None,
-            "salvage_dir": self.params["salvage_dir"] if manifest else None,
+            "salvage_dir": self.saved_in if manifest else None,
             "partitions": [
                 {
                     "topic": each.topic,

@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import OtherSalvageError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, TailSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
 
 _TMPFS = "/dev/shm/kafkaops-saved"
@@ -52,3 +56,28 @@ def test_where_spark_cannot_save_is_said_before_the_elections(
             tails.check()
     else:
         tails.check()
+
+
+@dataclass(frozen=True)
+class FakeSaver:
+    """Finds records of other incidents in some directories."""
+
+    destination: str
+    others: frozenset[str]
+
+    def save(self, _tails: Sequence[Tail]) -> TailSalvage:
+        if self.destination in self.others:
+            raise OtherSalvageError(self.destination)
+        return TailSalvage(None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("others", "used"), [([], "/saved"), (["/saved"], "/saved-2"), (["/saved", "/saved-2"], "/saved-3")]
+)
+def test_records_of_another_incident_stay_and_those_of_this_one_are_saved_beside_them(
+    others: list[str], used: str
+) -> None:
+    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": "/saved"})
+    saver: Any = FakeSaver("/saved", frozenset(others))
+    tails.save_beside_others(saver, [])
+    assert tails.saved_in == used
