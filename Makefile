@@ -135,6 +135,8 @@ kerberos: install ## GSSAPI against a real KDC; wants Debian's krb5-kdc, krb5-ad
 
 .PHONY: molecule
 molecule: install ## The roles' scenarios on a real cluster
+	# What a run left that was killed is not created again, and its cluster is gone.
+	PATH=$(CURDIR)/$(BIN):$$PATH molecule reset --all
 	PATH=$(CURDIR)/$(BIN):$$PATH molecule test --all
 
 .PHONY: galaxy
