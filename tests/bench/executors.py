@@ -2,19 +2,24 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Segments that Kafka wrote, read from end to end by one executor and by two: does the reading scale?"""
+"""Segments that Kafka wrote, read and saved by one executor and by two: does a salvage scale?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.on_spark import scan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.on_spark import scan, write
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import Origin, RowSource, Wanted, rows
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import merged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
@@ -37,17 +42,37 @@ def run(options: Options) -> Iterator[Row]:
         files = write_segments(cluster, "lz4", int(_GIB * 2**30), 0.0)
         segments = [Segment(str(each), int(each.stem), each.stat().st_size) for each in files]
         what = f"{sum(each.size for each in segments) / 2**30:.1f} GiB, lz4"
-        one, two = (_scanned(Path(directory), workers, segments, min(3, options.repeats)) for workers in (1, 2))
-        yield Row(Timing(f"one executor reads {what}", one), Timing("two executors read the same", two), _WITH_TWO)
+        repeats = min(3, options.repeats)
+        one, two = (_measured(Path(directory, f"spark-{workers}"), workers, segments, repeats) for workers in (1, 2))
+        # Reading is bound by memory, which the cores of one host share.
+        for verb, goal, alone, together in zip(("read", "save"), (None, _WITH_TWO), one, two, strict=True):
+            yield Row(Timing(f"one executor {verb}s {what}", alone), Timing(f"two {verb} the same", together), goal)
 
 
-def _scanned(directory: Path, workers: int, segments: Sequence[Segment], repeats: int) -> list[Run]:
-    with _session(directory / f"spark-{workers}", workers) as spark:
-        found = scan(spark, segments)  # Python's workers start, and the page cache fills
+def _measured(directory: Path, workers: int, segments: Sequence[Segment], repeats: int) -> tuple[list[Run], list[Run]]:
+    """Read all segments, and save all that they hold. The first time, Python's workers start."""
+    with _session(directory, workers) as spark:
+        found = scan(spark, segments)
         damaged = [each for each in found.values() if each.error or each.damages]
         if len(found) != len(segments) or damaged:
             raise CannotMeasureError(f"{len(segments)} segments were to be read, and {len(found)} were: {damaged}")
-        return [timed(lambda: scan(spark, segments)) for _repeat in range(repeats)]
+        source = _all_that_is_held(segments, found)
+        read = [timed(lambda: scan(spark, segments)) for _repeat in range(repeats)]
+        saved = [
+            timed(partial(write, spark, source, (directory / f"saved-{each}").as_uri())) for each in range(repeats)
+        ]
+        return read, saved
+
+
+def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentContents]) -> RowSource[Wanted]:
+    by_partition: dict[Path, list[Segment]] = {}
+    for each in segments:
+        by_partition.setdefault(Path(each.path).parent, []).append(each)
+    wanted = []
+    for number, (path, held) in enumerate(sorted(by_partition.items())):
+        origin = Origin("cluster", None, path.name.rpartition("-")[0], number, 1, None)
+        wanted.append(Wanted(origin, merged(run for each in held for run in found[each.path].runs), tuple(held)))
+    return RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition"))
 
 
 @contextmanager
