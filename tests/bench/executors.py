@@ -25,8 +25,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session i
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.timing import timed
 from bench.salvage import SEGMENT_BYTES, write_segments
-from lab import Cluster, wait_until
-from lab.spark import DRIVER_HERE, StandaloneCluster
+from lab import Cluster
+from lab.spark import EXECUTORS_OF_ONE_CORE, StandaloneCluster, wait_for_executors
 
 _GIB = 2.0
 _WITH_TWO = 0.6
@@ -78,12 +78,9 @@ def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentCo
 @contextmanager
 def _session(directory: Path, workers: int) -> Iterator[SparkSession]:
     directory.mkdir()
-    conf = {**DRIVER_HERE, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
     with (
         StandaloneCluster(directory, workers) as standalone,
-        spark_session(SparkOptions(master=standalone.master, conf=conf)) as spark,
+        spark_session(SparkOptions(master=standalone.master, conf=EXECUTORS_OF_ONE_CORE)) as spark,
     ):
-        # The driver is in the list, too.
-        java = spark.sparkContext._jsc.sc()
-        wait_until(lambda: java.getExecutorMemoryStatus().size() == workers + 1, 60, what=f"{workers} executors are up")
+        wait_for_executors(spark, workers)
         yield spark

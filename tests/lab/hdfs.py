@@ -87,8 +87,7 @@ class Hdfs(HadoopStore):
     def _wait(self) -> None:
         def is_ready() -> bool:
             for role, running in self._processes.items():
-                if running.poll() is not None:
-                    raise RuntimeError(f"{role} ended: {process.tail(self._log(role))}")
+                process.check_running(running, role, self._log(role))
             try:
                 with urllib.request.urlopen(f"http://{_LOOPBACK}:{self._http}/{_STATE}", timeout=5) as answer:
                     (state,) = json.load(answer)["beans"]

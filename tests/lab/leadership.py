@@ -156,8 +156,8 @@ def assign(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]]) ->
     wait_orders(cluster, topic, wanted)
 
 
-def request_reassignments(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int] | None]) -> None:
-    """Request reassignments, which may never complete. None cancels one."""
+def request_reassignments(cluster: Cluster, topic: str, wanted: Mapping[int, Sequence[int]]) -> None:
+    """Request reassignments, which may never complete."""
     message = AlterPartitionReassignmentsRequest
     partition = message.ReassignableTopic.ReassignablePartition
     request = message(
@@ -166,10 +166,7 @@ def request_reassignments(cluster: Cluster, topic: str, wanted: Mapping[int, Seq
         topics=[
             message.ReassignableTopic(
                 name=topic,
-                partitions=[
-                    partition(partition_index=each, replicas=None if order is None else [*order])
-                    for each, order in wanted.items()
-                ],
+                partitions=[partition(partition_index=each, replicas=[*order]) for each, order in wanted.items()],
             )
         ],
     )

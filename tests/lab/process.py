@@ -80,6 +80,12 @@ def terminate(process: subprocess.Popen[bytes], timeout: float) -> bool:
     return True
 
 
+def check_running(process: subprocess.Popen[bytes], what: str, log: Path) -> None:
+    """Raise RuntimeError, with the end of its log, when a process has ended."""
+    if process.poll() is not None:
+        raise RuntimeError(f"{what} ended: {tail(log)}")
+
+
 def tail(path: Path, lines: int = 40) -> str:
     """Return the last ``lines`` lines of a text file, or a note that there are none."""
     if not path.is_file():

@@ -90,8 +90,7 @@ class S3(HadoopStore):
         self._process: subprocess.Popen[bytes] = process.spawn(command, log)
 
         def is_ready() -> bool:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"S3Proxy ended: {process.tail(log)}")
+            process.check_running(self._process, "S3Proxy", log)
             try:
                 bucket = urllib.request.Request(f"{self._endpoint}/{_BUCKET}", method="PUT")
                 urllib.request.urlopen(bucket, timeout=5).close()

@@ -13,10 +13,14 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab import process
 from lab.ports import HeldPorts
 from lab.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SPARK_CLASS = Path(sys.executable).with_name("spark-class")
 _LOOPBACK = "127.0.0.1"
@@ -27,6 +31,15 @@ _START_SECONDS = 90.0
 
 DRIVER_HERE = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
 """What a driver on loopback needs, so that executors find it."""
+EXECUTORS_OF_ONE_CORE = {**DRIVER_HERE, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+"""For one executor on each worker."""
+
+
+def wait_for_executors(spark: SparkSession, count: int) -> None:
+    """Return when a session has so many executors."""
+    java = spark.sparkContext._jsc.sc()
+    # The driver is in the list, too.
+    wait_until(lambda: java.getExecutorMemoryStatus().size() > count, 60, what=f"{count} executors are up")
 
 
 class StandaloneCluster:
@@ -132,8 +145,7 @@ class ConnectServer:
         self._process = process.spawn(command, log, environment)
 
         def listens() -> bool:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"the Spark Connect server ended: {process.tail(log)}")
+            process.check_running(self._process, "the Spark Connect server", log)
             with socket.socket() as attempt:
                 return attempt.connect_ex((_LOOPBACK, port)) == 0
 

@@ -16,7 +16,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
 from integration.salvage.disks import records, rows_in
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import BROKER_CODECS, LAST_LEADER
-from lab import Cluster
 from lab.killed_at import run_killed_at
 from lab.module_process import run_module
 from lab.pool import STANDARD, ClusterPool
@@ -77,14 +76,10 @@ def test_a_salvage_before_an_election(clusters: ClusterPool, kafka_version: str,
             ended = run_killed_at(number, place, tmp_path, "designated_election", {**electing, "plan_file": plan})
             if ended is not None:
                 break
-            assert leader(cluster, offline.topic) is None
+            assert cluster.client.leader(offline.topic) is None
         assert ended is not None
         assert "msg" not in ended, ended["msg"]
         assert number > _FEWEST_BOUNDARIES
-        assert leader(cluster, offline.topic) == offline.best
+        assert cluster.client.leader(offline.topic) == offline.best
         check_whole(saved)
         assert [row["value"].decode() for row in rows_in(saved)] == [f"older-{each}" for each in range(_OLDER)]
-
-
-def leader(cluster: Cluster, topic: str) -> int | None:
-    return cluster.client.leader(topic)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from kafka.protocol.api_key import ApiKey
-from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import NativeSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -38,7 +39,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.faults import After, Delay
-from lab.spark import DRIVER_HERE, ConnectServer, StandaloneCluster
+from lab.spark import EXECUTORS_OF_ONE_CORE, ConnectServer, StandaloneCluster, wait_for_executors
 from lab.waiting import wait_until
 from publish.installation import interpreter
 from simulator import SimulatedCluster, offline_world
@@ -56,6 +57,13 @@ def kafka() -> Iterator[SimulatedCluster]:
         offline_world({"orders": 90, "trades": 31}, range(1, 7), dead=(7,)), native_key=_KEY
     ) as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def own_environment() -> Iterator[None]:
+    """PySpark leaves SPARK_CONNECT_MODE_ENABLED behind: a process that used Connect could use no other Spark."""
+    with patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +145,7 @@ def plan_bytes(engine: Engine, evidence: Evidence) -> bytes:
 
 def on(cluster: StandaloneCluster, conf: Mapping[str, str] | None = None) -> SparkOptions:
     """One core and one executor a worker, so that two tasks run on two of them."""
-    settings = {**DRIVER_HERE, "spark.executor.memory": "512m", "spark.executor.cores": "1", **(conf or {})}
+    settings = {**EXECUTORS_OF_ONE_CORE, **(conf or {})}
     return SparkOptions(
         master=cluster.master, conf={"spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "2", **settings}
     )
@@ -150,14 +158,6 @@ def rows_by_replica(table: pa.Table) -> Counter[tuple[str, int, int]]:
 
 def contents(directory: Path) -> dict[Path, bytes]:
     return {each: each.read_bytes() for each in directory.rglob("*") if each.is_file()}
-
-
-def wait_for_executors(spark: SparkSession, count: int) -> None:
-    """Count executors. The driver is in the list, too."""
-    deadline = time.monotonic() + 60
-    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < count + 1:
-        assert time.monotonic() < deadline, "executors did not come up"
-        time.sleep(0.2)
 
 
 @pytest.mark.wide
