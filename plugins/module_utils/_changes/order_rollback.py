@@ -198,7 +198,7 @@ def _compare(change: OrderChange, state: PartitionState | None, running: _Reassi
         return Leftover(change, Undoing.GONE, f"the topic was recreated (id {state.topic_id})")
     is_dropping = change.topic_partition in running.dropping
     is_rest_back = change.is_back_without_dropped(state.replicas)
-    if not (state.replicas == change.original or change.is_set(state.replicas) or is_rest_back):
+    if state.replicas not in change.orders:
         return Leftover(
             change,
             Undoing.CONFLICT,

@@ -193,7 +193,7 @@ def _set_batch(
     faults: dict[TopicPartition, str] = {}
     theirs: dict[TopicPartition, str] = {}
     for attempt in range(writer.attempts):
-        if attempt and waiting:
+        if attempt:
             writer.kafka.clock.sleep(_PAUSE_S)
             try:
                 theirs |= _reassigned(writer.kafka, waiting, dropped)
@@ -202,8 +202,8 @@ def _set_batch(
                 faults = dict.fromkeys(waiting, doubt)
                 continue
             waiting = {each: order for each, order in waiting.items() if each not in theirs}
-        if not waiting:
-            break
+            if not waiting:
+                break
         if forbidden := writer.why_not():
             return faults | theirs | dict.fromkeys(waiting, forbidden)
         try:
