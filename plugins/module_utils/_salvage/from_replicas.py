@@ -123,7 +123,7 @@ class TailSaver:
                 self.progress.step("starting Spark, to save what other replicas hold")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
             if (there := writer.manifest_there()) is not None:
-                return self._saved_before(there, wanted, writer.faults_there(there))
+                return self._saved_before(writer, there, wanted)
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving what other replicas hold of {partitions} partitions")
             written = writer.write(RowSource(work, rows, _weight, _partition))
@@ -135,13 +135,13 @@ class TailSaver:
             manifest = writer.finish(written, self.cluster_id, origins, held)
             return TailSalvage(manifest, failures, held)
 
-    def _saved_before(self, manifest: Manifest, wanted: Sequence[Tail], faults: Sequence[str]) -> TailSalvage:
+    def _saved_before(self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]) -> TailSalvage:
         """Accept a finished salvage that has all that is to be saved. Raises SalvageError or SalvageDirectoryError."""
         held = held_by_losers(wanted)
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
         check_holds(manifest, self.destination, self.cluster_id, needed)
-        if faults:
+        if faults := writer.faults_there(manifest):
             raise SalvageError("; ".join(faults))
         return TailSalvage(manifest, {}, held)
 

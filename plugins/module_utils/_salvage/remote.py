@@ -33,6 +33,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 _MARK = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE, _FILE_MODE = "700", "600"
+_PARQUET = ".parquet"
 _DRIVER_MEMORY = "1g"
 _Result = TypeVar("_Result")
 
@@ -75,20 +76,25 @@ class RemoteDirectory:
         self._do("could not be removed", lambda: self._fs.delete(self._path(), True))
 
     def files(self) -> tuple[SavedFile, ...]:
-        """Read every Parquet file from there, and return the digests. They get mode 0600 where there are modes."""
+        """Leave the Parquet files alone there, with mode 0600 where there are modes, and return their digests."""
         what = "could not be read back"
+        for path in self._paths_of_records():
+            if path.getName().endswith(_PARQUET):
+                self._do(what, partial(self._fs.setPermission, path, self._permission(_FILE_MODE)))
+            else:
+                self._do(what, partial(self._fs.delete, path, True))
+        return self.digests()
+
+    def digests(self) -> tuple[SavedFile, ...]:
+        """Read every Parquet file from there."""
         found = []
         with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as name:
-            for status in self._do(what, lambda: list(self._fs.listStatus(self._path(RECORDS)))):
-                path = status.getPath()
-                if not path.getName().endswith(".parquet"):
-                    self._do(what, partial(self._fs.delete, path, True))
-                    continue
-                self._do(what, partial(self._fs.setPermission, path, self._permission(_FILE_MODE)))
-                copy = Path(name, path.getName())
-                self._copy(path, copy)
-                found.append(digest(copy))
-                copy.unlink()
+            for path in self._paths_of_records():
+                if path.getName().endswith(_PARQUET):
+                    copy = Path(name, path.getName())
+                    self._copy(path, copy)
+                    found.append(digest(copy))
+                    copy.unlink()
         return tuple(sorted(found, key=lambda each: each.name))
 
     def finish(self, manifest: Manifest) -> None:
@@ -106,6 +112,10 @@ class RemoteDirectory:
         for each in manifest.files:
             self._copy(self._path(RECORDS, each.name), directory / RECORDS / each.name)
         (directory / MANIFEST).write_bytes(self._content(MANIFEST))
+
+    def _paths_of_records(self) -> list[Any]:
+        listed = self._do("could not be read back", lambda: list(self._fs.listStatus(self._path(RECORDS))))
+        return [each.getPath() for each in listed]
 
     def _write(self, name: str, content: bytes) -> None:
         stream = self._fs.create(self._path(name), False)
@@ -147,25 +157,21 @@ def unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory
     if directory.manifest() is not None:
         raise SalvageDirectoryError(f"{uri} exists: name a directory that does not")
     directory.claim()
+    failure: KafkaOpsError | None = None
     try:
         yield directory
     except KafkaOpsError as error:
-        try:
-            _remove_unfinished(spark, directory)
-        except SalvageDirectoryError as left:
-            raise SalvageDirectoryError(f"{error}; {left}") from None
+        failure = error
         raise
-    except BaseException:
-        _remove_unfinished(spark, directory)
-        raise
-    _remove_unfinished(spark, directory)
-
-
-def _remove_unfinished(spark: SparkSession, directory: RemoteDirectory) -> None:
-    if not directory.is_finished:
-        # Tasks of a job that failed may still write.
-        spark.sparkContext.cancelAllJobs()
-        directory.remove()
+    finally:
+        if not directory.is_finished:
+            # Tasks of a job that failed may still write.
+            spark.sparkContext.cancelAllJobs()
+            try:
+                directory.remove()
+            except SalvageDirectoryError as left:
+                # It must not hide why the run failed.
+                raise SalvageDirectoryError(f"{failure}; {left}" if failure else str(left)) from None
 
 
 def check_remote(uri: str) -> None:

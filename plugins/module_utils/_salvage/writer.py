@@ -130,7 +130,7 @@ class SalvageWriter:
             return faults_of_files(place, manifest.files)
         from .remote import RemoteDirectory  # noqa: PLC0415 - see above
 
-        is_same = RemoteDirectory(self.spark, place).files() == manifest.files
+        is_same = RemoteDirectory(self.spark, place).digests() == manifest.files
         return [] if is_same else [f"the files in {place} are not those of its manifest"]
 
     def write(self, source: RowSource[Any]) -> Written:
