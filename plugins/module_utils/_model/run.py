@@ -74,6 +74,9 @@ def collector_paused() -> Iterator[None]:
     For work that makes objects by the hundred thousand and keeps them: the collector looks through all of them again
     and again, and finds nothing. That was 45 % of the CPU time of asking a broker (docs/benchmarks.md). What is in no
     cycle is freed as always.
+
+    What was made is left out of all later searches as well. The first one after the pause would look through all of it:
+    15 % of the CPU time of a recovery of 20,000 partitions.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -81,4 +84,5 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()
             gc.enable()
