@@ -94,6 +94,8 @@ def _shape(hint: Any, name: str) -> _Shape:
         return _nullable(_shape(Annotated[known, meta] if meta != Meta() else known, name))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return _record(hint, meta)
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        return _record_as_list(hint, meta)
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return _list(get_args(hint)[0], meta, name)
     if get_origin(hint) is Mapping:
@@ -185,16 +187,17 @@ def _object_schema(description: str, properties: dict[str, Schema]) -> Schema:
 
 def _record(class_: type, meta: Meta) -> _Shape:
     fields = _fields(class_)
-    if meta.as_list:
-        return _record_as_list(class_, fields, meta)
     description = meta.description or f"{_with_article(_words(class_.__name__))} is an object"
     properties = {key: shape.schema for key, shape in zip(fields.keys, fields.shapes, strict=True)}
     return _Shape(_object_schema(description, properties), _encoder(fields), _decoder(class_, fields))
 
 
-def _record_as_list(class_: type, fields: _Fields, meta: Meta) -> _Shape:
-    schemas = [each.schema for each in fields.shapes]
-    if any(each.encode or each.decode for each in fields.shapes):
+def _record_as_list(class_: type, meta: Meta) -> _Shape:
+    """Return the shape of a NamedTuple: the list of its values, to save space."""
+    hints = get_type_hints(class_, include_extras=True)
+    shapes = [_shape(hint, name.replace("_", " ")) for name, hint in hints.items()]
+    schemas = [each.schema for each in shapes]
+    if any(each.encode or each.decode for each in shapes):
         raise TypeError(f"{class_}: only plain values stand in a list")
     schema = {
         "description": meta.description,
@@ -203,8 +206,7 @@ def _record_as_list(class_: type, fields: _Fields, meta: Meta) -> _Shape:
         "items": False,
         "minItems": len(schemas),
     }
-    values_of = _getter(attrgetter, fields.names)
-    return _Shape(schema, lambda value: [*values_of(value)], lambda values: class_(*values))
+    return _Shape(schema, list, lambda values: class_(*values))
 
 
 @cache

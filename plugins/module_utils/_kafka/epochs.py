@@ -39,9 +39,9 @@ _ASKED = struct.Struct(">iiqiqiB")
 _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
 _ANSWERED_FOR_ALL = struct.Struct(">ihi")
 """Throttle time in ms, error code, session id."""
-_ANSWERED = struct.Struct(">ihqqqBiBB")
-"""Partition, error code, high watermark, last stable offset, log start offset, aborted transactions, preferred read
-replica, records, number of tags."""
+_ANSWERED = struct.Struct(">ih24xB4xBB")
+"""Partition, error code, aborted transactions, records, number of tags. Skipped are high watermark, last stable offset,
+log start offset, and preferred read replica."""
 _DIVERGING = struct.Struct(">BBiqB")
 """Tag, its size, epoch, end offset, number of tags."""
 _DIVERGING_AS_EXPECTED = (0, 13, 0)
@@ -93,9 +93,7 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
         by_number = answers.setdefault(topic, {})
         for _partition in range(count):
-            number, code, _watermark, _stable, _start, aborted, _replica, records, tags = _ANSWERED.unpack_from(
-                view, place
-            )
+            number, code, aborted, records, tags = _ANSWERED.unpack_from(view, place)
             place += _ANSWERED.size
             found = None
             # Lists and records are absent or empty; the one tag that may come is the diverging epoch.

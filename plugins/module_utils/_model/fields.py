@@ -41,8 +41,6 @@ class Meta:
     """The key in JSON. The default is the field's name in camel case."""
     keys: type[StrEnum] | None = None
     """A mapping that has a value for each word of an enum."""
-    as_list: bool = False
-    """A dataclass that stands as the list of its values, to save space."""
     flat: bool = False
     """A dataclass whose keys stand in the object around it. Such a field is written, never read."""
 

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Protocol, TypeAlias
+from itertools import chain
+from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from .fields import LeaderEpoch, Meta, Offset
 from .partition import EpochEnd
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EpochRange:
-    """The records of one leader epoch from ``start_offset``, inclusive, to ``end_offset``, exclusive."""
+class EpochRange(NamedTuple):
+    """The records of one leader epoch from ``start_offset``, inclusive, to ``end_offset``, exclusive.
+
+    A tuple: forecasts make and compare many of each replica.
+    """
 
     epoch: LeaderEpoch
     start_offset: Offset
@@ -52,7 +55,6 @@ Stretches: TypeAlias = Annotated[
                 description=(
                     "a stretch is a list of three: the leader epoch, its first offset, and the one after its last"
                 ),
-                as_list=True,
             ),
         ],
         ...,
@@ -88,10 +90,10 @@ class Lacking:
 def with_epochs(log: Log) -> Stretches:
     """All that the log holds with a leader epoch."""
     start, found = log.log_start_offset, []
-    for each in log.lineage:
-        if each.end_offset > start:
-            found.append(EpochRange(each.epoch, start, each.end_offset))
-            start = each.end_offset
+    for epoch, end in log.lineage:
+        if end > start:
+            found.append(EpochRange(epoch, start, end))
+            start = end
     return tuple(found)
 
 
@@ -106,18 +108,41 @@ def stretches_of(log: Log) -> Stretches | None:
 
 def from_offset(stretches: Stretches, offset: int) -> Stretches:
     """Return what lies at ``offset`` or after."""
-    return _cut(EpochRange(each.epoch, max(each.start_offset, offset), each.end_offset) for each in stretches)
+    return tuple(
+        [
+            each if each.start_offset >= offset else EpochRange(each.epoch, offset, each.end_offset)
+            for each in stretches
+            if each.end_offset > offset
+        ]
+    )
 
 
 def before_offset(stretches: Stretches, offset: int) -> Stretches:
     """Return what lies before ``offset``."""
-    return _cut(EpochRange(each.epoch, each.start_offset, min(each.end_offset, offset)) for each in stretches)
+    return tuple(
+        [
+            each if each.end_offset <= offset else EpochRange(each.epoch, each.start_offset, offset)
+            for each in stretches
+            if each.start_offset < offset
+        ]
+    )
 
 
 def without(stretches: Stretches, log: Stretches) -> Stretches:
     """Return the records that ``log``, one log's stretches, does not hold."""
     held = {each.epoch: each for each in log}
-    return _cut(part for each in stretches for part in _around(each, held.get(each.epoch)))
+    left: list[EpochRange] = []
+    for each in stretches:
+        epoch, start, end = each
+        same = held.get(epoch)
+        if same is None:
+            left.append(each)
+            continue
+        if start < same.start_offset:
+            left.append(EpochRange(epoch, start, min(end, same.start_offset)))
+        if same.end_offset < end:
+            left.append(EpochRange(epoch, max(start, same.end_offset), end))
+    return tuple(left)
 
 
 def of_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
@@ -128,7 +153,7 @@ def of_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
 def union(parts: Iterable[Stretches]) -> Stretches:
     """Each record once."""
     merged: list[EpochRange] = []
-    for each in sorted(one for part in parts for one in part):
+    for each in sorted(chain.from_iterable(parts)):
         last = merged[-1] if merged else None
         if last and last.epoch == each.epoch and each.start_offset <= last.end_offset:
             merged[-1] = EpochRange(each.epoch, last.start_offset, max(last.end_offset, each.end_offset))
@@ -138,7 +163,7 @@ def union(parts: Iterable[Stretches]) -> Stretches:
 
 
 def records_in(stretches: Stretches) -> int:
-    return sum(each.records for each in stretches)
+    return sum([end - start for _epoch, start, end in stretches])
 
 
 def divergence_offset(one: Stretches, other: Stretches) -> int | None:
@@ -153,7 +178,7 @@ def divergence_offset(one: Stretches, other: Stretches) -> int | None:
 
 def lacking(one: Log, mine: Stretches, theirs: Stretches) -> Lacking:
     """Compare a log with another one: what of ``theirs`` does ``one``, which holds ``mine``, lack?"""
-    if all(each.start_offset >= one.log_start_offset for each in theirs):
+    if not theirs or min([each.start_offset for each in theirs]) >= one.log_start_offset:
         # The usual case: the same as below, where nothing is cut.
         return Lacking(union([without(theirs, mine)]), divergence_offset(mine, theirs), ())
     before_start = before_offset(theirs, one.log_start_offset)
@@ -171,16 +196,3 @@ def never_held_before_start(one: Log, earlier: Stretches) -> Stretches:
     Epochs only grow along a log. It did hold the others where the two logs share an epoch: they are the same up to it.
     """
     return of_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()
-
-
-def _around(stretch: EpochRange, held: EpochRange | None) -> Stretches:
-    if held is None:
-        return (stretch,)
-    return (
-        EpochRange(stretch.epoch, stretch.start_offset, min(stretch.end_offset, held.start_offset)),
-        EpochRange(stretch.epoch, max(stretch.start_offset, held.end_offset), stretch.end_offset),
-    )
-
-
-def _cut(stretches: Iterable[EpochRange]) -> Stretches:
-    return tuple(each for each in stretches if each.records > 0)

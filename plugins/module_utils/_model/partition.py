@@ -122,9 +122,8 @@ class Cause(StrEnum):
     """The operator named its broker as gone for good, and it does not answer."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EpochEnd:
-    """One leader epoch of a log, and the offset after its last record."""
+class EpochEnd(NamedTuple):
+    """One leader epoch of a log, and the offset after its last record. A tuple: each replica has several."""
 
     epoch: LeaderEpoch
     end_offset: Offset

@@ -47,7 +47,6 @@ Lineage: TypeAlias = Annotated[
                 description=(
                     "an epoch of the log is a list of two: the leader epoch, and the offset after its last record"
                 ),
-                as_list=True,
             ),
         ],
         ...,
@@ -144,15 +143,16 @@ def _best_first(log: AnsweredLog) -> tuple[int, int, float, int, int]:
 
 
 def _flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple[Flag, ...]:
-    conditions = {
-        Flag.EMPTY_LOG: log.log_end_offset == 0,
-        Flag.GAP: log.log_end_offset < latest_start,
-        Flag.FUTURE_REPLICA: log.is_future,
-        Flag.FENCED: log.is_fenced,
-        Flag.DIVERGED: _holds_what_best_does_not(log, best),
-        Flag.LOCAL_ONLY: log.is_tiered,
-    }
-    return tuple(flag for flag in Flag if conditions[flag])
+    # In the order of the enum, which takes longer to iterate over than all of this.
+    conditions = (
+        (Flag.EMPTY_LOG, log.log_end_offset == 0),
+        (Flag.GAP, log.log_end_offset < latest_start),
+        (Flag.FUTURE_REPLICA, log.is_future),
+        (Flag.FENCED, log.is_fenced),
+        (Flag.DIVERGED, _holds_what_best_does_not(log, best)),
+        (Flag.LOCAL_ONLY, log.is_tiered),
+    )
+    return tuple([flag for flag, holds in conditions if holds])
 
 
 def _holds_what_best_does_not(log: AnsweredLog, best: AnsweredLog) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
-from .expected_loss import expected_losses, in_words
+from .expected_loss import ExpectedLosses, expected_losses, in_words
 from .forecast import Forecast, forecast, refusal_above
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave
 from .preconditions import PartitionObservation, against, order_to_elect_in
@@ -41,7 +41,8 @@ def decide(
     for a person to decide. ``designated`` is the leader that a person chose; the policy holds for it too.
     """
     forecasts = forecast(state, candidates, [each.broker_id for each in silent])
-    case = _Case(state, tuple(candidates), tuple(silent), forecasts, acceptable_replicas(state), policy)
+    losses = expected_losses(forecasts)
+    case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
     given_up = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
     ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], given_up)
     if ruling.step is Step.UNCLEAN_RECOVERY:
@@ -59,6 +60,8 @@ class _Case:
     candidates: tuple[Candidate, ...]
     silent: tuple[SilentReplica, ...]
     forecasts: tuple[Forecast, ...]
+    losses: ExpectedLosses
+    """Of the same candidates, with words."""
     acceptable: frozenset[int]
     policy: Policy
 
@@ -71,8 +74,8 @@ class _Case:
             if chosen is None:
                 return self.left_alone(Status.REFUSED, [self._not_compared(designated), *self.best()])
             best = chosen
-        loss = next(each for each in self.forecasts if each.broker_id == best.broker_id)
-        reason = f"{self._why(best, is_chosen=designated is not None)}; {in_words(loss)}"
+        loss = next(each for each in self.losses if each.broker_id == best.broker_id)
+        reason = f"{self._why(best, is_chosen=designated is not None)}; {loss.explanation}"
         election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
         obstacles = [
             *against(election, self.state, order_to_elect_in(election, self.state)),
@@ -98,12 +101,12 @@ class _Case:
             leave(self.state, status, "; ".join(reasons)),
             candidates=self.candidates,
             silent=self.silent,
-            losses=expected_losses(self.forecasts),
+            losses=self.losses,
         )
 
     def best(self) -> list[str]:
         """Who would be elected if a person decided to, and what that would cost."""
-        return [f"best surviving replica: broker {each.broker_id}; {in_words(each)}" for each in self.forecasts[:1]]
+        return [f"best surviving replica: broker {each.broker_id}; {each.explanation}" for each in self.losses[:1]]
 
     def warnings(self) -> list[str]:
         """Return a warning of what the controller is about to lose by itself, if anything."""
@@ -131,7 +134,7 @@ class _Case:
             reason=reason,
             candidates=self.candidates,
             silent=self.silent,
-            losses=expected_losses(self.forecasts),
+            losses=self.losses,
             election_type=election_type,
             offline_replicas=self.state.offline_replicas,
             strategy=self.policy.strategy,

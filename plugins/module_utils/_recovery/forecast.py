@@ -93,7 +93,8 @@ class Forecast:
             return None
         if any(each.lost is None or not each.is_bounded for each in self.against):
             return None
-        return self.at_least + records_in(union(each.untold for each in self.against))
+        untold = [each.untold for each in self.against if each.untold]
+        return self.at_least + (records_in(union(untold)) if untold else 0)
 
     @property
     def is_exact(self) -> bool:
@@ -114,8 +115,8 @@ def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Col
     """
     logs = {each.broker_id: stretches_of(each) for each in candidates}
     leader = last_leader(state)
-    of_leader = _known_of_last_leader(state, candidates)
-    source = _only_source(state, candidates)
+    of_leader = _known_of_last_leader(state, candidates) if leader in silent else None
+    source = _only_source(state, candidates) if silent else None
     all_against = [
         (
             *(_against_answered(one, other, logs) for other in candidates if other is not one),

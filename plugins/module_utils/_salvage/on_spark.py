@@ -83,7 +83,7 @@ def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
     found = whole(segment)
     row = {
         "path": found.path,
-        "runs": [asdict(each) for each in found.runs],
+        "runs": [each._asdict() for each in found.runs],
         "damages": [asdict(each) for each in found.damages],
         "error": found.error,
     }

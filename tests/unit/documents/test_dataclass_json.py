@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 
@@ -25,8 +25,7 @@ class Color(StrEnum):
     BLUE = "blue"
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     first: Offset
     second: Offset
 
@@ -38,7 +37,7 @@ class Example:
     is_red: bool
     colors: tuple[Color, ...]
     color: Color | None
-    pairs: tuple[Annotated[Pair, Meta(description="a pair is a list of two", as_list=True)], ...] | None
+    pairs: tuple[Annotated[Pair, Meta(description="a pair is a list of two")], ...] | None
     other: Annotated[str, Meta(name="renamed")]
 
 
@@ -77,15 +76,21 @@ def test_descriptions_follow_from_types_and_names() -> None:
 
 
 @dataclass(frozen=True)
+class Inner:
+    first: Offset
+    second: Offset
+
+
+@dataclass(frozen=True)
 class Around:
-    inner: Annotated[Pair, Meta(flat=True)]
+    inner: Annotated[Inner, Meta(flat=True)]
     counts: Annotated[Mapping[str, Offset], Meta(description="the counts are an object", keys=Color)]
     word: Annotated[int, Into(str, str)]
 
 
 def test_what_is_only_written() -> None:
     derived = codec(Around)
-    written = derived.encode(Around(Pair(1, 2), {"red": 1, "blue": 0}, 7))
+    written = derived.encode(Around(Inner(1, 2), {"red": 1, "blue": 0}, 7))
     assert written == {"first": 1, "second": 2, "counts": {"red": 1, "blue": 0}, "word": "7"}
     assert [*derived.schema["properties"]] == [*written]
     assert [*derived.schema["properties"]["counts"]["properties"]] == ["red", "blue"]

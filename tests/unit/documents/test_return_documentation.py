@@ -94,7 +94,8 @@ def _ansible_type(hint: Any) -> str:
     known = _known(hint)
     if get_origin(known) is tuple:
         return "list"
-    if get_origin(known) is Mapping or is_dataclass(known):
+    # A module returns a tuple with names as a dict, too (_module/run.py).
+    if get_origin(known) is Mapping or is_dataclass(known) or hasattr(known, "_fields"):
         return "dict"
     return "str" if issubclass(known, StrEnum) else str(known.__name__)
 
