@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
+from jinja2.nativetypes import NativeEnvironment
 
 from unit.roles.role import ROLES, loaded, options
 
@@ -61,3 +64,26 @@ def test_a_plan_is_published_unless_that_is_switched_off(variables: dict[str, ob
     environment.filters["bool"] = boolean
     template = loaded(ROLE, "vars/main.yml")["__unclean_recovery_publishes"]
     assert environment.from_string(template).render(given) == str(publishes)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, []),
+        ({"unclean_recovery_wait_ms": "60000"}, ["-e", "unclean_recovery_wait_ms=60000"]),
+        (
+            {"unclean_recovery_allow_dropping_unregistered": "true"},
+            ["-e", "unclean_recovery_allow_dropping_unregistered=true"],
+        ),
+        ({"unclean_recovery_lost_brokers": [1]}, ["-e", '{"unclean_recovery_lost_brokers": [1]}']),
+        ({"unclean_recovery_max_lost_records": 0}, ["-e", "unclean_recovery_max_lost_records=0"]),
+    ],
+)
+def test_the_next_command_decides_as_this_run_did(given: dict[str, object], words: list[str]) -> None:
+    environment = NativeEnvironment()
+    environment.filters |= {"bool": boolean, "to_json": json.dumps}
+    template = environment.from_string(loaded(ROLE, "vars/main.yml")["__unclean_recovery_policy"])
+    found: object = template.render(
+        {**loaded(ROLE, "defaults/main.yml"), "__unclean_recovery_journal_words": [], **given}
+    )
+    assert found == words
