@@ -53,6 +53,8 @@ class OnCall:
     directory: Path
     request_timeout_ms: int = 5000
     duration_ms: int = 30_000
+    attempts: int = 3
+    verify_timeout_ms: int = 30_000
 
     @property
     def settings(self) -> ConnectionSettings:
@@ -106,15 +108,18 @@ class OnCall:
         with Wire(self.settings) as wire:
             return read_policies(Kafka(wire), topics, options, self.look(*topics).brokers)
 
-    def carry_out(self, plan: Plan, *, check_mode: bool = False) -> tuple[Outcome, ...]:
+    def carry_out(
+        self, plan: Plan, *, check_mode: bool = False, timeout_ms: int = 600_000, progress: Progress | None = None
+    ) -> tuple[Outcome, ...]:
         options = ElectionOptions(
             journal=JournalOptions(directory=self.journal_dir),
-            attempts=3,
-            verify_timeout_ms=30_000,
+            attempts=self.attempts,
+            verify_timeout_ms=self.verify_timeout_ms,
             check_mode=check_mode,
+            timeout_ms=timeout_ms,
         )
         with Wire(self.settings) as wire:
-            return run_elections(Kafka(wire), plan, options, NullProgress(), threading.Event()).outcomes
+            return run_elections(Kafka(wire), plan, options, progress or NullProgress(), threading.Event()).outcomes
 
     def start_elections(self, plan: Plan) -> subprocess.Popen[str]:
         """Start to carry a plan out from a file, in a process of its own, to which signals can be sent."""

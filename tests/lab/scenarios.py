@@ -39,30 +39,31 @@ def diverged(
     partitions: int = 1,
     *,
     replicas: Sequence[int] = (1, 2, 3),
-    records: tuple[int, int, int] = (10, 5, 1),
+    records: Sequence[int] = (10, 5, 1),
     config: Mapping[str, object] | None = None,
 ) -> Offline:
     """Make partitions whose first surviving replica holds less than the second, all in the same leader epoch lineage.
 
     ``replicas`` are (dead, shorter, longer). Of ``records`` per partition, the first number reaches all three, the
-    second (labelled "longer") the longer one and the dead, the third (labelled "lost") the dead leader alone.
+    second (labelled "longer") the longer one and the dead, the third (labelled "lost") the dead leader alone. With more
+    replicas, and as many numbers, each one holds more than those before it.
     """
-    dead, shorter, longer = replicas
+    dead, *survivors = replicas
     offline = _create(cluster, topic, partitions, replicas, config)
-    common = records[0]
-    _write(cluster, topic, offline, common, "common", holders=replicas)
-    cluster.brokers[shorter].freeze()
-    _wait_isr(cluster, topic, {dead, longer}, seen_by=dead)
-    _write(cluster, topic, offline, records[1], "longer", holders=(dead, longer))
-    cluster.brokers[longer].freeze()
-    _wait_isr(cluster, topic, {dead}, seen_by=dead)
-    _write(cluster, topic, offline, records[2], "lost", holders=(dead,))
+    _write(cluster, topic, offline, records[0], "common", holders=replicas)
+    held: dict[int, int] = {}
+    for number, broker in enumerate(survivors, start=1):
+        held[broker] = sum(records[:number])
+        left = survivors[number:]
+        cluster.brokers[broker].freeze()
+        _wait_isr(cluster, topic, {dead, *left}, seen_by=dead)
+        _write(cluster, topic, offline, records[number], "longer" if left else "lost", holders=(dead, *left))
     cluster.brokers[dead].kill()
-    for broker in (shorter, longer):
+    for broker in survivors:
         cluster.brokers[broker].thaw()
-    for broker in (shorter, longer):
+    for broker in survivors:
         _wait_offline(cluster, topic, away={dead}, seen_by=broker)
-    return Offline(topic, offline, tuple(replicas), longer, {shorter: common, longer: common + records[1]})
+    return Offline(topic, offline, tuple(replicas), survivors[-1], held)
 
 
 def longer_log_of_older_epoch(
@@ -71,7 +72,7 @@ def longer_log_of_older_epoch(
     partitions: int = 1,
     *,
     replicas: Sequence[int] = (1, 2, 3),
-    records: tuple[int, int, int] = (10, 20, 5),
+    records: Sequence[int] = (10, 20, 5),
     older_bytes: int = 0,
     config: Mapping[str, object] | None = None,
 ) -> Offline:

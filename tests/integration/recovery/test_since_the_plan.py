@@ -1,0 +1,159 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replicas that are back, or can lead again, since the plan was made; and elections that take longer than they may."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import pytest
+from kafka.protocol.api_key import ApiKey
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
+from lab import Cluster, scenarios, wait_until
+from lab.cut_off import Cable
+from lab.faults import Before
+from lab.held import held
+from lab.leadership import leaders, orders
+
+_COMMON, _OLDER, _NEWER = 10, 20, 5
+
+
+@dataclass
+class Steps:
+    """What a run says it is doing."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.texts.append(text)
+
+
+@pytest.fixture
+def impatient(on_call: OnCall) -> OnCall:
+    """Somebody who gives a broker that is away a few seconds."""
+    return replace(on_call, request_timeout_ms=3000, duration_ms=6000)
+
+
+def _fence(cluster: Cluster, topic: str, broker: int, *, seen_by: int) -> None:
+    cluster.brokers[broker].freeze()
+    _wait_away(cluster, topic, broker, seen_by=seen_by)
+
+
+def _wait_away(cluster: Cluster, topic: str, broker: int, *, seen_by: int, is_away: bool = True) -> None:
+    wait_until(
+        lambda: (broker in cluster.client.describe(topic, broker=seen_by)[0].offline_replicas) == is_away,
+        60,
+        what=f"broker {broker} is {'away' if is_away else 'back'}",
+    )
+
+
+def test_a_replica_that_was_silent_in_the_plan_is_asked_before_another_one_is_elected(
+    cluster: Cluster, impatient: OnCall
+) -> None:
+    offline = scenarios.diverged(cluster, "silent")
+    _dead, shorter, longer = offline.replicas
+    _fence(cluster, "silent", longer, seen_by=shorter)
+    plan = impatient.plan(Strategy.AGGRESSIVE, "silent")
+    assert [each.designated_leader for each in plan.elections] == [shorter]
+    cluster.brokers[longer].thaw()
+    _wait_away(cluster, "silent", longer, seen_by=shorter, is_away=False)
+    (outcome,) = impatient.carry_out(plan)
+    assert outcome.status is Status.REFUSED
+    assert f"replica {longer}, silent in the plan, answers now and holds more" in outcome.reason
+    assert leaders(cluster, "silent") == {0: None}
+    assert [each.status for each in impatient.carry_out(impatient.plan(Strategy.AGGRESSIVE, "silent"))] == [
+        Status.RECOVERED
+    ]
+    assert leaders(cluster, "silent") == {0: longer}
+
+
+@pytest.mark.wide
+def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cluster, impatient: OnCall) -> None:
+    """The one that returns ends in an older epoch, so that it does not lead, and holds more than may be lost."""
+    records = (_COMMON, _OLDER, _NEWER)
+    offline = scenarios.longer_log_of_older_epoch(cluster, "limited", replicas=(1, 2, 3), records=records)
+    _dead, older, newer = offline.replicas
+    _fence(cluster, "limited", older, seen_by=newer)
+    plan = impatient.plan(Strategy.AGGRESSIVE, "limited", max_lost_records=_OLDER - 1)
+    assert [each.designated_leader for each in plan.elections] == [newer]
+    cluster.brokers[older].thaw()
+    _wait_away(cluster, "limited", older, seen_by=newer, is_away=False)
+    (outcome,) = impatient.carry_out(plan)
+    assert outcome.status is Status.REFUSED
+    assert f"with what broker {older} holds, silent in the plan and answering now" in outcome.reason
+    assert f"loses {_OLDER} records or more, and the limit is {_OLDER - 1}" in outcome.reason
+    assert leaders(cluster, "limited") == {0: None}
+    within = replace(plan, elections=tuple(replace(each, max_lost_records=_OLDER) for each in plan.elections))
+    assert [each.status for each in impatient.carry_out(within)] == [Status.RECOVERED]
+    assert leaders(cluster, "limited") == {0: newer}
+
+
+@pytest.mark.wide
+def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: Cluster, impatient: OnCall) -> None:
+    """Cut off from the controllers, its broker is fenced, and answers all the same what it holds."""
+    shorter, longer = 2, 3
+    cable = Cable(cluster.brokers[longer], cluster.brokers[shorter])
+    cable.prepare()
+    scenarios.diverged(cluster, "fenced", replicas=(1, shorter, longer))
+    try:
+        cable.cut()
+        plan = impatient.plan(Strategy.AGGRESSIVE, "fenced")
+        (election,) = plan.elections
+        assert election.designated_leader == shorter
+        assert [(each.broker_id, Flag.FENCED in each.flags) for each in election.candidates] == [
+            (longer, True),
+            (shorter, False),
+        ]
+    finally:
+        cable.mend()
+    _wait_away(cluster, "fenced", longer, seen_by=shorter, is_away=False)
+    (outcome,) = impatient.carry_out(plan)
+    assert outcome.status is Status.REFUSED
+    assert f"broker {longer} of a better rank was fenced in the plan and can be elected now" in outcome.reason
+    assert leaders(cluster, "fenced") == {0: None}
+
+
+@pytest.mark.wide
+def test_the_order_stays_while_an_election_whose_response_was_lost_may_be_executed(
+    cluster: Cluster, impatient: OnCall
+) -> None:
+    """Executed after the original order was restored, it would elect the first replica that lives, not the best one."""
+    offline = scenarios.diverged(cluster, "late")
+    plan = impatient.plan(Strategy.AGGRESSIVE, "late")
+    steps, once = Steps(), replace(impatient, attempts=1, verify_timeout_ms=5000)
+    with held(cluster.proxy, ApiKey.ElectLeaders) as (rule, let_go), ThreadPoolExecutor(1) as threads:
+        run = threads.submit(once.carry_out, plan, progress=steps)
+        wait_until(
+            lambda: run.done() or "waiting for elections whose response was lost" in steps.texts,
+            60,
+            what="the only attempt was given up",
+        )
+        assert rule.hits
+        let_go.set()
+        wait_until(lambda: leaders(cluster, "late") != {0: None}, 30, what="the election is executed late")
+        outcomes = run.result(timeout=120)
+    assert leaders(cluster, "late") == {0: offline.best}
+    assert [each.status for each in outcomes] == [Status.RECOVERED]
+    assert orders(cluster, "late") == {0: offline.replicas}
+
+
+@pytest.mark.wide
+def test_elections_have_a_time_limit_and_orders_are_restored_after_it(cluster: Cluster, on_call: OnCall) -> None:
+    offline = scenarios.diverged(cluster, "slow")
+    plan = on_call.plan(Strategy.AGGRESSIVE, "slow")
+    slow = Before(lambda: time.sleep(3))
+    with cluster.proxy.inject(slow, api_key=ApiKey.AlterPartitionReassignments, times=1):
+        (outcome,) = on_call.carry_out(plan, timeout_ms=2000)
+    assert outcome.status is Status.FAILED
+    assert "the time limit of 2 s for all elections (election_timeout_ms) was reached" in outcome.reason
+    assert (leaders(cluster, "slow"), orders(cluster, "slow")) == ({0: None}, {0: offline.replicas})
+    assert [each.status for each in on_call.carry_out(plan)] == [Status.RECOVERED]
+    assert leaders(cluster, "slow") == {0: offline.best}
