@@ -34,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.fakes.clock import FakeClock
-from unit.fakes.fates import LOST_ANSWER, WELL, Fate
+from unit.fakes.fates import LOST_ANSWER, TIMED_OUT, WELL, Fate
 from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 from unit.fakes.replicas import CHANGE, FakeReplicas
 from unit.fakes.settings import ADDRESSES, FakeSettings
@@ -295,11 +295,12 @@ def test_a_runs_own_order_whose_response_was_lost_is_put_back_when_it_is_execute
     assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 10
 
 
+@pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT], ids=["no answer", "a broker that gave up waiting"])
 @pytest.mark.parametrize("lost", [1, 2], ids=["the reorder's", "the restore's"])
 def test_a_run_whose_lost_request_never_comes_ends_after_that_time_and_says_nothing(
-    wreck: Wreck, clock: FakeClock, lost: int
+    wreck: Wreck, clock: FakeClock, lost: int, fate: Fate
 ) -> None:
-    wreck.cluster.fates["reorder"] = [WELL] * (lost - 1) + [LOST_ANSWER]
+    wreck.cluster.fates["reorder"] = [WELL] * (lost - 1) + [fate]
     report = wreck.run()
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
     assert report.notes == ()

@@ -13,6 +13,7 @@ from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas, silent_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
@@ -81,6 +82,24 @@ def test_a_look_for_a_missing_replica_that_the_deadline_cuts_short_voids_nothing
 ) -> None:
     rows, _wire = probe(FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, cut_short_as(cause, clock), limit_s=0.6)
     assert causes(rows) == [None, Cause.MISSING]
+
+
+def test_batches_that_are_complete_when_the_deadline_passes_are_kept(clock: FakeClock) -> None:
+    broker, cut_short = FakeBroker(TWO_REPLICAS), cut_short_as(Cause.HUNG, clock)
+    has_answered_a_batch = False
+
+    def answer(request: Any) -> Any:
+        nonlocal has_answered_a_batch
+        if has_answered_a_batch:
+            return cut_short(request)
+        has_answered_a_batch = isinstance(request, DescribeLogDirsRequest)
+        return broker.answer(request)
+
+    partitions = [TopicPartition("orders", number) for number in range(PARTITIONS_PER_REQUEST + 2)]
+    wire: Any = FakeWire([answer])
+    rows = probe_replicas(SETTINGS, BROKER, partitions, clock.now + 0.6, open_wire=wire, clock=clock)
+    assert [row.log_end_offset for row in rows[:2]] == [100, 10]
+    assert causes(rows) == [None, None, *[Cause.MISSING] * (PARTITIONS_PER_REQUEST - 2), Cause.HUNG, Cause.HUNG]
 
 
 @pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     ReplicaLog,
@@ -60,3 +62,20 @@ def test_of_a_bare_designation_only_the_designated_replica_is_asked(wreck: Wreck
         (BEHIND, (SECOND,), frozenset({SECOND})),
         (BEST, (FIRST, THIRD), frozenset({FIRST, THIRD})),
     ]
+
+
+@pytest.mark.parametrize(("partitions", "limits"), [(3, 1), (250, 2), (1000, 5)])
+def test_brokers_get_more_time_for_more_partitions(wreck: Wreck, partitions: int, limits: int) -> None:
+    """One request_timeout_ms, and as much again for every 250, so that no answer of a large batch is too late."""
+    cluster, elections = wreck.cluster, (wreck.plan().elections * partitions)[:partitions]
+    deadlines: set[float] = set()
+
+    def probe_replicas(_broker: Broker, _replicas: object, deadline: float, **_options: object) -> list[ReplicaLog]:
+        deadlines.add(deadline)
+        return []
+
+    cluster.answer(probe_replicas=probe_replicas)
+    began, limit_s = cluster.clock.monotonic(), cluster.settings.request_timeout_ms / 1000
+    observe(cluster, cluster.describe_cluster(), elections)
+    (deadline,) = deadlines
+    assert began + limits * limit_s <= deadline < began + (limits + 1) * limit_s

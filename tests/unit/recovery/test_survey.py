@@ -16,7 +16,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import (
+    Survey,
+    UnconfirmedViewError,
+    survey,
+)
 from unit.fakes.cluster import FakeCluster
 
 
@@ -129,3 +133,11 @@ def test_a_wish_for_nothing_is_not_a_wish_for_all(cluster: FakeCluster) -> None:
     found = look(cluster, [])
     assert cluster.described == [set()]
     assert (offline(found), left_alone(found)) == ([], {})
+
+
+def test_that_all_is_well_is_not_believed_of_a_view_that_may_be_old(cluster: FakeCluster) -> None:
+    """A broker without controllers serves its last metadata, in which there may be no outage yet."""
+    cluster.doubt = "no other broker says how far its metadata is"
+    with pytest.raises(UnconfirmedViewError, match="it may be old: no other broker says how far"):
+        look(cluster, [TopicPartition("orders", 1)])
+    assert offline(look(cluster, [TopicPartition("orders", 0), TopicPartition("orders", 1)])) == ["orders-0"]

@@ -113,6 +113,17 @@ def test_balanced_waits_longer_for_whom_it_needs_and_kafka_elects_it(cluster: Fa
     assert "which 1 partitions need" in events.texts[0]
 
 
+def test_an_election_that_the_controller_is_about_to_make_is_waited_for(cluster: FakeCluster, events: Events) -> None:
+    """Without ELR: the member of the ISR is unfenced, and the metadata that is read does not show it as leader yet."""
+    cluster.change(STATE.topic_partition, isr=(1,), elr=())
+    events.at[8.0] = lambda: cluster.unfenced.add(1)
+    events.at[10.0] = lambda: cluster.revive(1)
+    waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(30_000, 0, waits=True))
+    assert 10 <= events.now < 13
+    assert waited.survey.offline == ()
+    assert "waiting for the controller to elect the replicas that have returned" in events.texts
+
+
 def test_who_only_looks_does_not_wait(cluster: FakeCluster, events: Events) -> None:
     waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=False))
     assert events.now == 0
