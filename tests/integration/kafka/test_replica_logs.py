@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -27,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from lab import Cluster, wait_until
 from lab.faults import AbsurdLength, Before, DropAfterRequest, Fault, Rewrite, TruncateResponse, WrongCorrelationId
+from lab.held import held
 
 _LIST_OFFSETS, _FETCH = 2, 1
 _LIMIT_MS = 2000
@@ -157,6 +159,24 @@ def test_a_frozen_broker_is_hung(cluster: Cluster, settings: ConnectionSettings,
     cluster.brokers[2].thaw()
     assert {row.cause for row in rows} == {Cause.HUNG}
     assert all("no answer" in row.error for row in rows)
+
+
+def test_what_was_answered_before_the_deadline_is_kept(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker
+) -> None:
+    """A question about the second batch is held until the deadline has passed. The broker holds nothing of the rest."""
+    rest = [TopicPartition("nowhere", number) for number in range(PARTITIONS_PER_REQUEST)]
+    of_first_batch = 2  # log ends, and log starts
+    with held(cluster.proxy, _LIST_OFFSETS, passing=of_first_batch) as (rule, _let_go):
+        rows = probe_replicas(settings, follower, [*_ASKED, *rest], time.monotonic() + _LIMIT_MS / 1000)
+    assert len(rule.hits) > of_first_batch
+    full, empty, *others = rows
+    assert (full.log_end_offset, full.lineage, full.cause) == (7, (EpochEnd(0, 7),), None)
+    assert (empty.log_end_offset, empty.cause) == (0, None)
+    assert [row.cause for row in others] == [
+        *[Cause.MISSING] * (PARTITIONS_PER_REQUEST - len(_ASKED)),
+        *[Cause.HUNG] * len(_ASKED),
+    ]
 
 
 def test_a_broker_that_dies_during_the_gather_and_comes_back(

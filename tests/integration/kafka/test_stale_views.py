@@ -14,6 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from lab import Cluster, settings, wait_until
 from lab.cut_off import Cable
@@ -45,7 +46,13 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
                 (named,) = kafka.stale_views()
             assert f"broker {cut_off} (" in named
             assert "has lost touch with the controllers" in named
+        # Only the old view is left: that all is well is not believed.
+        cluster.brokers[well].kill()
+        with Wire(_settings(cluster, cut_off)) as wire, pytest.raises(KafkaOpsError) as refused:
+            survey(Kafka(wire), [TopicPartition("seen", 0)])
+        assert "it may be old" in str(refused.value)
     finally:
+        cluster.brokers[well].start()
         cable.mend()
 
 

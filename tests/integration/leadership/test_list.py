@@ -76,6 +76,14 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
     assert cluster.proxy.write_requests() == []
 
 
+def test_a_broker_that_is_not_registered_is_refused_by_name(cluster: Cluster, operator: Operator) -> None:
+    """11, typed for 1: accepted, it would succeed, and move nothing."""
+    cluster.proxy.clear_once_idle()
+    with pytest.raises(BlacklistError, match=r"not registered with this cluster: broker 11; registered are 1, 2, 3, 4"):
+        operator.list(1, 11)
+    assert cluster.proxy.write_requests() == []
+
+
 @pytest.mark.wide
 def test_several_brokers_keep_their_order_and_leave_one_by_one(cluster: Cluster, operator: Operator) -> None:
     original = {0: (1, 2, 3), 1: (4, 2, 1), 2: (3, 1, 2)}

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     assert cluster.proxy.write_requests() == []
     assert "drained-0 would reorder 1,2,3 → 2,3,1 broker 1 is last" in check.words
     assert "drained-0 would move 1 → 2" in check.words
+    would_move = Counter(each["target"] for each in shift.report["leaders"] if each["status"] == "would_move")
+    shares = ", ".join(f"{count} to broker {broker}" for broker, count in sorted(would_move.items()))
+    assert f"Leaderships that would move: {shares}." in check.words
     assert shift.statuses("leaders", "drained") == ["would_move", "would_move"]
 
     drain = shift.run(_DRAIN, leadership_drain_brokers=[1], leadership_drain_max_moves=2)

@@ -227,6 +227,9 @@ def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
     assert finding is not None
     assert finding.evidence["election_timeout_ms"] == {node_id: 100}
     assert finding.evidence["least_election_timeout_ms"] == 500
+    differing = found(seen, Kind.TIMEOUTS_DIFFER, node_id)
+    assert differing is not None
+    assert differing.evidence[_ELECTION_TIMEOUT] == {**dict.fromkeys(quorum.cluster.controllers, 1000), node_id: 100}
     del controller.properties[_ELECTION_TIMEOUT]
     controller.restart()
 

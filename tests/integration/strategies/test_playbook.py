@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, settings, wait_until
+from lab.playbook import read_report
 from lab.recovery import Recovery
 
 pytestmark = pytest.mark.on_any_version
@@ -34,6 +36,7 @@ def test_a_limit_of_lost_records_and_a_controller_that_may_race(
     records = (_COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH)
     scenarios.longer_log_of_older_epoch(cluster, "limited", replicas=(_DEAD, _OLDER, _NEWER), records=records)
     wait_until(lambda: cluster.client.leader("kept") is None, 60, what="kept has no leader")
+    kept = cluster.client.describe("kept")[0]
     recovery = Recovery(cluster, tmp_path)
 
     run = recovery.recover(unclean_recovery_max_lost_records=_IN_OLDER_EPOCH - 1)
@@ -41,6 +44,9 @@ def test_a_limit_of_lost_records_and_a_controller_that_may_race(
     by_topic = {each["topic"]: each for each in recovery.report["partitions"]}
     assert by_topic["kept"]["status"] == "recovered", run.output
     assert by_topic["limited"]["status"] == "refused"
+    for topic, state in (("kept", kept), ("limited", cluster.client.describe("limited")[0])):
+        found = tuple(by_topic[topic][name] for name in ("isr", "elr", "lastKnownElr"))
+        assert found == ([*state.isr], [*state.elr], [*state.last_known_elr]), "also of one that is left alone"
     reason = f"electing {_NEWER} loses {_IN_OLDER_EPOCH} records or more, and the limit is {_IN_OLDER_EPOCH - 1}"
     assert reason in by_topic["limited"]["reason"]
     assert reason in run.words
@@ -65,8 +71,13 @@ def _may_race(recovery: Recovery, cluster: Cluster, plan: Path) -> None:
         _alter(cluster, resource, AlterConfigOpType.DELETE)
 
     _alter(cluster, (ResourceType.TOPIC, "limited"), AlterConfigOpType.SET)
-    run = recovery.carry_out(plan, unclean_recovery_acknowledge_unclean_leader_election=True)
+    run = recovery.carry_out(
+        plan, unclean_recovery_acknowledge_unclean_leader_election=True, unclean_recovery_report_file=""
+    )
     assert run.returncode == 0, run.output
+    (report,) = Path(os.environ["XDG_STATE_HOME"], "kafkaops-recovery", "reports").glob("*.json")
+    assert report.name in run.words
+    assert [each["topic"] for each in read_report(report)["partitions"]] == ["limited"]
     assert cluster.client.leader("limited") == _NEWER
     assert len(cluster.client.consume_all("limited", 0)) == _COMMON + _IN_NEWER_EPOCH
 
