@@ -15,9 +15,12 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from kafka.protocol.api_key import ApiKey
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator
 from lab.faults import After
+from lab.held import held
+from lab.module_process import results
 from lab.waiting import wait_until
 
 pytestmark = pytest.mark.on_any_version
@@ -156,3 +159,24 @@ def test_a_mark_of_another_replica_is_given_up_and_unknown_threads_hold_back(
     assert "as many as before: the mark is not this replica's; restored" in given_up["msg"]
     lab.assert_in_sync("innocent", (3, 1, 2))
     assert pending_changes(lab.cluster) == ()
+
+    restarted = operator.run("log_cleaner", brokers=[3], force=True, metrics_names={"dead_thread_count": "nowhere"})
+    (outcome,) = restarted["outcomes"]
+    assert outcome["verified_by"] == "config", restarted
+    assert "whether its threads are alive now is unknown" in outcome["reason"]
+
+
+@pytest.mark.wide
+def test_the_lock_is_free_while_copies_are_read_in_search_of_marks(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    lab.damaged("searched", (3, 1, 2), 3)
+    lab.cluster.proxy.clear()
+    with held(lab.cluster.proxy, ApiKey.Fetch) as (rule, let_go):
+        process = operator.start("log_cleaner_repair", brokers=[3], request_timeout_ms=60_000)
+        wait_until(lambda: rule.hits, 60, what="a copy is read")
+        assert not lab.cluster.client.describe(RUN_TOPIC)
+        assert lab.cluster.proxy.write_requests() == []
+        let_go.set()
+        reported = results(process)
+    assert [each["status"] for each in reported["outcomes"]] == ["repaired"], reported

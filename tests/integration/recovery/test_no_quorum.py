@@ -10,11 +10,14 @@ import re
 from pathlib import Path
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, settings
+from lab.faults import After
+from lab.module_process import run_module, start_module
 from lab.playbook import run_playbook
 from lab.recovery import Recovery
 
@@ -29,6 +32,7 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         plan = tmp_path / "plan.json"
         on_call = OnCall(cluster, tmp_path)
         write_plan(on_call.plan(Strategy.AGGRESSIVE, "headless"), str(plan))
+        cleaner = _restart_that_is_killed(cluster, tmp_path)
         # The leader among them: one that is alone takes itself for the leader until a fetch timeout has passed.
         leader = _quorum_leader(cluster)
         for controller in sorted(cluster.controllers, key=lambda node_id: node_id != leader)[:2]:
@@ -51,7 +55,28 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         )
         assert drain.returncode != 0
         assert "no quorum" in drain.output
+
+        # There is nothing to do but to take back what the killed run left.
+        foreseen = run_module("log_cleaner", cleaner, check_mode=True)
+        assert [each["undoing"] for each in foreseen["leftovers"]] == ["would_restore"]
+        assert "no quorum" in run_module("log_cleaner", cleaner)["msg"]
         assert cluster.proxy.write_requests() == []
+
+
+def _restart_that_is_killed(cluster: Cluster, tmp_path: Path) -> dict[str, object]:
+    """Kill a restart of a log cleaner after its first edit, and return the options that it was started with."""
+    options = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "request_timeout_ms": 3000,
+        "journal_dir": str(tmp_path / "journal"),
+        "brokers": [3],
+        "metrics_source": "none",
+    }
+    process = start_module("log_cleaner", {**options, "force": True})
+    with cluster.proxy.inject(After(process.kill), api_key=ApiKey.IncrementalAlterConfigs, times=1) as rule:
+        process.communicate(timeout=60)
+    assert rule.hits
+    return options
 
 
 def _quorum_leader(cluster: Cluster) -> int:
