@@ -98,8 +98,12 @@ def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cl
 
 @pytest.mark.wide
 def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: Cluster, impatient: OnCall) -> None:
-    """Cut off from the controllers, its broker is fenced, and answers all the same what it holds."""
+    """Cut off from the controllers, its broker is fenced, and answers all the same what it holds.
+
+    Kafka 3.9 does not list a fenced broker: there it is silent in the plan.
+    """
     shorter, longer = 2, 3
+    is_listed = not cluster.version.startswith("3.")
     cable = Cable(cluster.brokers[longer], cluster.brokers[shorter])
     cable.prepare()
     scenarios.diverged(cluster, "fenced", replicas=(1, shorter, longer))
@@ -108,16 +112,20 @@ def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: 
         plan = impatient.plan(Strategy.AGGRESSIVE, "fenced")
         (election,) = plan.elections
         assert election.designated_leader == shorter
-        assert [(each.broker_id, Flag.FENCED in each.flags) for each in election.candidates] == [
-            (longer, True),
-            (shorter, False),
-        ]
+        found = {each.broker_id: Flag.FENCED in each.flags for each in election.candidates}
+        assert found == ({longer: True, shorter: False} if is_listed else {shorter: False})
+        assert election.candidates[0].broker_id == (longer if is_listed else shorter)
     finally:
         cable.mend()
     _wait_away(cluster, "fenced", longer, seen_by=shorter, is_away=False)
     (outcome,) = impatient.carry_out(plan)
     assert outcome.status is Status.REFUSED
-    assert f"broker {longer} of a better rank was fenced in the plan and can be elected now" in outcome.reason
+    why = (
+        f"broker {longer} of a better rank was fenced in the plan and can be elected now"
+        if is_listed
+        else f"replica {longer}, silent in the plan, answers now and holds more"
+    )
+    assert why in outcome.reason
     assert leaders(cluster, "fenced") == {0: None}
 
 
