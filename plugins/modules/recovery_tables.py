@@ -20,7 +20,9 @@ extends_documentation_fragment: [
 options:
   result:
     description:
-      - What M(kafkaops.recovery.leader_candidate_info) or M(kafkaops.recovery.designated_election) returned.
+      - What M(kafkaops.recovery.unclean_recovery), M(kafkaops.recovery.designated_election) or
+        M(kafkaops.recovery.leader_candidate_info) returned. Of M(kafkaops.recovery.offline_partition_info), the
+        partitions that are left alone are printed.
     type: dict
     required: true
   tables:

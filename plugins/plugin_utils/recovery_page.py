@@ -15,7 +15,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import verdict as in_words
 
-from .account_page import losers_blocks
 from .next_steps import recovery_steps
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import (
@@ -63,11 +62,16 @@ def blocks(
     if groups:
         yield Heading("Partitions")
         yield Entries(tuple(map(_group, groups)))
-    if rows and result.get("partitions"):
+    partitions = result.get("left_alone", result.get("partitions"))
+    if rows and partitions:
         yield Heading("Each partition")
-        yield outcome_table(result["partitions"])
-        yield from _not_shown(len(result["partitions"]), sum(result["summary"].values()))
-    yield from losers_blocks(result.get("salvage") or {})
+        yield outcome_table(partitions)
+        yield from _not_shown(len(partitions), sum(result["summary"].values()))
+    if result.get("salvage"):
+        # What is salvaged has types of its own. Where every partition has a leader, importing them would take longest.
+        from .account_page import losers_blocks  # noqa: PLC0415
+
+        yield from losers_blocks(result["salvage"])
     yield from _leftovers(result.get("leftovers", []))
     yield from _aftermath(result.get("aftermath", []))
 

@@ -19,7 +19,9 @@ from lab.playbook import PROJECT, RECOVER
 
 _GOAL = 1.4
 _FEW = 3
-_PING, _FLOOR = (Path(__file__).with_name(name) for name in ("ping.yml", "floor.yml"))
+_PING, _FLOOR, _ONE_REQUEST = (Path(__file__).with_name(name) for name in ("ping.yml", "floor.yml", "one_request.py"))
+_PING_TASK = "ansible.builtin.ping:"
+_REQUEST_TASK = "one_request: {bootstrap_servers: '{{ kafka_bootstrap_servers }}'}"
 _PLAY = """
 - hosts: localhost
   gather_facts: false
@@ -32,14 +34,17 @@ _PLAY = """
 def run(options: Options) -> Iterator[Row]:
     """Measure the recovery playbook against one ansible.builtin.ping, on a small and a large cluster.
 
-    Then the role without its modules, which is the least that any role of these options takes.
+    Then the role without its modules, which is the least that any role of these options takes: with a ping in their
+    place, and with the least that a module of kafka-python does.
     """
     with Cluster(heap="1g") as cluster, TemporaryDirectory(prefix="kafkaops-bench-") as directory:
         for partitions in (_FEW, options.partitions):
             cluster.client.create_topic(f"healthy-{partitions}", dict.fromkeys(range(partitions), (1, 2, 3)))
             what = f"recovery playbook, {partitions} partitions, all well"
             yield _row(cluster, RECOVER, what, options.repeats, _GOAL)
-        yield _row(cluster, _without_modules(Path(directory)), "the same role, a ping for its modules", options.repeats)
+        for task, what in (_PING_TASK, "a ping"), (_REQUEST_TASK, "one request by kafka-python"):
+            playbook = _without_modules(Path(directory), task)
+            yield _row(cluster, playbook, f"the same role, {what} for its modules", options.repeats)
 
 
 def _row(cluster: Cluster, playbook: str, what: str, repeats: int, goal: float | None = None) -> Row:
@@ -54,13 +59,16 @@ def _row(cluster: Cluster, playbook: str, what: str, repeats: int, goal: float |
     return Row(baseline=Timing("playbook of one ping", pings), measured=Timing(what, looks), goal=goal)
 
 
-def _without_modules(directory: Path) -> str:
-    """Return a playbook of a copy of the role, with the tasks of floor.yml."""
+def _without_modules(directory: Path, task: str) -> str:
+    """Return a playbook of a copy of the role, with the tasks of floor.yml, ``task`` in place of the ping."""
     role = directory / "roles" / "unclean_recovery"
-    shutil.copytree(PROJECT / "roles" / "unclean_recovery", role)
+    shutil.copytree(PROJECT / "roles" / "unclean_recovery", role, dirs_exist_ok=True)
     shutil.rmtree(role / "tasks")
     (role / "tasks").mkdir()
-    shutil.copy(_FLOOR, role / "tasks" / "main.yml")
+    tasks = _FLOOR.read_text(encoding="utf-8").replace(_PING_TASK, task)
+    (role / "tasks" / "main.yml").write_text(tasks, encoding="utf-8")
+    (role / "library").mkdir(exist_ok=True)
+    shutil.copy(_ONE_REQUEST, role / "library")
     playbook = directory / "floor.yml"
     playbook.write_text(_PLAY, encoding="utf-8")
     return str(playbook)

@@ -111,6 +111,16 @@ def test_a_long_topic_and_a_long_reason_fit(width: int) -> None:
         assert max(map(len, rendered(blocks, width, color=False).splitlines())) <= width
 
 
+def test_of_a_look_the_partitions_that_are_left_alone_are_shown() -> None:
+    result = a_recovery([outages.failed(0, "payments")], ())
+    look = {**result, "partitions": [], "left_alone": result["partitions"]}
+    pages = (
+        rendered(recovery_page.blocks(each, commands={}, start_order=[], rows=True), 120, color=False)
+        for each in (result, look)
+    )
+    assert len(set(pages)) == 1
+
+
 def test_each_broker_that_is_awaited_is_named_once() -> None:
     outcomes, count = CASES["3000"]
     result = a_recovery(outcomes, outages.brokers(count))
