@@ -79,7 +79,9 @@ def test_a_plan_of_one_container_is_applied_in_another(tmp_path: Path) -> None:
         offline = scenarios.diverged(cluster, "lost")
         answers = {"kafka_bootstrap_servers": cluster.bootstrap(), "unclean_recovery_strategy": "aggressive"}
         with container() as first:
-            planned = run_job(first, "plan a recovery", {}, answers, tmp_path / "plan")
+            # Chosen, since so few replicas are asked without it.
+            on_spark = answers | {"unclean_recovery_spark": {"master": "local[2]"}}
+            planned = run_job(first, "plan a recovery", {}, on_spark, tmp_path / "plan")
             log = subprocess.run(
                 in_container(first, "bash", "-c", "cat /tmp/cds-*.log"), check=True, stdout=subprocess.PIPE, text=True
             ).stdout
