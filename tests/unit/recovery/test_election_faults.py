@@ -29,6 +29,7 @@ from unit.fakes.wreck import (
 )
 
 FIRST, SECOND, THIRD = partitions(3)
+EARLIER = (2, 1, 3)
 
 
 @pytest.mark.parametrize("fate", [LOST_REQUEST, LOST_ANSWER, FAILED_OVER, TIMED_OUT])
@@ -173,6 +174,19 @@ def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
     assert "the controller accepted the order [3, 2, 1], but its replicas are [1, 2, 3]" in report.outcomes[1].reason
     assert SECOND not in [each for write in wreck.cluster.writes if write.kind == "elect" for each in write.partitions]
+
+
+@pytest.mark.parametrize("seen", [EARLIER, ORIGINAL, CHANGED])
+def test_an_order_of_an_earlier_run_is_nobody_elses(wreck: Wreck, seen: tuple[int, ...]) -> None:
+    """Its requests may be executed while ours is lost."""
+    wreck.journal("orders-0", topic_id=wreck.cluster.states[FIRST].topic_id, original=ORIGINAL, changed=EARLIER)
+    wreck.cluster.change(FIRST, replicas=EARLIER)
+    wreck.cluster.fates["reorder"] = [
+        Fate(lost_request=True, before=lambda: wreck.cluster.change(FIRST, replicas=seen))
+    ]
+    report = wreck.run()
+    assert statuses(report) == [Status.RECOVERED] * 3, report.outcomes[0].reason
+    assert_all_is_put_back(wreck)
 
 
 def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_restored(
