@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark, rehearse
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.made_up import made_up_answer
@@ -34,7 +34,7 @@ _DURATION_MS = 60_000
 
 def main(kind: str, partitions: int) -> None:
     """Print STARTED and RANKED, each when it is so."""
-    with spark_session() if kind == "ours" else SparkSession.builder.getOrCreate() as spark:
+    with spark_session(rehearse=rehearse) if kind == "ours" else SparkSession.builder.getOrCreate() as spark:
         print(STARTED, flush=True)
         brokers = [
             Broker(broker_id, "made-up.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
