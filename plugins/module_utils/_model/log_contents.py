@@ -178,7 +178,7 @@ def divergence_offset(one: Stretches, other: Stretches) -> int | None:
 
 def lacking(one: Log, mine: Stretches, theirs: Stretches) -> Lacking:
     """Compare a log with another one: what of ``theirs`` does ``one``, which holds ``mine``, lack?"""
-    if not theirs or min([each.start_offset for each in theirs]) >= one.log_start_offset:
+    if all(each.start_offset >= one.log_start_offset for each in theirs):
         # The usual case: the same as below, where nothing is cut.
         return Lacking(union([without(theirs, mine)]), divergence_offset(mine, theirs), ())
     before_start = before_offset(theirs, one.log_start_offset)
