@@ -13,7 +13,6 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from kafka.protocol.api_key import ApiKey
@@ -48,11 +47,6 @@ _FOUR_BROKERS: Specification[Cluster] = Specification("four brokers, one with sl
 def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
     with clusters.lease(_FOUR_BROKERS, kafka_version) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def on_call(cluster: Cluster, tmp_path: Path) -> OnCall:
-    return OnCall(cluster, tmp_path)
 
 
 def _planned(cluster: Cluster, on_call: OnCall, topic: str, partitions: int) -> Plan:
