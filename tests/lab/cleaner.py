@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -132,9 +132,9 @@ class CleanerCluster:
         self._ports = HeldPorts()
         self._exporter_base, self._jolokia_base = (self._take(brokers) for _agent in range(2))
         script = self._script(version)
-        exporter = self._directory.path / "exporter.yml"
-        exporter.write_text(_EXPORTER, encoding="utf-8")
-        rules = {**dict.fromkeys(range(1, brokers + 1), exporter), **(exporters or {})}
+        self._exporter = self._directory.path / "exporter.yml"
+        self._exporter.write_text(_EXPORTER, encoding="utf-8")
+        rules = {**dict.fromkeys(range(1, brokers + 1), self._exporter), **(exporters or {})}
         more = dict(jvm_args or {})
         byteman, jmx, jolokia = map(jars.artifact, (versions.BYTEMAN, versions.JMX_EXPORTER, versions.JOLOKIA))
         self.cluster = Cluster(
@@ -189,6 +189,16 @@ class CleanerCluster:
     def jolokia_url(self) -> str:
         """The template of Jolokia's URLs."""
         return f"http://{{host}}:{self._jolokia_base // 10}{{broker_id}}/jolokia"
+
+    @contextmanager
+    def not_exported(self, mbean: str) -> Iterator[None]:
+        """Leave an MBean out of what the exporters with the lab's rules report, as an operator's rules may."""
+        # An exporter reads its rules again when their file is newer.
+        self._exporter.write_text(f"excludeObjectNames: ['{mbean}']\n{_EXPORTER}", encoding="utf-8")
+        try:
+            yield
+        finally:
+            self._exporter.write_text(_EXPORTER, encoding="utf-8")
 
     def kill_threads(self, broker: int) -> None:
         """End every cleaner thread of a broker by an error in its loop. Threads that are started later live."""

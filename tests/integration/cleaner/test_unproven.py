@@ -1,0 +1,91 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is not known of a cleaner is not taken for good, and what is not proven of a replica is no reason to drop it."""
+
+from __future__ import annotations
+
+import urllib.request
+from typing import Any
+
+import pytest
+
+from lab.cleaner import WELL, CleanerCluster, CleanerOperator
+from lab.waiting import wait_until
+
+_DEAD_THREADS = "kafka.log:type=LogCleaner,name=DeadThreadCount"
+
+
+def _exported(lab: CleanerCluster, broker: int) -> str:
+    """Return what a broker's exporter reports, as another client reads it."""
+    url = lab.prometheus_url.format(host=lab.cluster.host, broker_id=broker)
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return str(answer.read().decode().lower())
+
+
+def test_threads_that_are_not_reported_are_unknown_and_no_cleaner_with_them_is_well(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """The threads of broker 1 are dead, and those of brokers 2 and 3 live: without the gauge they look the same."""
+    lab.kill_threads(1)
+    brokers = (*lab.cluster.brokers,)
+    with lab.not_exported(_DEAD_THREADS):
+        assert all("kafka_log_logcleaner_deadthreadcount" not in _exported(lab, each) for each in brokers)
+        assert "kafka_log_logcleanermanager_time_since_last_run_ms" in _exported(lab, 1)
+        reported = operator.run("log_cleaner_info")["brokers"]
+        assert [(each["diagnosis"], each["dead_threads"], each["restart_helps"]) for each in reported] == [
+            ("unknown", None, False)
+        ] * len(brokers)
+        assert all("does not have DeadThreadCount" in each["reason"] for each in reported)
+        # Nobody has looked for work on broker 1 for long. Why is unknown, too.
+        wait_until(
+            lambda: operator.run("log_cleaner_info", brokers=[1])["brokers"][0]["time_since_last_run_ms"] > 1000,
+            what="the dead threads have not run for a second",
+        )
+        assert operator.diagnoses(brokers=[1], stalled_after_ms=1000) == {1: "unknown"}
+        lab.cluster.proxy.clear()
+        left_alone = operator.run("log_cleaner")
+        assert {each["status"] for each in left_alone["outcomes"]} == {"unknown"}, left_alone
+        assert lab.cluster.proxy.write_requests() == []
+        by_jolokia = operator.diagnoses(metrics_source="jolokia", metrics_url=lab.jolokia_url)
+        assert by_jolokia[1] == "dead_threads"
+        assert {by_jolokia[2], by_jolokia[3]} <= WELL
+    assert all("kafka_log_logcleaner_deadthreadcount" in _exported(lab, each) for each in brokers)
+    operator.run("log_cleaner")
+    operator.assert_well()
+
+
+@pytest.mark.wide
+def test_what_a_limited_search_does_not_prove_is_left_alone_and_named(
+    lab: CleanerCluster, operator: CleanerOperator
+) -> None:
+    """Two replicas of broker 3 are marked, and the first copy that is read exceeds the limit for all."""
+    order = (3, 1, 2)
+    topics = {"first", "second"}
+    for topic in topics:
+        lab.damaged(topic, order, 3)
+    lab.cluster.proxy.clear()
+    limited: dict[str, Any] = {"brokers": [3], "max_total_read_bytes": 1000}
+    foreseen = operator.run("log_cleaner_repair", check_mode=True, search_in_check_mode=True, **limited)
+    assert [each["status"] for each in foreseen["outcomes"]] == ["would_repair"], foreseen
+    assert lab.cluster.proxy.write_requests() == []
+
+    reported = operator.run("log_cleaner_repair", **limited)
+    assert [each["status"] for each in reported["outcomes"]] == ["repaired"], reported
+    assert reported["failed"]
+    (unidentified,) = reported["unidentified_marks"]
+    assert unidentified in reported["msg"]
+    assert "broker 3 marks 2 partitions" in unidentified
+    assert "1 of its copies are damaged" in unidentified
+    assert "the limit of 1000 bytes for all copies (max_total_read_bytes) was reached" in unidentified
+    (left,) = topics - {reported["outcomes"][0]["topic"]}
+    dropped = {topic.name for request in lab.drops(3) for topic in request.decode().topics}
+    assert dropped == topics - {left}
+    for topic in topics:
+        lab.assert_in_sync(topic, order, leader=3)
+    assert operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}
+
+    rest = operator.run("log_cleaner_repair", brokers=[3])
+    assert [(each["topic"], each["status"]) for each in rest["outcomes"]] == [(left, "repaired")], rest
+    operator.assert_well(3)
