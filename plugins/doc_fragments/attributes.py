@@ -6,6 +6,29 @@
 
 from __future__ import annotations
 
+_GROUPS = {
+    "kafka": "how to connect",
+    "controllers": "how to connect to the controllers",
+    "journal": "where the journal is",
+    "planning": "what a plan is made of",
+    "elections": "how elections are carried out",
+    "log_cleaner": "the metrics source and the thresholds",
+}
+
+
+def _groups(*names: str) -> str:
+    """Return the documentation of a module that is in these action groups of meta/runtime.yml."""
+    uses = "; ".join(f"C(group/kafkaops.recovery.{name}) for {_GROUPS[name]}" for name in names)
+    members = ", ".join(f"kafkaops.recovery.{name}" for name in names)
+    return f"""
+options: {{}}
+attributes:
+  action_group:
+    description: "Options that C(module_defaults) can give once for several modules: {uses}."
+    support: full
+    membership: [{members}]
+"""
+
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
@@ -28,63 +51,12 @@ attributes:
   idempotent: {support: full, details: [Only reads from the cluster.]}
 """
 
-    ACTION_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-"""
-
-    LOG_CLEANER_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description:
-      - Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
-        C(group/kafkaops.recovery.log_cleaner) for the metrics source and the thresholds.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.log_cleaner
-"""
-
-    PLANNING_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
-      C(group/kafkaops.recovery.planning) for what a plan is made of.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.planning
-"""
-
-    ELECTIONS_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once, and
-      C(group/kafkaops.recovery.elections) for how elections are carried out.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.elections
-"""
-
-    RECOVERY_GROUPS = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/kafkaops.recovery.kafka) in C(module_defaults) to give the connection options once,
-      C(group/kafkaops.recovery.planning) for what a plan is made of, and C(group/kafkaops.recovery.elections) for how
-      its elections are carried out.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.planning
-      - kafkaops.recovery.elections
-"""
+    ACTION_GROUP = _groups("kafka")
+    JOURNAL_GROUP = _groups("kafka", "journal")
+    CONTROLLERS_GROUP = _groups("kafka", "controllers")
+    CHANGES_GROUP = _groups("kafka", "controllers", "journal")
+    PLANNING_GROUP = _groups("kafka", "planning")
+    ELECTIONS_GROUP = _groups("kafka", "controllers", "journal", "elections")
+    RECOVERY_GROUP = _groups("kafka", "controllers", "journal", "planning", "elections")
+    LOG_CLEANER_INFO_GROUP = _groups("kafka", "log_cleaner")
+    LOG_CLEANER_GROUP = _groups("kafka", "controllers", "journal", "log_cleaner")

@@ -22,7 +22,7 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
   kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
-  kafkaops.recovery.attributes.log_cleaner_group]
+  kafkaops.recovery.attributes.log_cleaner_info_group]
 seealso:
   - module: kafkaops.recovery.log_cleaner
   - module: kafkaops.recovery.log_cleaner_repair

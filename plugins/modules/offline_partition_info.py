@@ -20,7 +20,7 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.journal, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.journal_group]
 options:
   report_file:
     description:

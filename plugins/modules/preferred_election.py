@@ -27,7 +27,7 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
   kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
-  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.changes_group]
 attributes:
   check_mode:
     support: full

@@ -20,7 +20,7 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.controllers_group]
 options:
   window_ms:
     description:

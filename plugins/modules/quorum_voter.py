@@ -23,7 +23,7 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.attributes.changes_group]
 attributes:
   check_mode: {support: full, details: ["Refuses what it would refuse otherwise, too."]}
   diff_mode: {support: full}

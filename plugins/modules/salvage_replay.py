@@ -29,7 +29,7 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.journal,
   kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.progress,
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.changes_group]
 attributes:
   check_mode: {support: full, details: [Returns how many records would be given back and left out.]}
   diff_mode: {support: none}

@@ -29,7 +29,7 @@ extends_documentation_fragment: [
   kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
   kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.quorum_preflight.seen,
   kafkaops.recovery.controllers, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.recovery_groups]
+  kafkaops.recovery.attributes.recovery_group]
 attributes:
   check_mode:
     support: full

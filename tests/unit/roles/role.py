@@ -11,12 +11,27 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
+
 ROLES = Path(__file__).resolve().parents[3] / "roles"
+CONNECTIONS = {
+    "kafka": ("kafka_connection_options", CONNECTION),
+    "controllers": ("kafka_connection_controllers", CONTROLLERS),
+    "journal": ("kafka_connection_journal", JOURNAL),
+}
+"""The action groups whose options every role takes from kafka_connection: that role's variable, and the options."""
+SHARED = {name: each for _variable, arguments in CONNECTIONS.values() for name, each in arguments.argument_spec.items()}
 
 
 def loaded(role: str, name: str) -> Any:
     """One of the role's YAML files."""
     return yaml.safe_load((ROLES / role / name).read_text(encoding="utf-8"))
+
+
+def own_options(role: str) -> set[str]:
+    """Return the role's variables that no other role has."""
+    return {name for name in options(role) if not name.startswith("kafka_")}
 
 
 def options(role: str) -> dict[str, dict[str, Any]]:

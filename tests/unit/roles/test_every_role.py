@@ -6,18 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
+import yaml
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
-from unit.roles.role import ROLES, loaded, options
+from ansible_collections.kafkaops.recovery.plugins import modules
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
+from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, options
 
 CONNECTING = "kafka_connection"
 EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
-MODULES_OPTIONS = {**CONNECTION.argument_spec, **CONTROLLERS.argument_spec, **JOURNAL.argument_spec}
+GROUPS = yaml.safe_load((ROLES.parent / "meta/runtime.yml").read_text("utf-8"))["action_groups"]
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
@@ -32,7 +35,7 @@ def test_every_connection_option_of_the_modules_is_a_variable_of_its_type(role: 
     variables = {name.removeprefix("kafka_"): each for name, each in options(role).items() if name.startswith("kafka_")}
     assert variables.keys() >= CONNECTION.argument_spec.keys()
     for name, variable in variables.items():
-        each = MODULES_OPTIONS[name]
+        each = SHARED[name]
         assert (variable["type"], variable.get("choices")) == (each["type"], each.get("choices"))
         assert bool(variable.get("no_log")) == bool(each.get("no_log"))
 
@@ -44,15 +47,30 @@ def test_every_variable_carries_the_role_s_name(role: str) -> None:
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_the_connection_is_the_shared_one(role: str) -> None:
+    """Each group of options that the role's modules take is given once, for all of them."""
     assert loaded(role, "meta/main.yml")["dependencies"] == [{"role": f"kafkaops.recovery.{CONNECTING}"}]
-    defaults = [task["module_defaults"] for task in loaded(role, "tasks/main.yml") if "module_defaults" in task]
-    assert [each["group/kafkaops.recovery.kafka"] for each in defaults] == ["{{ kafka_connection_options }}"]
+    (block,) = (task for task in loaded(role, "tasks/main.yml") if "module_defaults" in task)
+    files = [*(ROLES / role / "tasks").glob("*.yml")]
+    names = {name for path in files for task in _tasks(yaml.safe_load(path.read_text("utf-8"))) for name in task}
+    groups = {group for group in CONNECTIONS if names & {f"kafkaops.recovery.{name}" for name in GROUPS[group]}}
+    given = {name: value for name, value in block["module_defaults"].items() if name in map(_key, CONNECTIONS)}
+    assert given == {_key(group): f"{{{{ {CONNECTIONS[group][0]} }}}}" for group in groups}
+    variables = {f"kafka_{name}" for group in groups for name in CONNECTIONS[group][1].argument_spec}
+    assert variables == {name for name in options(role) if name.startswith("kafka_")}
 
 
-def test_every_connection_variable_reaches_the_modules() -> None:
-    handed_on = loaded(CONNECTING, "vars/main.yml")["kafka_connection_options"]
-    assert handed_on.keys() == CONNECTION.argument_spec.keys()
+@pytest.mark.parametrize(("name", "arguments"), CONNECTIONS.values())
+def test_every_connection_variable_reaches_the_modules(name: str, arguments: Arguments) -> None:
+    handed_on = loaded(CONNECTING, "vars/main.yml")[name]
+    assert handed_on.keys() == arguments.argument_spec.keys()
     assert all(f"kafka_{name} |" in value for name, value in handed_on.items())
+
+
+@pytest.mark.parametrize("group", CONNECTIONS)
+def test_a_group_has_every_module_that_takes_its_options(group: str) -> None:
+    wanted = CONNECTIONS[group][1].argument_spec.keys()
+    taking = {name for name, options in _modules_options().items() if options.keys() >= wanted}
+    assert set(GROUPS[group]) == taking
 
 
 @pytest.mark.parametrize("role", [each for each in EVERY_ROLE if f"{each}_report_file" in options(each)])
@@ -66,6 +84,17 @@ def test_every_report_has_a_page_that_the_summary_names(role: str) -> None:
     summary = [task for task in _tasks(loaded(role, "tasks/main.yml")) if page["register"] in str(task)][-1]
     (arguments,) = (each for name, each in summary.items() if name.endswith("_tables"))
     assert arguments["page"] == f"{{{{ {page['register']} }}}}"
+
+
+def _modules_options() -> dict[str, Mapping[str, Any]]:
+    every_module = {
+        each.name: import_module(f"{modules.__name__}.{each.name}") for each in iter_modules(modules.__path__)
+    }
+    return {name: each.ARGUMENTS.argument_spec for name, each in every_module.items() if hasattr(each, "ARGUMENTS")}
+
+
+def _key(group: str) -> str:
+    return f"group/kafkaops.recovery.{group}"
 
 
 def _tasks(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import preferred_election, preferred_leader_blacklist
-from unit.roles.role import loaded, options
+from unit.roles.role import SHARED, loaded, own_options
 
 ROLE = "leadership_drain"
 OWN = {
@@ -24,13 +22,11 @@ OWN = {
     "leadership_drain_report_html",
     "leadership_drain_ignore_quorum",
 }
-REACHING = CONNECTION.argument_spec
 NOT_HANDED_ON = {"attempts", "verify_timeout_ms", "progress_file", "quorum_window_ms"}
 
 
 def test_the_names_are_those_of_the_contract() -> None:
-    shared = (*REACHING, *CONTROLLERS.argument_spec, *JOURNAL.argument_spec)
-    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in shared}
+    assert own_options(ROLE) == OWN
 
 
 def test_every_variable_reaches_the_modules() -> None:
@@ -40,4 +36,4 @@ def test_every_variable_reaches_the_modules() -> None:
         (handed_on,) = (task[name] for task in block["block"] if name in task)
         # The quorum is observed before the orders are changed, and only looked at before the elections.
         assert handed_on.pop("quorum_window_ms", None) == (0 if module is preferred_election else None)
-        assert handed_on.keys() == module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - NOT_HANDED_ON
+        assert handed_on.keys() == module.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON

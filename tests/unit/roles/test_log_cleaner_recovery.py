@@ -13,10 +13,8 @@ import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
-from unit.roles.role import loaded, options
+from unit.roles.role import SHARED, loaded, own_options
 
 ROLE = "log_cleaner_recovery"
 CONTRACT = {
@@ -26,8 +24,6 @@ CONTRACT = {
     "log_cleaner_recovery_report_file",
     "log_cleaner_recovery_report_html",
 }
-REACHING = CONNECTION.argument_spec
-SHARED = {*JOURNAL.argument_spec, *CONTROLLERS.argument_spec}
 NOT_HANDED_ON = {
     log_cleaner_info: {"progress_file"},
     log_cleaner: {"progress_file", "state", "settings", "unset", "attempts", "quorum_window_ms"},
@@ -68,10 +64,10 @@ def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
     handed_on = {
         name
         for module, ours in NOT_HANDED_ON.items()
-        for name in module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - SHARED - ours
+        for name in module.ARGUMENTS.argument_spec.keys() - SHARED.keys() - ours
     } - {"force", "verify_timeout_ms"}
     own = CONTRACT | OF_ANOTHER_NAME | {f"{ROLE}_{name}" for name in handed_on}
-    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in (*REACHING, *SHARED)}
+    assert own_options(ROLE) == own
 
 
 def test_the_defaults_are_those_of_the_modules() -> None:
@@ -90,7 +86,7 @@ def test_every_variable_reaches_the_modules() -> None:
         handed_on = [task[name] for task in _tasks(block) if name in task]
         assert handed_on
         for each in handed_on:
-            assert each.keys() | looked_at.keys() == module.ARGUMENTS.argument_spec.keys() - REACHING.keys() - ours
+            assert each.keys() | looked_at.keys() == module.ARGUMENTS.argument_spec.keys() - SHARED.keys() - ours
 
 
 @pytest.mark.parametrize(

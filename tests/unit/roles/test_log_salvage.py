@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
 from ansible_collections.kafkaops.recovery.plugins.modules import replica_log_salvage
-from unit.roles.role import loaded, options
+from unit.roles.role import SHARED, loaded, own_options
 
 ROLE = "log_salvage"
 OWN = {
@@ -20,15 +19,14 @@ OWN = {
     "log_salvage_report_html",
     "log_salvage_spark",
 }
-REACHING = CONNECTION.argument_spec
 NOT_HANDED_ON = {"max_rows", "progress_file"}
 
 
 def test_the_names_are_those_of_the_contract() -> None:
-    assert options(ROLE).keys() == OWN | {f"kafka_{name}" for name in REACHING}
+    assert own_options(ROLE) == OWN
 
 
 def test_every_variable_reaches_the_module() -> None:
     (task,) = loaded(ROLE, "tasks/main.yml")[0]["block"]
     handed_on = task["kafkaops.recovery.replica_log_salvage"]
-    assert handed_on.keys() == replica_log_salvage.ARGUMENTS.argument_spec.keys() - REACHING.keys() - NOT_HANDED_ON
+    assert handed_on.keys() == replica_log_salvage.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from unit.roles.role import ROLES, options
+from unit.roles.role import ROLES, loaded, options
 
 EVERY_ROLE = sorted(each.name for each in ROLES.iterdir())
 CONNECTING = "kafka_connection"
@@ -37,7 +37,7 @@ def test_every_variable_of_the_example_is_one_of_the_role(role: str) -> None:
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_every_variable_and_file_that_is_named_exists(role: str) -> None:
-    known = options(role) if role != CONNECTING else {}
+    known = options(role) if role != CONNECTING else loaded(role, "vars/main.yml")
     named = re.findall(rf"`({role}_\w+)", _readme(role))
     assert [each for each in named if each not in known] == []
     files = re.findall(r"\]\((?!http)([^)#]+)", _readme(role))

@@ -6,24 +6,18 @@
 
 from __future__ import annotations
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, CONTROLLERS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL
 from ansible_collections.kafkaops.recovery.plugins.modules import salvage_replay
-from unit.roles.role import loaded, options
+from unit.roles.role import SHARED, loaded, own_options
 
 ROLE = "salvage_replay"
-REACHING = CONNECTION.argument_spec
 NOT_HANDED_ON = {"max_rows", "progress_file", "quorum_window_ms"}
-SHARED = {**JOURNAL.argument_spec, **CONTROLLERS.argument_spec}
 OTHER_NAMES = {"salvage_dir": "dir"}
 
 
 def test_every_variable_reaches_the_module() -> None:
     (task,) = loaded(ROLE, "tasks/main.yml")[0]["block"]
     handed_on = task["kafkaops.recovery.salvage_replay"]
-    assert handed_on.keys() == salvage_replay.ARGUMENTS.argument_spec.keys() - REACHING.keys() - NOT_HANDED_ON
+    assert handed_on.keys() == salvage_replay.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON
     # Not the module, but incident_report.
-    own = {f"{ROLE}_report_html"} | {
-        f"{ROLE}_{OTHER_NAMES.get(name, name)}" for name in handed_on.keys() - SHARED.keys()
-    }
-    assert options(ROLE).keys() == own | {f"kafka_{name}" for name in (*REACHING, *SHARED)}
+    own = {f"{ROLE}_{OTHER_NAMES.get(name, name)}" for name in handed_on}
+    assert own_options(ROLE) == {f"{ROLE}_report_html", *own}
