@@ -100,6 +100,18 @@ def own_settings(admin: AdminClient, broker: int) -> dict[str, str]:
     return {name: entry.value for name, entry in entries.items() if entry.source == dynamic}
 
 
+def drops(proxy: Proxy, broker: int) -> list[Request]:
+    """Return the requests that the proxy saw for a replica list of one or two, without the broker."""
+    return [
+        request
+        for request in proxy.write_requests()
+        if request.api_key == ApiKey.AlterPartitionReassignments
+        for topic in request.decode().topics
+        for partition in topic.partitions
+        if partition.replicas and len(partition.replicas) < 3 and broker not in partition.replicas
+    ]
+
+
 class CleanerCluster:
     """A cluster with Byteman, a Prometheus JMX exporter and Jolokia in each broker; a context manager.
 
@@ -274,15 +286,8 @@ class CleanerCluster:
         assert leader in (None, state.leader), state
 
     def drops(self, broker: int) -> list[Request]:
-        """Return the requests that the proxy saw for a replica list of one or two, without the broker."""
-        return [
-            request
-            for request in self.cluster.proxy.write_requests()
-            if request.api_key == ApiKey.AlterPartitionReassignments
-            for topic in request.decode().topics
-            for partition in topic.partitions
-            if partition.replicas and len(partition.replicas) < 3 and broker not in partition.replicas
-        ]
+        """See ``drops``."""
+        return drops(self.cluster.proxy, broker)
 
     def damaged(
         self, topic: str, replicas: Sequence[int], *brokers: int, config: Mapping[str, object] | None = None
