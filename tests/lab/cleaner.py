@@ -123,6 +123,7 @@ class CleanerCluster:
         properties: for every broker.
         exporters: by broker id, the file with the rules of its JMX exporter, instead of the lab's.
         jvm_args: by node id, added to the JVM's arguments.
+        log_dirs: per broker.
         listeners: client listeners, as of Cluster.
         users: as of Cluster.
         super_users: as of Cluster.
@@ -134,6 +135,7 @@ class CleanerCluster:
         brokers: int = 3,
         properties: Mapping[str, object] | None = None,
         *,
+        log_dirs: int = 1,
         listeners: Sequence[str] = ("PLAINTEXT",),
         users: Mapping[str, str] | None = None,
         super_users: Sequence[str] | None = None,
@@ -164,6 +166,7 @@ class CleanerCluster:
                 ]
                 for broker in range(1, brokers + 1)
             },
+            log_dirs=log_dirs,
             listeners=listeners,
             users=users,
             super_users=super_users,
@@ -255,7 +258,8 @@ class CleanerCluster:
 
     def segments(self, topic: str, broker: int) -> list[Path]:
         """Return the segments of partition 0 on a broker's disk, oldest first."""
-        return sorted(self.cluster.brokers[broker].data_dirs[0].glob(f"{topic}-0/*.log"))
+        log_dirs = self.cluster.brokers[broker].data_dirs
+        return sorted(path for log_dir in log_dirs for path in log_dir.glob(f"{topic}-0/*.log"))
 
     def size(self, topic: str, broker: int) -> int:
         """Bytes in the segments of partition 0 on a broker's disk."""

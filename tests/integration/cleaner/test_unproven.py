@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,3 +90,39 @@ def test_what_a_limited_search_does_not_prove_is_left_alone_and_named(
     rest = operator.run("log_cleaner_repair", brokers=[3])
     assert [(each["topic"], each["status"]) for each in rest["outcomes"]] == [(left, "repaired")], rest
     operator.assert_well(3)
+
+
+@pytest.mark.wide
+def test_a_named_replica_needs_a_mark_in_its_own_log_directory(kafka_version: str, tmp_path: Path) -> None:
+    """The broker has two log directories, and the mark is in the other one."""
+    order = (3, 1, 2)
+    with CleanerCluster(kafka_version, log_dirs=2) as lab:
+        operator = CleanerOperator(lab, tmp_path / "journal")
+        lab.damaged("marked", order, 3)
+        named = _in_another_directory(lab, "marked", order, 3)
+        lab.cluster.proxy.clear()
+        options: dict[str, Any] = {"brokers": [3], "partitions": [{"topic": named, "partition": 0}]}
+        (left,) = operator.run("log_cleaner_repair", **options)["outcomes"]
+        own, other = (lab.segments(topic, 3)[0].parent.parent for topic in (named, "marked"))
+        assert left["status"] == "not_needed"
+        assert f"marks no partition as uncleanable in {own}, where its copy is, only in {other}" in left["reason"]
+        assert lab.cluster.proxy.write_requests() == []
+
+        # By force it is dropped and re-created. The mark stays, which is not its own, and is said to.
+        (forced,) = operator.run("log_cleaner_repair", force=True, **options)["outcomes"]
+        assert forced["status"] == "failed"
+        assert "the mark is not this replica's; restored" in forced["reason"]
+        assert {topic.name for request in lab.drops(3) for topic in request.decode().topics} == {named}
+        lab.assert_in_sync(named, order, leader=3)
+        assert operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}
+
+
+def _in_another_directory(lab: CleanerCluster, topic: str, replicas: tuple[int, ...], broker: int) -> str:
+    """Create topics until the broker keeps one in another log directory than this topic: it takes the emptiest."""
+    taken = lab.segments(topic, broker)[0].parent.parent
+    for name in (f"whole-{number}" for number in range(4)):
+        lab.create(name, replicas)
+        lab.write(name, 1)
+        if lab.segments(name, broker)[0].parent.parent != taken:
+            return name
+    raise AssertionError(f"broker {broker} keeps everything in {taken}")
