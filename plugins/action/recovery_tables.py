@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_commands import next_commands
 
 
 class ActionModule(PrintingAction):
@@ -23,7 +24,7 @@ class ActionModule(PrintingAction):
         "accepted": {"type": "list", "elements": "str"},
         "start_order": {"type": "list", "elements": "dict", "default": []},
         "awaited": {"type": "list", "elements": "dict", "default": []},
-        "commands": {"type": "dict", "default": {}},
+        "variables": {"type": "dict", "default": {}},
     }
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
@@ -31,9 +32,11 @@ class ActionModule(PrintingAction):
         if "replicas" in arguments["tables"]:
             yield from recovery_page.replica_blocks(result)
         if "outcomes" in arguments["tables"]:
+            saved_in = (result.get("salvage") or {}).get("salvage_dir") or ""
+            variables = arguments["variables"]
             yield from recovery_page.blocks(
                 result,
-                commands=arguments["commands"],
+                commands=next_commands(variables, saved_in) if variables else {},
                 start_order=arguments["start_order"],
                 awaited=arguments["awaited"],
                 rows=self.is_verbose,

@@ -53,13 +53,12 @@ options:
     type: list
     elements: dict
     default: []
-  commands:
+  variables:
     description:
-      - Commands that the next steps name, each a list of words. They must hold no secret.
-      - C(look) looks again, C(recover) carries out what would be recovered, and C(aggressive)
-        looks at what it costs to elect the best surviving replicas. C(replay) gives saved records back, and C(salvage)
-        saves those that only the disks of a stopped broker hold.
-        C(plan_file) and C(bootstrap_servers) are no commands but strings to name.
+      - Variables of the role P(kafkaops.recovery.unclean_recovery#role) that the commands of the next steps repeat.
+        They must hold no secret.
+      - Of C(unclean_recovery_plan), only whether a plan was given as data.
+      - Without any variable, the next steps are named without their commands.
     type: dict
     default: {}
 """

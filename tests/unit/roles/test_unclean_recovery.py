@@ -6,14 +6,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
-from jinja2.nativetypes import NativeEnvironment
 
-from unit.roles.role import ROLES, loaded, options
+from unit.roles.role import ROLES, loaded, options, own_options
 
 ROLE = "unclean_recovery"
 CONTRACT = {
@@ -32,6 +29,29 @@ CONTRACT = {
     "unclean_recovery_include_internal_topics",
     "kafka_bootstrap_servers",
     "kafka_command_config",
+}
+NOT_REPEATED = {
+    # What a command does, and what it writes.
+    "unclean_recovery_all_offline_partitions",
+    "unclean_recovery_show_replica_info",
+    "unclean_recovery_automated_recovery",
+    "unclean_recovery_publish_plan",
+    "unclean_recovery_plan_digest",
+    "unclean_recovery_evidence_dir",
+    "unclean_recovery_report_file",
+    "unclean_recovery_report_html",
+    "unclean_recovery_report_aftermath",
+    "unclean_recovery_salvage",
+    "unclean_recovery_salvage_dir",
+    # How long it takes, and how it asks.
+    "unclean_recovery_duration_ms",
+    "unclean_recovery_election_attempts",
+    "unclean_recovery_verify_timeout_ms",
+    "unclean_recovery_election_timeout_ms",
+    "unclean_recovery_replica_log_source",
+    "unclean_recovery_replica_log_api_key",
+    "unclean_recovery_spark",
+    "unclean_recovery_ignore_quorum",
 }
 
 
@@ -66,24 +86,9 @@ def test_a_plan_is_published_unless_that_is_switched_off(variables: dict[str, ob
     assert environment.from_string(template).render(given) == str(publishes)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({}, []),
-        ({"unclean_recovery_wait_ms": "60000"}, ["-e", "unclean_recovery_wait_ms=60000"]),
-        (
-            {"unclean_recovery_allow_dropping_unregistered": "true"},
-            ["-e", "unclean_recovery_allow_dropping_unregistered=true"],
-        ),
-        ({"unclean_recovery_lost_brokers": [1]}, ["-e", '{"unclean_recovery_lost_brokers": [1]}']),
-        ({"unclean_recovery_max_lost_records": 0}, ["-e", "unclean_recovery_max_lost_records=0"]),
-    ],
-)
-def test_the_next_command_decides_as_this_run_did(given: dict[str, object], words: list[str]) -> None:
-    environment = NativeEnvironment()
-    environment.filters |= {"bool": boolean, "to_json": json.dumps}
-    template = environment.from_string(loaded(ROLE, "vars/main.yml")["__unclean_recovery_policy"])
-    found: object = template.render(
-        {**loaded(ROLE, "defaults/main.yml"), "__unclean_recovery_journal_words": [], **given}
-    )
-    assert found == words
+def test_the_next_commands_are_given_the_variables_that_they_repeat() -> None:
+    repeated = loaded(ROLE, "vars/main.yml")["__unclean_recovery_repeated"]
+    # Of the playbook, not of the role.
+    own = {name for name in repeated if not name.startswith("kafka_")} - {"unclean_recovery_hosts"}
+    assert own == own_options(ROLE) - NOT_REPEATED
+    assert all(name in value for name, value in repeated.items())

@@ -1,0 +1,102 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The next commands decide as the run did that prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_commands import next_commands
+
+_PLAYBOOK = ["ansible-playbook", "kafkaops.recovery.recover_offline_partitions"]
+_SERVERS = ["-e", "kafka_bootstrap_servers=a:9092,b:9092"]
+_ALL = ["-e", "unclean_recovery_all_offline_partitions=true"]
+_STRATEGY = ["-e", "unclean_recovery_strategy=balanced"]
+_ELECT = ["-e", "unclean_recovery_automated_recovery=true"]
+_GIVEN = {"kafka_bootstrap_servers": "a:9092, b:9092", "unclean_recovery_strategy": "balanced"}
+
+
+def _commands(**given: Any) -> dict[str, Any]:
+    return next_commands({**_GIVEN, **given})
+
+
+def test_a_run_of_all_partitions_is_repeated() -> None:
+    commands = _commands(kafka_bootstrap_servers=["a:9092", "b:9092"], unclean_recovery_hosts="bastion")
+    command = [*_PLAYBOOK, "-e", "unclean_recovery_hosts=bastion", *_SERVERS]
+    assert commands["look"] == [*command, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
+    assert commands["recover"] == [*command, *_ALL, *_STRATEGY, *_ELECT]
+    aggressive = ["-e", "unclean_recovery_strategy=aggressive"]
+    assert commands["aggressive"] == [*command, *_ALL, *aggressive, *_ELECT, "--check"]
+    assert commands["salvage"] == [
+        *("ansible-playbook", "kafkaops.recovery.salvage_logs", "-i", "INVENTORY", "-e", "log_salvage_hosts=HOST"),
+        *_SERVERS,
+        *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
+    ]
+    assert (commands["replay"], commands["plan_file"], commands["bootstrap_servers"]) == ([], "", "a:9092,b:9092")
+    assert next_commands({})["bootstrap_servers"] == "BROKER:9092"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, []),
+        ({"unclean_recovery_wait_ms": "60000"}, ["unclean_recovery_wait_ms=60000"]),
+        ({"unclean_recovery_include_internal_topics": False}, []),
+        ({"unclean_recovery_include_internal_topics": True}, ["unclean_recovery_include_internal_topics=true"]),
+        ({"unclean_recovery_allow_dropping_unregistered": True}, ["unclean_recovery_allow_dropping_unregistered=true"]),
+        (
+            {"unclean_recovery_acknowledge_unclean_leader_election": True},
+            ["unclean_recovery_acknowledge_unclean_leader_election=true"],
+        ),
+        ({"unclean_recovery_lost_brokers": [1]}, ['{"unclean_recovery_lost_brokers": [1]}']),
+        ({"unclean_recovery_max_lost_records": 0}, ["unclean_recovery_max_lost_records=0"]),
+        ({"kafka_journal": "file", "kafka_journal_dir": "/j"}, ["kafka_journal=file", "kafka_journal_dir=/j"]),
+    ],
+)
+def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: list[str]) -> None:
+    repeated = [word for each in words for word in ("-e", each)]
+    assert _commands(**given)["recover"] == [*_PLAYBOOK, *_SERVERS, *_ALL, *_STRATEGY, *repeated, *_ELECT]
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"unclean_recovery_partitions": []}, '{"unclean_recovery_partitions": []}'),
+        ({"unclean_recovery_partitions_file": "p.json"}, "unclean_recovery_partitions_file=p.json"),
+        ({"unclean_recovery_designations_file": "d.json"}, "unclean_recovery_designations_file=d.json"),
+        ({"unclean_recovery_designations": [{"topic": "t"}]}, '{"unclean_recovery_designations": [{"topic": "t"}]}'),
+    ],
+)
+def test_the_same_partitions_are_selected(given: dict[str, Any], word: str) -> None:
+    commands = _commands(**given)
+    for name in ("look", "recover", "aggressive"):
+        assert commands[name][: len(_PLAYBOOK + _SERVERS) + 2] == [*_PLAYBOOK, *_SERVERS, "-e", word]
+
+
+def test_a_plan_that_this_run_wrote_or_was_given_is_carried_out() -> None:
+    plan = ["-e", "unclean_recovery_plan_file=plan.json", "-e", "kafka_journal_topic=runs"]
+    written = _commands(unclean_recovery_manual_output_file="plan.json", kafka_journal_topic="runs")
+    assert written["recover"] == [*_PLAYBOOK, *_SERVERS, *plan, *_ELECT]
+    assert written["aggressive"]
+    given = _commands(unclean_recovery_plan_file="plan.json", kafka_journal_topic="runs")
+    assert (given["recover"], given["plan_file"]) == (written["recover"], "plan.json")
+    assert given["aggressive"] == []
+    assert given["look"] == [*_PLAYBOOK, *_SERVERS, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
+    as_data = _commands(unclean_recovery_plan=True)
+    assert (as_data["recover"], as_data["aggressive"], as_data["look"]) == ([], [], given["look"])
+
+
+def test_an_aggressive_run_does_not_advise_itself() -> None:
+    assert _commands(unclean_recovery_strategy="aggressive")["aggressive"] == []
+
+
+def test_what_was_saved_is_given_back_where_this_run_acted() -> None:
+    replay = next_commands({**_GIVEN, "unclean_recovery_hosts": "bastion"}, "/saved")["replay"]
+    assert replay == [
+        *("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", "-e", "salvage_replay_hosts=bastion"),
+        *(*_SERVERS, "-e", "salvage_replay_dir=/saved"),
+    ]
