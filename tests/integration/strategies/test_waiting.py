@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -56,7 +57,11 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
         run = thread.submit(on_call.wait, Strategy.BALANCED, limits, steps, "late")
         # It has looked who is registered before the broker is: Kafka 3.9 does not list it while it is fenced.
         wait_until(
-            lambda: any(f"waiting for broker {longer} " in each and ": 3 s so far" in each for each in steps.texts),
+            # On a busy machine, a second is left out now and then.
+            lambda: any(
+                f"waiting for broker {longer} " in each and re.search(r": ([3-9]|\d\d+) s so far", each)
+                for each in steps.texts
+            ),
             30,
             what="it has waited for a while",
         )
