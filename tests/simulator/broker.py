@@ -12,7 +12,7 @@ from typing import Any
 from simulator import messages
 from simulator.messages import Api
 from simulator.pages import page_of
-from simulator.world import Log, Partition, World
+from simulator.world import LOG_DIR, Log, Partition, World
 
 _EARLIEST = -2
 _LATEST = -1
@@ -32,7 +32,6 @@ _FALSE = frozenset({"unclean.leader.election.enable", "remote.storage.enable"})
 _UNCLEAN, _DESIGNATED = 1, 2
 _DESIGNATED_VERSION = 3
 _NATIVE_LIMIT = 1000
-_LOG_DIR = "/simulated"
 
 Answer = Callable[[Any], Any]
 
@@ -231,7 +230,7 @@ class Broker:
         return message(
             throttle_time_ms=0,
             error_code=_NONE,
-            results=[result(error_code=_NONE, log_dir=_LOG_DIR, topics=topics, total_bytes=2**40, usable_bytes=2**39)],
+            results=[result(error_code=_NONE, log_dir=LOG_DIR, topics=topics, total_bytes=2**40, usable_bytes=2**39)],
         )
 
     def _on_disk(self, topic: str, number: int) -> Any:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two answers that a gather asks for again and again, by column: what broker.py says, some ten times as fast.
+"""The answers that a gather asks for again and again, by column: what broker.py says, some ten times as fast.
 
 tests/unit/simulator/test_columns.py compares both, to the byte.
 """
@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
 from lab.request import Request
 from simulator import messages
 from simulator.pages import page_of
-from simulator.world import Partition, World
+from simulator.world import LOG_DIR, Partition, World
 
 _EARLIEST = -2
 _DEBUGGING_REPLICA = -2
@@ -34,6 +34,7 @@ _FETCH_HEAD = struct.Struct(">iiiibii")
 _PROBE_ASKED = struct.Struct(">iiqiqiB")
 _PROBE_ANSWER = struct.Struct(">ihqqqBiBB")
 _DIVERGING = struct.Struct(">BBiqB")
+_ON_DISK = struct.Struct(">iqq?B")
 
 Reply = Callable[[str, tuple[Any, ...]], bytes]
 
@@ -93,6 +94,25 @@ def _probes(world: World, broker_id: int, request: Request) -> bytes:
     return _answer(request, _FETCH_HEAD, _PROBE_ASKED, struct.pack(">ihi", 0, 0, 0), reply)
 
 
+def _log_dirs(world: World, broker_id: int, request: Request) -> bytes:
+    view = memoryview(request.payload)
+    topics, place = read_varint(view, 10 + max(0, struct.unpack_from(">h", view, 8)[0]) + 1)
+    found: list[bytes] = []
+    for _topic in range(topics - 1):
+        size, place = read_varint(view, place)
+        name = str(view[place : place + size - 1], "utf-8")
+        count, place = read_varint(view, place + size - 1)
+        numbers = struct.unpack_from(f">{count - 1}i", view, place)
+        place += 4 * (count - 1) + 1
+        held = [(number, one[1]) for number in numbers if (one := world.held(broker_id, name, number))]
+        if held:
+            entries = [_ON_DISK.pack(number, log.size_bytes, 0, False, 0) for number, log in held]
+            found.append(b"".join([packed_size(size - 1), name.encode(), packed_size(len(held)), *entries, b"\0"]))
+    one_directory = [packed_size(1), struct.pack(">h", 0), packed_size(len(LOG_DIR)), LOG_DIR.encode()]
+    head = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">ih", 0, 0), *one_directory, packed_size(len(found))]
+    return b"".join([*head, *found, b"\0\0"])
+
+
 def _descriptions(world: World, _broker_id: int, request: Request) -> bytes:
     asked = messages.DESCRIBE_TOPIC_PARTITIONS.request.decode(request.payload, version=0, header=True)
     page = page_of(world, asked)
@@ -129,6 +149,7 @@ def _shape(*sizes: int) -> struct.Struct:
 BY_COLUMN: dict[tuple[int, int], Callable[[World, int, Request], bytes]] = {
     (messages.LIST_OFFSETS.key, 7): _offsets,
     (messages.FETCH.key, 12): _probes,
+    (messages.DESCRIBE_LOG_DIRS.key, 3): _log_dirs,
     (messages.DESCRIBE_TOPIC_PARTITIONS.key, 0): _descriptions,
 }
 """By API key and version."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 NO_LEADER = -1
+LOG_DIR = "/simulated"
 _OFFLINE_EPOCH = 8
 _EXISTING = 0
 ELECTION_NOT_NEEDED = 84

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._kafka.cluster import Cluster
 from .._kafka.configs import BROKER
 from .._kafka.errors import BrokerCallError
-from .._kafka.held_replicas import LogDirs
+from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError

@@ -181,11 +181,16 @@ ReadPartitions = Callable[[memoryview, int, int, str], int]
 
 
 def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -> None:
-    """Read topics in the flexible encoding: name, partitions, no tags; then no tags of the answer, and its end."""
+    """Read topics, then no tags of the answer, and its end."""
+    if after_no_tags(view, read_each_topic(view, place, read_partitions)) != len(view):
+        raise UnusualAnswerError
+
+
+def read_each_topic(view: memoryview, place: int, read_partitions: ReadPartitions) -> int:
+    """Read topics in the flexible encoding: name, partitions, no tags. Return the place after the last."""
     topics, place = read_size(view, place)
     for _topic in range(topics):
         name, place = read_text(view, place)
         partitions, place = read_size(view, place)
         place = after_no_tags(view, read_partitions(view, place, partitions, name))
-    if after_no_tags(view, place) != len(view):
-        raise UnusualAnswerError
+    return place

@@ -24,6 +24,7 @@ from . import (
     elections,
     groups,
     held_replicas,
+    log_dirs,
     reassignments,
 )
 from .base_port import BaseKafka
@@ -115,14 +116,14 @@ class Kafka(BaseKafka):
 
     def describe_log_dirs(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> held_replicas.LogDirs:
+    ) -> log_dirs.LogDirs:
         """Return log directory and size of each of this broker's replicas (DescribeLogDirs)."""
-        ask = partial(held_replicas.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
+        ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
         return self.wire.using(address, ask)
 
-    def describe_all_log_dirs(self, address: Address) -> held_replicas.LogDirs:
+    def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return every replica of this broker, those of topics that are hidden from us too (DescribeLogDirs)."""
-        return self.wire.using(address, partial(held_replicas.describe_log_dirs, partitions=None))
+        return self.wire.using(address, partial(log_dirs.describe_log_dirs, partitions=None))
 
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event

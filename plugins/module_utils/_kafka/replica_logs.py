@@ -25,15 +25,14 @@ from .cluster import check_identity
 from .epochs import EpochAnswer, Questions, epoch_ends
 from .errors import BrokerCallError
 from .held_replicas import (
-    LogDirs,
     OffsetAnswer,
-    describe_log_dirs,
     last_tiered_offsets,
     local_start_offsets,
     log_end_offsets,
     log_start_offsets,
 )
 from .lineage_search import LineageSearch
+from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
 from .settings import Address, ConnectionSettings

@@ -15,7 +15,7 @@ from .._changes.journal_look import Home, JournalOptions
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
-from .._kafka.held_replicas import LogDirs
+from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition

@@ -28,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     Description,
     TopicError,

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, log_dirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
     BulkAnswer,
     BulkRequest,
@@ -102,6 +103,56 @@ def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: 
     encoded = response.encode(version=7)
     expected = held_replicas._answers(ListOffsetsResponse.decode(encoded, version=7))
     assert held_replicas._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+
+
+@given(st.none() | st.lists(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), unique=True))
+def test_a_question_for_log_directories_is_what_the_schema_writes(partitions: list[TopicPartition] | None) -> None:
+    request = asked(log_dirs.describe_log_dirs, partitions)
+    typed = request.typed()
+    assert typed.encode(version=3) == request.body
+    if partitions is None:
+        assert typed.topics is None
+    else:
+        assert {TopicPartition(t.topic, p) for t in typed.topics for p in t.partitions} == set(partitions)
+    assert isinstance(typed, DescribeLogDirsRequest)
+
+
+# Few names, so that two directories have replicas of the same partition.
+ON_DISK = st.lists(
+    st.tuples(st.sampled_from("ab"), st.lists(st.tuples(st.integers(0, 5), INT64, INT64, st.booleans()), max_size=200)),
+    max_size=4,
+)
+DIRECTORIES = st.lists(st.tuples(st.sampled_from([0, 0, 56]), TOPICS, ON_DISK), max_size=4)
+
+
+@given(DIRECTORIES, st.sampled_from([0, 0, 31]), INT32)
+def test_log_directories_are_read_as_the_schema_reads_them(directories: list[Any], code: int, throttle: int) -> None:
+    message = DescribeLogDirsResponse.DescribeLogDirsResult
+    entry = message.DescribeLogDirsTopic.DescribeLogDirsPartition
+    names = ("partition_index", "partition_size", "offset_lag", "is_future_key")
+    response = DescribeLogDirsResponse(
+        throttle_time_ms=throttle,
+        error_code=code,
+        results=[
+            message(
+                error_code=error,
+                log_dir=log_dir,
+                topics=[
+                    message.DescribeLogDirsTopic(
+                        name=name, partitions=[entry(**dict(zip(names, each, strict=True))) for each in partitions]
+                    )
+                    for name, partitions in topics
+                ],
+            )
+            for error, log_dir, topics in directories
+        ],
+    )
+    encoded = response.encode(version=3)
+    expected = BulkAnswer(throttle, log_dirs._described(DescribeLogDirsResponse.decode(encoded, version=3)))
+    request = asked(log_dirs.describe_log_dirs, None)
+    assert request.decode(encoded) == expected
+    if not code:
+        assert log_dirs._read(memoryview(encoded)) == expected
 
 
 PROBES = st.lists(

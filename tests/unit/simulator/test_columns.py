@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, log_dirs, partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -36,7 +36,9 @@ class Connection:
 
 
 @pytest.mark.parametrize("epoch", [0, 3, 4, 7, 8])
-@pytest.mark.parametrize("function", [held_replicas.log_end_offsets, held_replicas.log_start_offsets, None])
+@pytest.mark.parametrize(
+    "function", [held_replicas.log_end_offsets, held_replicas.log_start_offsets, log_dirs.describe_log_dirs, None]
+)
 def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection: Any = Connection()
     if function is None:

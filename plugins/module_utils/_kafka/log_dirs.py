@@ -1,0 +1,136 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The log directories of a broker, and the size of each replica in them (DescribeLogDirs, API key 35)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .._model.partition import TopicPartition
+from . import error_codes
+from .bulk import (
+    BulkAnswer,
+    BulkRequest,
+    UnusualAnswerError,
+    after_no_tags,
+    packed_topics,
+    read_each_topic,
+    read_size,
+    read_text,
+)
+from .messages import by_topic
+from .wire import Connection
+
+with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+    from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
+
+_VERSION = 3
+"""The first with an error code of its own. Offered by Kafka 3.9 to 4.4; later ones add the sizes of volumes."""
+_ALL_TOPICS_NO_TAGS = b"\0\0"
+_ASKED = struct.Struct(">i")
+_HEAD = struct.Struct(">ih")
+"""Throttle time in ms, error code."""
+_DIRECTORY = struct.Struct(">h")
+"""Error code."""
+_ANSWERED = struct.Struct(">iqq?B")
+"""Partition, size in bytes, offset lag, whether it is a future replica, number of tags."""
+
+
+class ReplicaOnDisk(NamedTuple):
+    """One replica in a log directory."""
+
+    log_dir: str
+    size_bytes: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """What a broker says of its log directories.
+
+    ``replicas`` may hold a current and a future replica of the same partition. ``offline`` maps a directory to its
+    error. ``refusal`` is why nothing could be read (DESCRIBE on the cluster is needed), and is empty otherwise.
+    """
+
+    replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]]
+    offline: dict[str, str]
+    refusal: str
+
+
+def describe_log_dirs(
+    connection: Connection, partitions: Sequence[TopicPartition] | None, *, timeout_ms: int | None = None
+) -> LogDirs:
+    """Describe the given replicas of one broker; None for all of them, those of topics that are hidden from us too.
+
+    Raises BrokerCallError.
+    """
+    body = _ALL_TOPICS_NO_TAGS
+    if partitions is not None:
+        body = (
+            packed_topics(
+                {topic: [_ASKED.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
+            )
+            + b"\0"
+        )
+    request: BulkRequest[LogDirs] = BulkRequest(
+        DescribeLogDirsRequest, DescribeLogDirsResponse, _VERSION, body, _read, _described
+    )
+    found: LogDirs = connection.call(request, timeout_ms=timeout_ms).value
+    return found
+
+
+def _read(view: memoryview) -> BulkAnswer[LogDirs]:
+    throttle_time_ms, top_error = _HEAD.unpack_from(view)
+    if top_error:
+        raise UnusualAnswerError
+    replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
+    offline: dict[str, str] = {}
+    directories, place = read_size(view, _HEAD.size)
+    for _directory in range(directories):
+        (code,) = _DIRECTORY.unpack_from(view, place)
+        log_dir, place = read_text(view, place + _DIRECTORY.size)
+        if code:
+            offline[log_dir] = error_codes.described(code)
+
+        def read_partitions(view: memoryview, place: int, count: int, topic: str, log_dir: str = log_dir) -> int:
+            end = place + count * _ANSWERED.size
+            for number, size, _lag, is_future, tags in _ANSWERED.iter_unpack(view[place:end]):
+                if tags:
+                    raise UnusualAnswerError
+                key = TopicPartition(topic, number)
+                found = (ReplicaOnDisk(log_dir, size, is_future),)
+                # One of two directories has the future replica.
+                replicas[key] = replicas[key] + found if key in replicas else found
+            return end
+
+        place = after_no_tags(view, read_each_topic(view, place, read_partitions))
+    if after_no_tags(view, place) != len(view):
+        raise UnusualAnswerError
+    return BulkAnswer(throttle_time_ms, LogDirs(replicas, offline, "" if directories else _refusal()))
+
+
+def _described(response: Any) -> LogDirs:
+    if response.error_code:
+        return LogDirs({}, {}, error_codes.explained("DescribeLogDirs", response.error_code))
+    replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
+    offline: dict[str, str] = {}
+    for directory in response.results:
+        if directory.error_code:
+            offline[directory.log_dir] = error_codes.described(directory.error_code)
+        for topic in directory.topics:
+            for partition in topic.partitions:
+                key = TopicPartition(topic.name, partition.partition_index)
+                found = ReplicaOnDisk(directory.log_dir, partition.partition_size, bool(partition.is_future_key))
+                replicas[key] = (*replicas.get(key, ()), found)
+    return LogDirs(replicas, offline, "" if response.results else _refusal())
+
+
+def _refusal() -> str:
+    """Return why no directory is named: every broker has one, so the authorization is missing."""
+    return error_codes.explained("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
