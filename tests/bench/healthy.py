@@ -19,9 +19,12 @@ from lab.playbook import PROJECT, RECOVER
 
 _GOAL = 1.4
 _FEW = 3
-_PING, _FLOOR, _ONE_REQUEST = (Path(__file__).with_name(name) for name in ("ping.yml", "floor.yml", "one_request.py"))
+_PING, _FLOOR = (Path(__file__).with_name(name) for name in ("ping.yml", "floor.yml"))
+_MODULES = tuple(Path(__file__).with_name(name) for name in ("one_request.py", "one_look.py"))
 _PING_TASK = "ansible.builtin.ping:"
-_REQUEST_TASK = "one_request: {bootstrap_servers: '{{ kafka_bootstrap_servers }}'}"
+_REQUEST_TASK, _LOOK_TASK = (
+    f"{each.stem}: {{bootstrap_servers: '{{{{ kafka_bootstrap_servers }}}}'}}" for each in _MODULES
+)
 _PLAY = """
 - hosts: localhost
   gather_facts: false
@@ -35,14 +38,18 @@ def run(options: Options) -> Iterator[Row]:
     """Measure the recovery playbook against one ansible.builtin.ping, on a small and a large cluster.
 
     Then the role without its modules, which is the least that any role of these options takes: with a ping in their
-    place, and with the least that a module of kafka-python does.
+    place, with the least that a module of kafka-python does, and with the least that one of this collection does.
     """
     with Cluster(heap="1g") as cluster, TemporaryDirectory(prefix="kafkaops-bench-") as directory:
         for partitions in (_FEW, options.partitions):
             cluster.client.create_topic(f"healthy-{partitions}", dict.fromkeys(range(partitions), (1, 2, 3)))
             what = f"recovery playbook, {partitions} partitions, all well"
             yield _row(cluster, RECOVER, what, options.repeats, _GOAL)
-        for task, what in (_PING_TASK, "a ping"), (_REQUEST_TASK, "one request by kafka-python"):
+        for task, what in (
+            (_PING_TASK, "a ping"),
+            (_REQUEST_TASK, "one request by kafka-python"),
+            (_LOOK_TASK, "one look by this collection's connection"),
+        ):
             playbook = _without_modules(Path(directory), task)
             yield _row(cluster, playbook, f"the same role, {what} for its modules", options.repeats)
 
@@ -68,7 +75,8 @@ def _without_modules(directory: Path, task: str) -> str:
     tasks = _FLOOR.read_text(encoding="utf-8").replace(_PING_TASK, task)
     (role / "tasks" / "main.yml").write_text(tasks, encoding="utf-8")
     (role / "library").mkdir(exist_ok=True)
-    shutil.copy(_ONE_REQUEST, role / "library")
+    for module in _MODULES:
+        shutil.copy(module, role / "library")
     playbook = directory / "floor.yml"
     playbook.write_text(_PLAY, encoding="utf-8")
     return str(playbook)

@@ -36,33 +36,50 @@ class BulkAnswer(Generic[Value]):
     value: Value
 
 
+@dataclass(frozen=True, slots=True)
+class Form(Generic[Value]):
+    """A request in one version."""
+
+    body: bytes
+    """The encoded fields."""
+    read: Callable[[memoryview], BulkAnswer[Value]]
+    """Takes the answer's fields; raises UnusualAnswerError, IndexError or struct.error for what it does not know."""
+
+
 class BulkRequest(Generic[Value]):
     """Stands in for one of kafka-python's requests where its connection handles them.
 
-    ``message`` and ``response`` are kafka-python's classes, ``version`` is the only version asked for, ``body`` the
-    encoded fields. ``read`` takes the fields of the answer, and raises UnusualAnswerError (or IndexError, struct.error)
-    for what it does not know; then ``convert`` takes kafka-python's own reading.
+    ``message`` and ``response`` are kafka-python's classes, ``forms`` the versions that are asked for, of which
+    kafka-python takes the newest that the broker offers. ``convert`` takes kafka-python's own reading of an answer that
+    is not read by column.
     """
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         message: Any,
         response: Any,
-        version: int,
-        body: bytes,
-        read: Callable[[memoryview], BulkAnswer[Value]],
+        forms: Mapping[int, Form[Value]],
         convert: Callable[[Any], Value],
     ) -> None:
         self.message = message
         self.response = response
-        self.body = body
         self.API_VERSION: int | None = None  # kafka-python fills it in, once it has compared versions with the broker
         self.API_KEY = message.API_KEY
         self.name = message.name
-        self.min_version = self.max_version = self._min_version = self._max_version = version
+        self.min_version = self._min_version = min(forms)
+        self.max_version = self._max_version = max(forms)
         self.header: _Header | None = None
-        self._read = read
+        self._forms = forms
         self._convert = convert
+
+    @property
+    def version(self) -> int:
+        """The version that is asked for, once kafka-python has taken one; before, the newest."""
+        return self.max_version if self.API_VERSION is None else self.API_VERSION
+
+    @property
+    def body(self) -> bytes:
+        return self._forms[self.version].body
 
     def with_header(self, correlation_id: int = 0, client_id: str = "") -> None:
         """Do what kafka-python's requests do under this name."""
@@ -80,16 +97,16 @@ class BulkRequest(Generic[Value]):
 
     def typed(self) -> Any:
         """Return the same request as kafka-python's own object."""
-        request = self.message.decode(self.body, version=self.max_version)
-        request._header, request._min_version, request._max_version = None, self.max_version, self.max_version
+        request = self.message.decode(self.body, version=self.version)
+        request._header, request._min_version, request._max_version = None, self.version, self.version
         return request
 
     def decode(self, fields: bytes) -> BulkAnswer[Value]:
         """Decode the answer, without its header."""
         try:
-            return self._read(memoryview(fields))
+            return self._forms[self.version].read(memoryview(fields))
         except (UnusualAnswerError, IndexError, struct.error):
-            answer = self.response.decode(fields, version=self.max_version)
+            answer = self.response.decode(fields, version=self.version)
             return BulkAnswer(answer.throttle_time_ms, self._convert(answer))
 
 
@@ -99,7 +116,7 @@ class _Header:
     def __init__(self, request: BulkRequest[Any], correlation_id: int, client_id: str) -> None:
         self.correlation_id = correlation_id
         self.api_key = request.API_KEY
-        self.api_version = request.max_version
+        self.api_version = request.version
         self._client_id = client_id
         self._request = request
 
@@ -194,3 +211,24 @@ def read_each_topic(view: memoryview, place: int, read_partitions: ReadPartition
         partitions, place = read_size(view, place)
         place = after_no_tags(view, read_partitions(view, place, partitions, name))
     return place
+
+
+_VERDICT = struct.Struct(">ihBB")
+"""Partition, error code; where there is no message, its absence and no tags."""
+
+
+def read_verdicts(view: memoryview, place: int, count: int) -> tuple[list[tuple[int, int, str | None]], int]:
+    """Read a controller's answers: partition, error code, error message. Return the place after the last, too."""
+    verdicts: list[tuple[int, int, str | None]] = []
+    for _partition in range(count):
+        number, code, size, tags = _VERDICT.unpack_from(view, place)
+        if size:
+            message, place = read_text(view, place + _VERDICT.size - 2)
+            place = after_no_tags(view, place)
+        else:
+            message = None
+            if tags:
+                raise UnusualAnswerError
+            place += _VERDICT.size
+        verdicts.append((number, code, message))
+    return verdicts, place

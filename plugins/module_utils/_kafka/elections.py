@@ -10,13 +10,14 @@ by replica orders.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
 from . import error_codes
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics, read_verdicts
 from .errors import BrokerCallError
 from .messages import by_topic, defined, field
 from .settings import Address
@@ -25,7 +26,7 @@ from .wire import Connection, Wire
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest
+    from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest, ElectLeadersResponse
     from kafka.protocol.api_message import ApiMessage
 
     from .messages import DefinedMessage
@@ -90,10 +91,15 @@ UNCLEAN = 1
 DESIGNATED = 2
 """The election type after PREFERRED and UNCLEAN; the proposal names it and gives no number."""
 _DESIGNATED_VERSION = 3
+_VERSION = 2
+"""Offered by Kafka 3.9 to 4.4."""
+_TYPE = struct.Struct(">b")
+_INT32 = struct.Struct(">i")
+_HEAD = struct.Struct(">ih")
+"""Throttle time in ms, error code."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionAnswer:
+class ElectionAnswer(NamedTuple):
     """The controller's answer about one partition's election. Only the metadata shows who leads."""
 
     code: int
@@ -112,9 +118,10 @@ class ElectionAnswer:
         return error_codes.described(self.code, self.message)
 
 
-def elect(
-    wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]
-) -> dict[TopicPartition, ElectionAnswer]:
+Answers: TypeAlias = "dict[TopicPartition, ElectionAnswer]"
+
+
+def elect(wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]) -> Answers:
     """Request elections of exactly these partitions, at most PARTITIONS_PER_REQUEST of them.
 
     Raises ValueError for no partitions, since Kafka takes a null list for all of them. BrokerCallError: the outcome is
@@ -122,15 +129,14 @@ def elect(
     """
     if not partitions:
         raise ValueError("an election over no partitions is never asked for")
-    message = ElectLeadersRequest
-    request = message(
-        election_type=election_type,
-        topic_partitions=[
-            message.TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()
-        ],
-        timeout_ms=wire.settings.request_timeout_ms,
+    wanted = {topic: [_INT32.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
+    timeout = _INT32.pack(wire.settings.request_timeout_ms)
+    body = b"".join([_TYPE.pack(election_type), packed_topics(wanted), timeout, b"\0"])
+    request: BulkRequest[Answers] = BulkRequest(
+        ElectLeadersRequest, ElectLeadersResponse, {_VERSION: Form(body, _read)}, election_answers
     )
-    return election_answers(wire.call(address, request))
+    answers: Answers = wire.call(address, request).value
+    return answers
 
 
 def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bool:
@@ -150,9 +156,7 @@ def _offers_designated_election(connection: Connection) -> bool:
     return connection.supports(DesignatedElectLeadersRequest, _DESIGNATED_VERSION)
 
 
-def elect_designated(
-    wire: Wire, address: Address, leaders: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, ElectionAnswer]:
+def elect_designated(wire: Wire, address: Address, leaders: Mapping[TopicPartition, int]) -> Answers:
     """Request the election of the named broker for each partition, at most PARTITIONS_PER_REQUEST of them.
 
     Raises ValueError for no partitions. BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was
@@ -178,7 +182,23 @@ def elect_designated(
     return election_answers(wire.call(address, request))
 
 
-def election_answers(response: Any) -> dict[TopicPartition, ElectionAnswer]:
+def _read(view: memoryview) -> BulkAnswer[Answers]:
+    answers: Answers = {}
+
+    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
+        verdicts, place = read_verdicts(view, place, count)
+        for number, code, message in verdicts:
+            answers[TopicPartition(topic, number)] = ElectionAnswer(code, message)
+        return place
+
+    throttle_time_ms, code = _HEAD.unpack_from(view)
+    if code:
+        raise UnusualAnswerError
+    read_topics(view, _HEAD.size, read_partitions)
+    return BulkAnswer(throttle_time_ms, answers)
+
+
+def election_answers(response: Any) -> Answers:
     """Read each partition's answer from an ElectLeaders response.
 
     Raises RequestRefusedError.

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import EpochEnd
-from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -84,7 +84,7 @@ def _request(questions: Questions) -> BulkRequest[Answers]:
         }
     )
     body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
-    return BulkRequest(FetchRequest, FetchResponse, _VERSION, body, _read, _answers)
+    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: Form(body, _read)}, _answers)
 
 
 def _read(view: memoryview) -> BulkAnswer[Answers]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics
 from .messages import by_topic
 from .wire import Connection
 
@@ -109,7 +109,7 @@ def _list_offsets(
         }
     )
     request: BulkRequest[Answers] = BulkRequest(
-        ListOffsetsRequest, ListOffsetsResponse, version, b"".join([head, topics, b"\0"]), _read, _answers
+        ListOffsetsRequest, ListOffsetsResponse, {version: Form(b"".join([head, topics, b"\0"]), _read)}, _answers
     )
     answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
     return answers

@@ -17,6 +17,7 @@ from . import error_codes
 from .bulk import (
     BulkAnswer,
     BulkRequest,
+    Form,
     UnusualAnswerError,
     after_no_tags,
     packed_topics,
@@ -79,7 +80,7 @@ def describe_log_dirs(
             + b"\0"
         )
     request: BulkRequest[LogDirs] = BulkRequest(
-        DescribeLogDirsRequest, DescribeLogDirsResponse, _VERSION, body, _read, _described
+        DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: Form(body, _read)}, _described
     )
     found: LogDirs = connection.call(request, timeout_ms=timeout_ms).value
     return found

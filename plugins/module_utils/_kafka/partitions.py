@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
-from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, after_no_tags, read_size, read_text
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, after_no_tags, read_size, read_text
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
@@ -129,7 +129,7 @@ def _request(names: Sequence[str], place: tuple[str, int] | None, limit: int = P
         cursor=message.Cursor(topic_name=place[0], partition_index=place[1]) if place else None,
     )
     body = bytes(request.encode(version=_VERSION))
-    return BulkRequest(message, DescribeTopicPartitionsResponse, _VERSION, body, _read, _page)
+    return BulkRequest(message, DescribeTopicPartitionsResponse, {_VERSION: Form(body, _read)}, _page)
 
 
 def _page(response: Any) -> _Page:

@@ -17,18 +17,35 @@ Replica sets are changed by the repair of uncleanable replicas only, which drops
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 from .._model.partition import TopicPartition
 from . import error_codes
+from .bulk import (
+    BulkAnswer,
+    BulkRequest,
+    Form,
+    UnusualAnswerError,
+    packed_size,
+    packed_topics,
+    read_topics,
+    read_verdicts,
+)
 from .messages import by_topic
 from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
-    from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
+    from kafka.protocol.admin import (
+        AlterPartitionReassignmentsRequest,
+        AlterPartitionReassignmentsResponse,
+        ListPartitionReassignmentsRequest,
+    )
 
 
 _NOT_REGISTERED = re.compile(r"includes broker (\d+), but no such broker is registered")
@@ -117,33 +134,75 @@ def _alter(
     wire: Wire, address: Address, replicas: Mapping[TopicPartition, Sequence[int] | None], *, may_change_number: bool
 ) -> dict[TopicPartition, str | None]:
     """Request these replicas, or, with None, what there was before; return the error text or None of each answer."""
-    message = AlterPartitionReassignmentsRequest
-    topic_message = message.ReassignableTopic
-    request = message(
-        timeout_ms=wire.settings.request_timeout_ms,
-        allow_replication_factor_change=may_change_number,
-        topics=[
-            topic_message(
-                name=topic,
-                partitions=[
-                    topic_message.ReassignablePartition(
-                        partition_index=number,
-                        replicas=None if (wanted := replicas[TopicPartition(topic, number)]) is None else [*wanted],
-                    )
-                    for number in numbers
-                ],
-            )
+    topics = packed_topics(
+        {
+            topic: [_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
             for topic, numbers in by_topic(replicas).items()
-        ],
+        }
     )
-    response = wire.call(address, request)
-    if response.error_code:
-        raise error_codes.refusal("AlterPartitionReassignments", response.error_code, response.error_message)
+    timeout, may_change = _INT32.pack(wire.settings.request_timeout_ms), _BOOL.pack(may_change_number)
+    # Version 1 has the field in between (KIP-860), and its answer repeats it.
+    forms = {
+        0: Form(b"".join([timeout, topics, b"\0"]), partial(_read, head=_HEAD)),
+        1: Form(b"".join([timeout, may_change, topics, b"\0"]), partial(_read, head=_HEAD_WITH_FIELD)),
+    }
+    request: BulkRequest[_Altered] = BulkRequest(
+        AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, forms, _altered
+    )
+    altered: _Altered = wire.call(address, request).value
+    if altered.code:
+        raise error_codes.refusal("AlterPartitionReassignments", altered.code, altered.message)
     answers: dict[TopicPartition, str | None] = {}
-    for topic in response.responses:
-        for answer in topic.partitions:
-            partition = TopicPartition(topic.name, answer.partition_index)
-            is_over = replicas.get(partition) is None and answer.error_code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
-            is_done = not answer.error_code or is_over
-            answers[partition] = None if is_done else error_codes.described(answer.error_code, answer.error_message)
+    for partition, (code, message) in altered.answers.items():
+        is_over = replicas.get(partition) is None and code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
+        answers[partition] = None if not code or is_over else error_codes.described(code, message)
     return answers
+
+
+class _Altered(NamedTuple):
+    """What one answer says, for all partitions and for each."""
+
+    code: int
+    message: str | None
+    answers: dict[TopicPartition, tuple[int, str | None]]
+
+
+_INT32 = struct.Struct(">i")
+_BOOL = struct.Struct(">?")
+_HEAD = struct.Struct(">ihB")
+"""Throttle time in ms, error code, no error message."""
+_HEAD_WITH_FIELD = struct.Struct(">ixhB")
+_NOT_GIVEN = b"\0"
+
+
+def _entry(number: int, replicas: Sequence[int] | None) -> bytes:
+    if replicas is None:
+        packed = _NOT_GIVEN
+    else:
+        packed = packed_size(len(replicas)) + struct.pack(f">{len(replicas)}i", *replicas)
+    return b"".join([_INT32.pack(number), packed, b"\0"])
+
+
+def _read(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
+    answers: dict[TopicPartition, tuple[int, str | None]] = {}
+
+    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
+        verdicts, place = read_verdicts(view, place, count)
+        for number, code, message in verdicts:
+            answers[TopicPartition(topic, number)] = (code, message)
+        return place
+
+    throttle_time_ms, code, message_size = head.unpack_from(view)
+    if code or message_size:
+        raise UnusualAnswerError
+    read_topics(view, head.size, read_partitions)
+    return BulkAnswer(throttle_time_ms, _Altered(code, None, answers))
+
+
+def _altered(response: Any) -> _Altered:
+    answers = {
+        TopicPartition(topic.name, each.partition_index): (each.error_code, each.error_message)
+        for topic in response.responses
+        for each in topic.partitions
+    }
+    return _Altered(response.error_code, response.error_message, answers)

@@ -14,11 +14,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka.protocol.admin import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, log_dirs
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import (
+    held_replicas,
+    log_dirs,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
     BulkAnswer,
     BulkRequest,
