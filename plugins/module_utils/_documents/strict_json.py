@@ -49,10 +49,10 @@ def parse_json(data: bytes, path: str, check: Check) -> Any:
 def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
     """Return the value, and the problems that leave it readable. Raises DocumentError for those that do not."""
     text, problems = _decode(data, path)
-    too_deep = _too_deep(text)
+    too_deep = None if _is_shallow(data) else _too_deep(text)
     if too_deep:
         raise DocumentError(path, [*problems, too_deep])
-    decoder = _StrictDecoder()
+    decoder = _StrictDecoder(has_long_numbers=_has_long_numbers(data))
     try:
         value = decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -86,6 +86,36 @@ def _broken_utf8(text: str, match: re.Match[str]) -> Problem:
     found = match.group()[:4].encode("utf-8", "surrogateescape").hex(" ")
     remedy = "Save the file as UTF-8, and check the words at this place"
     return Problem(_line_and_column(text, match.start()), f"these bytes are not UTF-8: {found}", remedy)
+
+
+_CHUNK = 1 << 16
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_ALL_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+
+
+def _is_shallow(data: bytes) -> bool:
+    """Return whether the brackets go no deeper than MAX_DEPTH, and every one is closed.
+
+    Pairs without anything between them are removed, MAX_DEPTH times: a tenth of the time that a look at each takes.
+    """
+    if b"\\" in data:
+        data = _ESCAPE.sub(b"", data)
+    outside, is_in_string = [], False
+    for start in range(0, len(data), _CHUNK):
+        pieces = data[start : start + _CHUNK].split(b'"')
+        outside.append(b"".join(pieces[is_in_string::2]).translate(_ONE_KIND, _NO_BRACKETS))
+        is_in_string ^= len(pieces) % 2 == 0
+    brackets = b"".join(outside)
+    for _level in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    return not brackets
+
+
+def _has_long_numbers(data: bytes) -> bool:
+    """Return whether there may be a number of more than _MAX_DIGITS digits."""
+    return b"0" * (_MAX_DIGITS + 1) in data.translate(_ALL_ZEROS)
 
 
 _UP_TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\|\Z))*+([\[\]{}]|\Z)', re.DOTALL)
@@ -129,13 +159,14 @@ def _line_and_column(text: str, position: int) -> str:
 class _StrictDecoder:
     """Python's JSON decoder, with a memory of what it should not have accepted."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_long_numbers: bool) -> None:
         self._suspicious = False
         self._json = json.JSONDecoder(
             object_pairs_hook=self._object,
             parse_constant=self._float,
             parse_float=self._float,
-            parse_int=self._int,
+            # A call for each number would be two fifths of all time.
+            parse_int=self._int if has_long_numbers else None,
         )
 
     def decode(self, text: str) -> Any:

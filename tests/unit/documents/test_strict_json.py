@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents import strict_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import (
     MAX_PROBLEMS,
     SHOWN_PROBLEMS,
@@ -174,3 +175,26 @@ def test_too_many_problems_of_the_schema_are_not_looked_for() -> None:
 def test_message_stays_short_whatever_it_is_about() -> None:
     key = "k" * 100_000
     assert len(str(refused(json.dumps({key: {key: 1}}).replace("1", "NaN").encode()))) < 1000
+
+
+_NOISE = st.text(alphabet='[]{}"\\x', max_size=6)
+_VALUES = st.recursive(
+    _NOISE | st.integers(), lambda each: st.lists(each) | st.dictionaries(_NOISE, each), max_leaves=9
+)
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
+
+
+@given(_VALUES, st.integers(MAX_DEPTH - 5, MAX_DEPTH + 3), st.integers(1, 9), st.booleans())
+def test_depth_is_what_brackets_outside_of_strings_say(value: Any, more: int, chunk: int, is_list: bool) -> None:
+    """Strings of brackets, quotes and backslashes hide no level, and add none, wherever the text is divided."""
+    for _level in range(more):
+        value = ["]", value, "["] if is_list else {"}": value}
+    data = json.dumps(value).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_json, "_CHUNK", chunk)
+        assert strict_json._is_shallow(data) == (_depth(value) <= MAX_DEPTH)
+    assert (strict_json._too_deep(data.decode()) is None) == (_depth(value) <= MAX_DEPTH)
