@@ -14,7 +14,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import packed_size, read_varint
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
+    packed_size,
+    read_size,
+    read_text,
+    read_varint,
+)
 from lab.request import Request
 from simulator import messages
 from simulator.pages import page_of
@@ -34,6 +39,8 @@ _FETCH_HEAD = struct.Struct(">iiiibii")
 _PROBE_ASKED = struct.Struct(">iiqiqiB")
 _PROBE_ANSWER = struct.Struct(">ihqqqBiBB")
 _DIVERGING = struct.Struct(">BBiqB")
+_VERDICT = struct.Struct(">ihBB")
+_UNCLEAN = 1
 _ON_DISK = struct.Struct(">iqq?B")
 
 Reply = Callable[[str, tuple[Any, ...]], bytes]
@@ -41,8 +48,7 @@ Reply = Callable[[str, tuple[Any, ...]], bytes]
 
 def _answer(request: Request, head: struct.Struct, asked: struct.Struct, reply_head: bytes, reply: Reply) -> bytes:
     view = memoryview(request.payload)
-    # The header: key, version, correlation id, client id with its length in two bytes, no tags.
-    place = 10 + max(0, struct.unpack_from(">h", view, 8)[0]) + 1 + head.size
+    place = _after_header(view) + head.size
     topics, place = read_varint(view, place)
     parts = [request.payload[4:8], _EXTRA_NO_TAGS, reply_head, packed_size(topics - 1)]
     for _topic in range(topics - 1):
@@ -59,8 +65,7 @@ def _answer(request: Request, head: struct.Struct, asked: struct.Struct, reply_h
 
 
 def _offsets(world: World, broker_id: int, request: Request) -> bytes:
-    head = 10 + max(0, struct.unpack_from(">h", request.payload, 8)[0]) + 1
-    (replica_id,) = struct.unpack_from(">i", request.payload, head)
+    (replica_id,) = struct.unpack_from(">i", request.payload, _after_header(memoryview(request.payload)))
 
     def reply(topic: str, asked: tuple[Any, ...]) -> bytes:
         number, _epoch, timestamp, _tags = asked
@@ -94,9 +99,52 @@ def _probes(world: World, broker_id: int, request: Request) -> bytes:
     return _answer(request, _FETCH_HEAD, _PROBE_ASKED, struct.pack(">ihi", 0, 0, 0), reply)
 
 
+def _new_orders(world: World, _broker_id: int, request: Request) -> bytes:
+    view = memoryview(request.payload)
+    parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">i?hB", 0, False, 0, 0)]
+    # After the header, the time limit and whether the number of replicas may change.
+    topics, place = read_size(view, _after_header(view) + 5)
+    parts.append(packed_size(topics))
+    for _topic in range(topics):
+        name, place = read_text(view, place)
+        count, place = read_size(view, place)
+        parts += [packed_size(len(name.encode())), name.encode(), packed_size(count)]
+        for _partition in range(count):
+            number, size = struct.unpack_from(">iB", view, place)
+            replicas = struct.unpack_from(f">{size - 1}i", view, place + 5)
+            place += 5 + 4 * (size - 1) + 1
+            parts.append(_VERDICT.pack(number, world.reorder(name, number, replicas), 0, 0))
+        place += 1
+        parts.append(b"\0")
+    return b"".join([*parts, b"\0"])
+
+
+def _elections(world: World, _broker_id: int, request: Request) -> bytes:
+    view = memoryview(request.payload)
+    parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">ih", 0, 0)]
+    place = _after_header(view)
+    is_unclean = view[place] == _UNCLEAN
+    topics, place = read_size(view, place + 1)
+    parts.append(packed_size(topics))
+    for _topic in range(topics):
+        name, place = read_text(view, place)
+        count, place = read_size(view, place)
+        parts += [packed_size(len(name.encode())), name.encode(), packed_size(count)]
+        for number in struct.unpack_from(f">{count}i", view, place):
+            parts.append(_VERDICT.pack(number, world.elect(name, number, unclean=is_unclean), 0, 0))
+        place += 4 * count + 1
+        parts.append(b"\0")
+    return b"".join([*parts, b"\0"])
+
+
+def _after_header(view: memoryview) -> int:
+    """Return the place after key, version, correlation id, client id with its length in two bytes, and no tags."""
+    return int(10 + max(0, struct.unpack_from(">h", view, 8)[0]) + 1)
+
+
 def _log_dirs(world: World, broker_id: int, request: Request) -> bytes:
     view = memoryview(request.payload)
-    topics, place = read_varint(view, 10 + max(0, struct.unpack_from(">h", view, 8)[0]) + 1)
+    topics, place = read_varint(view, _after_header(view))
     found: list[bytes] = []
     for _topic in range(topics - 1):
         size, place = read_varint(view, place)
@@ -150,6 +198,8 @@ BY_COLUMN: dict[tuple[int, int], Callable[[World, int, Request], bytes]] = {
     (messages.LIST_OFFSETS.key, 7): _offsets,
     (messages.FETCH.key, 12): _probes,
     (messages.DESCRIBE_LOG_DIRS.key, 3): _log_dirs,
+    (messages.ALTER_REASSIGNMENTS.key, 1): _new_orders,
+    (messages.ELECT_LEADERS.key, 2): _elections,
     (messages.DESCRIBE_TOPIC_PARTITIONS.key, 0): _descriptions,
 }
 """By API key and version."""

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import (
+    elections,
+    held_replicas,
+    log_dirs,
+    partitions,
+    reassignments,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import held_replicas, log_dirs, partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from lab.request import Request
 from simulator import SimulatedCluster, offline_world
@@ -49,6 +56,38 @@ def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection.request.with_header(correlation_id=99, client_id="someone")
     request = Request.parse(connection.request.encode(header=True), broker=2, time=0.0)
     assert_the_same(request, offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4)))
+
+
+@pytest.mark.parametrize("partitions", [PARTITIONS, PARTITIONS[3:4]])
+@pytest.mark.parametrize("kind", [elections.PREFERRED, elections.UNCLEAN, None])
+def test_both_write_the_same(partitions: list[TopicPartition], kind: int | None) -> None:
+    worlds = [offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4), dead=(5,)) for _each in range(2)]
+    wire: Any = Wire()
+    if kind is None:
+        held = worlds[0].topics["a"].partitions[3].replicas
+        reassignments.reorder(wire, ADDRESS, dict.fromkeys(partitions, held[::-1]))
+    else:
+        elections.elect(wire, ADDRESS, kind, partitions)
+    wire.request.with_header(correlation_id=99, client_id="someone")
+    request = Request.parse(wire.request.encode(header=True), broker=2, time=0.0)
+    with SimulatedCluster(worlds[0]) as cluster:
+        slow = cluster._encoded(cluster._brokers[2], request, Throttle(0))
+    assert BY_COLUMN[request.api_key, request.api_version](worlds[1], 2, request) == slow
+    assert worlds[0].topics == worlds[1].topics
+
+
+ADDRESS = Address("fake.invalid", 1)
+
+
+class Wire:
+    """Keeps what it is asked, and answers with what changes nothing."""
+
+    settings = ConnectionSettings(bootstrap_servers=(ADDRESS,))
+    request: BulkRequest[Any]
+
+    def call(self, _address: Address, request: BulkRequest[Any]) -> BulkAnswer[Any]:
+        self.request = request
+        return BulkAnswer(0, reassignments._Altered(0, None, {}))
 
 
 def assert_the_same(request: Request, world: World) -> None:
