@@ -40,7 +40,7 @@ options:
   spark:
     description:
       - Where Spark runs, and how. Given any suboption, Spark asks the replicas, however few they are.
-      - Without it, up to 300,000 replicas are asked and ranked by the module's own process, and more by Spark on the
+      - Without it, up to 1,000,000 replicas are asked and ranked by the module's own process, and more by Spark on the
         host that runs the module.
       - Nothing in it may be secret, because Spark shows its settings in event logs and process lists.
     type: dict

@@ -16,7 +16,7 @@ description:
     words, and plans the election of the best one that can be elected.
   - The best replica has the highest last written leader epoch. Of those that share it, the longest log is the best.
     Of those with equal logs, the one that comes first in the replica list is.
-  - The module asks and ranks up to 300,000 replicas itself. More are asked and ranked by Spark, in one session.
+  - The module asks and ranks up to 1,000,000 replicas itself. More are asked and ranked by Spark, in one session.
   - What electing each of them would lose is derived from the epochs in their logs, exactly where others answered, and
     as a lower bound, or as unknown, against those that did not.
   - O(recovery_strategy) says how much to accept. A partition with a live member of the ELR gets an ordinary election.

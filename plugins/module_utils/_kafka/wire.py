@@ -155,7 +155,8 @@ class Connection:
         deadline = time.monotonic() + limit_ms / 1000
         # A TLS handshake has no limit of its own in kafka-python, hence wait_for around the whole set-up.
         # It comes a little after the limit of the TCP connect itself, which knows better what was missing.
-        await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
+        if not self._connection.init_future.succeeded():
+            await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
         # kafka-python keeps a client from a broker that throttles it, and fails whoever asks meanwhile.
         while self._connection.paused and time.monotonic() < deadline:
             await self._selector.sleep(_LOOK_AGAIN_S)

@@ -6,7 +6,7 @@
 
 Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both do the same work with the same
 code, and return the same rows. Spark takes seconds to start, and then uses every core, or a cluster. Up to
-``MOST_IN_PROCESS`` replicas, this process takes less than half of Spark's CPU time, and a quarter of its memory, so it
+``MOST_IN_PROCESS`` replicas, this process takes half of Spark's CPU time and memory, and on two cores less time, so it
 is used unless the operator chose a Spark.
 
 The doc fragment ``gathering`` describes the options.
@@ -128,7 +128,7 @@ class InProcess:
         return ranked_table(replica_logs)
 
 
-MOST_IN_PROCESS = 300_000
+MOST_IN_PROCESS = 1_000_000
 """Replicas. docs/benchmarks.md has the measurement."""
 
 
