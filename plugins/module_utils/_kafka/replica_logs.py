@@ -242,7 +242,7 @@ class _Probe:
                     by_number, searching = answers.get(topic, {}), searches[topic]
                     for number, epoch in epochs.items():
                         search = searching.get(number)
-                        if search is None or search.question != epoch:
+                        if search is None:
                             continue
                         epoch_end = by_number.get(number)
                         error = _epoch_error(epoch_end, epoch)

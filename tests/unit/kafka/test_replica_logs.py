@@ -241,6 +241,22 @@ def test_a_lie_about_one_replica_is_named_and_costs_the_others_nothing(
     assert rows[0].last_written_epoch is None
 
 
+def test_an_error_in_an_answer_that_was_asked_ahead_counts_too(probe: Probe) -> None:
+    broker = FakeBroker(TWO_REPLICAS)
+    ahead = 7  # the first question is about epoch 8, and its answer leads to 5
+
+    def answer(request: Any) -> Any:
+        response = broker.answer(request)
+        if isinstance(request, FetchRequest):
+            asked = {each.partition: each.last_fetched_epoch for each in request.topics[0].partitions}
+            if asked.get(FIRST.partition) == ahead:
+                lying_about_first(changing(error_code=56, diverging_epoch=None))(response)
+        return response
+
+    rows, _wire = probe(answer)
+    assert causes(rows) == [Cause.LOG_DIR_OFFLINE, None]
+
+
 def test_a_log_that_starts_beyond_its_end_is_a_bad_answer(probe: Probe) -> None:
     cache = FakeEpochCache([], 0, 100)
     cache.log_start_offset = 101
