@@ -114,7 +114,11 @@ def _damaged(draw: st.DrawFn, whole: Any) -> Any:
 
 
 def _assert_agreed(value: Any, schema: Schema) -> None:
-    assert screen(schema)(value) == (schema_problems(value, schema) == [])
+    """Plain jsonschema judges what passes: ``schema_problems`` itself trusts the screen there."""
+    if screen(schema)(value):
+        Draft202012Validator(schema).validate(value)
+    else:
+        assert schema_problems(value, schema)
 
 
 @given(_damaged(plan_document(a_plan())))
@@ -128,6 +132,33 @@ _ENTRIES = [{"topic": "foo", "partition": 0}, {"topic": "bar", "partitions": [0,
 @given(_damaged({"partitions": _ENTRIES}))
 def test_screen_and_jsonschema_agree_on_partitions(value: Any) -> None:
     _assert_agreed(value, PARTITIONS_FILE)
+
+
+@pytest.mark.parametrize("place", [0, 255, 256, 999])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [],
+        {},
+        {"topic": "foo"},
+        {"topic": "foo", "partition": True},
+        {"topic": "foo", "partition": 3.0},
+        {"topic": "foo", "partition": -1},
+        {"topic": "foo", "partition": 2**31},
+        {"topic": "foo\n", "partition": 0},
+        {"topic": [], "partition": 0},
+        {"topic": "foo", "partition": 0, "x": 0},
+        {"topic": "foo", "partition": 0, "partitions": [0]},
+        {"topic": "foo", "partitions": []},
+        {"topic": "foo", "partitions": [0, "1"]},
+    ],
+)
+def test_one_wrong_entry_of_many_is_found_wherever_it_is(wrong: Any, place: int) -> None:
+    entries: list[Any] = [_ENTRIES[number % 2] for number in range(1000)]
+    assert screen(PARTITIONS_FILE)({"partitions": entries})
+    entries[place] = wrong
+    assert not screen(PARTITIONS_FILE)({"partitions": entries})
 
 
 @given(plans())
