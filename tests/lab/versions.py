@@ -43,6 +43,11 @@ def has_elr(version: str) -> bool:
     return check(version) not in ("3.9.2", "4.0.2")
 
 
+def has_pre_vote(version: str) -> bool:
+    """Whether controllers of a version ask for pre-votes (KIP-996): from 4.0 on."""
+    return check(version) != "3.9.2"
+
+
 def check(version: str) -> str:
     """Return ``version`` if the lab knows it; raise ValueError naming the known ones otherwise."""
     if version not in KAFKA:

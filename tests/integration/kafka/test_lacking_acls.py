@@ -190,6 +190,8 @@ def plan(person: Person) -> Path:
         person.forget(topic)
     scenarios.diverged(person.cluster, TOPIC)
     person.cluster.client.elect_unclean("__consumer_offsets", [0])
+    # On 3.9.2 the new coordinator lists no group whose offsets it has only read from the log.
+    commit(person.cluster)
     person.cluster.client.allow("alice", "DESCRIBE", topic="__consumer_offsets")
     person.have("recover_offline_partitions")
     path = person.directory / "plan.json"

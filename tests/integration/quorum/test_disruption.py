@@ -25,9 +25,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters i
     VoterRefusedError,
     plan_voter_change,
 )
-from integration.quorum.watched import CHECK, LIMIT_MS, ONLY_STATIC, Quorum, found, has_pre_vote, kinds
+from integration.quorum.watched import CHECK, LIMIT_MS, ONLY_STATIC, Quorum, found, kinds
 from lab.playbook import read_report, run_playbook
 from lab.quorum import Starve
+from lab.versions import has_pre_vote
 
 Fault = Callable[[Quorum, int], AbstractContextManager[None]]
 

@@ -167,7 +167,3 @@ def kinds(seen: Assessment) -> set[Kind]:
 
 def found(seen: Assessment, kind: Kind, node_id: int) -> Finding | None:
     return next((each for each in seen.findings if each.kind is kind and node_id in each.node_ids), None)
-
-
-def has_pre_vote(kafka_version: str) -> bool:
-    return int(kafka_version.partition(".")[0]) >= 4
