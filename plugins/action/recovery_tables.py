@@ -24,6 +24,7 @@ class ActionModule(PrintingAction):
         "accepted": {"type": "list", "elements": "str"},
         "start_order": {"type": "list", "elements": "dict", "default": []},
         "awaited": {"type": "list", "elements": "dict", "default": []},
+        "failure": {"type": "str", "default": ""},
         "variables": {"type": "dict", "default": {}},
     }
 
@@ -44,4 +45,5 @@ class ActionModule(PrintingAction):
 
     def failure(self, arguments: dict[str, Any]) -> str:
         accepted = arguments["accepted"]
-        return "" if accepted is None else recovery_page.failure(arguments["result"], accepted)
+        undone = "" if accepted is None else recovery_page.failure(arguments["result"], accepted)
+        return "; ".join(filter(None, [undone, arguments["failure"]]))

@@ -53,6 +53,10 @@ options:
     type: list
     elements: dict
     default: []
+  failure:
+    description: Why the task fails after printing, whatever else it prints. Empty for no reason.
+    type: str
+    default: ""
   variables:
     description:
       - Variables of the role P(kafkaops.recovery.unclean_recovery#role) that the commands of the next steps repeat.

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from .page import Block, Line, rendered
+from .page import Block, Line
+from .rendering import rendered
 from .terminal import is_terminal
 
 display = Display()

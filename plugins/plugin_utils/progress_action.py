@@ -2,28 +2,39 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An action that runs the module of its own name and prints the module's progress."""
+"""The base of actions that run the module of their own name."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress import followed
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.terminal import is_terminal
+from .installed_module import installed_module, program
+from .progress import followed
+from .terminal import is_terminal
+
+try:
+    from ansible.executor.module_common import _BuiltModule
+    from ansible.module_utils.common.json import Direction, get_module_encoder
+except ImportError:  # ansible-core 2.18 packs each module
+    _BuiltModule = None
 
 display = Display()
 
+_PROFILE = "legacy"
+"""How Ansible and a module that is not packed encode arguments and results for each other."""
 _SECONDS_BETWEEN = 2.0
 _SECONDS_BETWEEN_IN_A_LOG = 10.0
 
 
-class ProgressAction(ActionBase):
-    """Only where the module runs on this host, as this user: elsewhere its progress file cannot be read."""
+class ModuleAction(ActionBase):
+    """Runs the module from its installed files if it runs on this host, as this user, by this Python."""
 
     _supports_check_mode = True
     _supports_async = True
@@ -31,15 +42,44 @@ class ProgressAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        arguments = dict(self._task.args)
-        if self._task.async_val or self._connection.transport != "local" or self._play_context.become:
-            result |= self._execute_module(
-                module_args=arguments, task_vars=task_vars, wrap_async=bool(self._task.async_val)
-            )
-            return result
+        return result | self.results(dict(self._task.args), task_vars)
+
+    def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Run the module with these arguments, and return its results."""
+        results: dict[str, Any] = self._execute_module(
+            module_args=arguments, task_vars=task_vars, wrap_async=bool(self._task.async_val)
+        )
+        return results
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the module runs on this host as this user, and the task waits for it."""
+        return not self._task.async_val and self._connection.transport == "local" and not self._play_context.become
+
+    def _configure_module(self, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> Any:
+        if _BuiltModule is None or constants.DEFAULT_KEEP_REMOTE_FILES or not self.is_here or self._task.delegate_to:
+            return super()._configure_module(module_name, module_args, task_vars)
+        if self._templar.template(task_vars.get("ansible_python_interpreter")) != sys.executable:
+            return super()._configure_module(module_name, module_args, task_vars)
+        name = module_name.rpartition(".")[2]
+        encoder = get_module_encoder(_PROFILE, Direction.CONTROLLER_TO_MODULE)
+        built = _BuiltModule(
+            b_module_data=program(name, module_args, encoder),
+            module_style="new",
+            shebang=f"#!{sys.executable}",
+            serialization_profile=_PROFILE,
+        )
+        return built, str(installed_module(name))
+
+
+class ProgressAction(ModuleAction):
+    """Prints the module's progress, too. Elsewhere than on this host its progress file cannot be read."""
+
+    def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        if not self.is_here:
+            return super().results(arguments, task_vars)
         between = _SECONDS_BETWEEN if is_terminal() else _SECONDS_BETWEEN_IN_A_LOG
         with tempfile.TemporaryDirectory(prefix="kafkaops-progress-") as directory:
             path = Path(arguments.setdefault("progress_file", str(Path(directory) / "progress")))
             with followed(path, display.display, between):
-                result |= self._execute_module(module_args=arguments, task_vars=task_vars)
-        return result
+                return super().results(arguments, task_vars)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import cleaner_page
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 
 
 def a_broker(broker_id: int, diagnosis: str, **others: Any) -> dict[str, Any]:

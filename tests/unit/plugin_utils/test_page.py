@@ -10,7 +10,9 @@ import shlex
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Command, Row, Table, rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.layout import laid_out
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Command, Heading, Paragraph, Row, Table
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import change, size
 
 WORDS = ("ansible-playbook", "a.playbook", "-e", "name=it's", "-e", "servers=" + "kafka1:9092," * 9, "--check")
@@ -50,3 +52,10 @@ def test_sizes(size_bytes: int | None, text: str) -> None:
 
 def test_a_change_of_nothing_is_one_value() -> None:
     assert (change("1", "1"), change("1", "2")) == ("1", "1 → 2")
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+@pytest.mark.parametrize("texts", [("No partition is offline.",), ("one", "two"), ("é",), ("two\nlines",), ("", "x")])
+def test_short_text_is_the_same_without_a_layout(texts: tuple[str, ...], width: int) -> None:
+    for blocks in ([*map(Paragraph, texts)], [*map(Heading, texts)]):
+        assert rendered(blocks, width, color=False) == laid_out(blocks, width, color=False)

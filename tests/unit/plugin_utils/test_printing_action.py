@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import named_files, page_failure
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 
 _PATH = "/srv/" + "incidents/" * 20 + "report.html"
 

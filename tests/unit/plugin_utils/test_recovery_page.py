@@ -21,7 +21,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from unit.plugin_utils.results import COMMANDS, a_recovery, an_advice
 from unit.recovery import outages
 

@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     account_result,
     accounts_of,
 )
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
 
 UNKNOWN = Balance(None, 0, 0, None, 0)

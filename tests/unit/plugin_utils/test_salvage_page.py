@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import account_result, accounts_of
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
 from unit.report import salvages
 

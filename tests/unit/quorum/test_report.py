@@ -23,7 +23,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_page
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Entries, rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Entries
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import Result
 from unit.quorum.quorums import controller, down, follower, healthy, observed, state
 from unit.quorum.test_findings import CASES

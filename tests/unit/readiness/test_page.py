@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import readiness_page
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import rendered
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 
 LOSS = {
     "broker_id": 3,

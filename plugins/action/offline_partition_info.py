@@ -1,0 +1,13 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module of the same name."""
+
+from __future__ import annotations
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import ModuleAction
+
+
+class ActionModule(ModuleAction):
+    """See ModuleAction."""

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The layout of a page (`page`): wraps text, aligns columns, and keeps what a person copies in one piece."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from io import StringIO
+from typing import Literal
+
+from .page import PROSE_WIDTH, Block, Command, Entries, Entry, Heading, Line, Paragraph, Table
+from .words import printable
+
+with suppress(ImportError):  # ansible-test imports this file without rich
+    from rich.console import Console, Group, RenderableType
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+_MIN_PROSE = 50
+"""Columns that a table's column of prose needs beside the others. With less, the prose goes below its row."""
+_INDENT = 2
+
+
+def laid_out(blocks: Iterable[Block], width: int, *, color: bool) -> str:
+    """Return the blocks as text. No line is wider than ``width``, but for lines to copy."""
+    output = StringIO()
+    console = Console(
+        file=output,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    for block in blocks:
+        if isinstance(block, Command | Line):
+            # Not wrapped: it could no longer be copied.
+            console.print(Text(_unwrapped(block, min(width, PROSE_WIDTH))), soft_wrap=True)
+            continue
+        for part in _parts(block, width):
+            console.print(part)
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines()).strip("\n")
+
+
+def _unwrapped(block: Command | Line, width: int) -> str:
+    return printable(block.text) if isinstance(block, Line) else "\n".join(_command_lines(block.words, width))
+
+
+def _parts(block: Paragraph | Heading | Entries | Table, width: int) -> Iterator[RenderableType]:
+    prose_width = min(width, PROSE_WIDTH)
+    match block:
+        case Heading(text):
+            yield ""
+            yield _text(text, "bold")
+        case Paragraph(text, style, indent):
+            yield Padding(_text(text, style), (0, width - prose_width, 0, indent))
+        case Entries(entries):
+            yield _entries(entries, prose_width)
+        case Table():
+            yield from _table(block, width)
+
+
+def _entries(entries: Sequence[Entry], width: int) -> RenderableType:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.width = width
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", ratio=1)
+    for each in entries:
+        label = _text(" " * _INDENT + each.label, each.style)
+        grid.add_row(label, Group(*(_text(line) for line in each.lines)))
+    return grid
+
+
+def _table(table: Table, width: int) -> Iterator[RenderableType]:
+    widths = _widths(table, width)
+    beside = width - sum(widths) - 2 * len(widths) - _INDENT
+    longest = max((len(row.prose) for row in table.rows), default=0)
+    is_beside = bool(table.prose_column) and beside >= min(_MIN_PROSE, longest)
+    prose_width = min(beside, PROSE_WIDTH) if is_beside else None
+    titles = (*table.columns, *([table.prose_column] if is_beside else []))
+    head = _grid(table, widths, prose_width, vertical="bottom")
+    head.add_row("", *(_text(each, "bold") for each in titles))
+    yield head
+    grid = _grid(table, widths, prose_width)
+    for row in table.rows:
+        cells = [_text(cell, row.style) for cell in row.cells]
+        grid.add_row("", *cells, *([_text(row.prose)] if is_beside else []))
+        if row.prose and not is_beside:
+            yield grid
+            yield Padding(_text(row.prose), (0, 0, 0, 3 * _INDENT))
+            grid = _grid(table, widths, None)
+    if grid.row_count:
+        yield grid
+
+
+def _grid(
+    table: Table, widths: Sequence[int], prose_width: int | None, vertical: Literal["top", "bottom"] = "top"
+) -> Grid:
+    """Return a table whose columns have the same widths as all other parts of it."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=0)
+    for name, each in zip(table.columns, widths, strict=True):
+        justify: Literal["left", "right"] = "left" if name in table.texts else "right"
+        grid.add_column(width=each, overflow="fold", justify=justify, vertical=vertical)
+    if prose_width is not None:
+        grid.add_column(width=prose_width, overflow="fold", vertical=vertical)
+    return grid
+
+
+def _widths(table: Table, width: int) -> list[int]:
+    """As wide as the widest cell, and as a title's longest word. The widest column gives way."""
+    widths = [
+        max([*map(len, name.split()), *(len(printable(row.cells[index])) for row in table.rows)])
+        for index, name in enumerate(table.columns)
+    ]
+    widest = widths.index(max(widths))
+    rest = sum(widths) - widths[widest] + 2 * len(widths) + _INDENT
+    widths[widest] = min(widths[widest], max(10, width - rest))
+    return widths
+
+
+def _command_lines(words: Sequence[str], width: int) -> Iterator[str]:
+    """Return the command, with an option at the begin of each further line."""
+    first, *others = _pieces(words)
+    line = " " * 2 * _INDENT + first
+    for piece in others:
+        if len(line) + len(piece) + 3 > width:
+            yield f"{line} \\"
+            line = " " * 3 * _INDENT + piece
+        else:
+            line += f" {piece}"
+    yield line
+
+
+def _pieces(words: Sequence[str]) -> list[str]:
+    """Keep an option and its value in one piece."""
+    pieces: list[str] = []
+    for word in (shlex.quote(printable(each)) for each in words):
+        if not pieces or word.startswith("-"):
+            pieces.append(word)
+        else:
+            pieces[-1] += f" {word}"
+    return pieces
+
+
+def _text(text: str, style: str = "") -> Text:
+    # Text, not str: rich would take a topic called "[red]" for markup.
+    return Text(printable(text), style=style, overflow="fold")

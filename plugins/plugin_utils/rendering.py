@@ -1,0 +1,42 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one renderer of what tasks print for a person.
+
+The text is the same with and without color, in a terminal and in AWX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .page import PROSE_WIDTH, Block, Heading, Paragraph
+from .words import printable
+
+# The layout's library takes longer to import than a short text to print.
+# ruff: noqa: PLC0415
+
+
+def rendered(blocks: Iterable[Block], width: int, *, color: bool) -> str:
+    """Return the blocks as text. No line is wider than ``width``, but for lines to copy."""
+    blocks = [*blocks]
+    lines = [_without_layout(each, min(width, PROSE_WIDTH)) for each in blocks]
+    if not color and None not in lines:
+        return "\n".join(line for each in lines if each for line in each).strip("\n")
+    from .layout import laid_out
+
+    return laid_out(blocks, width, color=color)
+
+
+def _without_layout(block: Block, width: int) -> list[str] | None:
+    """Return the lines of a block that needs no layout: it fits in one line. None for any other block."""
+    match block:
+        case Heading(text):
+            lines = ["", printable(text)]
+        case Paragraph(text, indent=0):
+            lines = [printable(text)]
+        case _:
+            return None
+    # A character of another script can be two columns wide, or none.
+    return lines if all(line.isascii() and "\n" not in line and len(line) <= width for line in lines) else None
