@@ -320,10 +320,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import elect
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
     params, check_mode = module.params, module.check_mode
-    tails = TailsOfRun(params, check_mode)
+    tails = RunTails(params, check_mode)
     elected = elect(params, check_mode=check_mode, stop=stop, tails=tails)
     for warning in [*elected.warnings, *tails.warnings()]:
         module.warn(warning)

@@ -272,7 +272,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
     DISK_SALVAGE,
-    disk_request,
+    parse_disk_request,
 )
 
 ARGUMENTS = CONNECTION + DISK_SALVAGE + PROGRESS
@@ -291,7 +291,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     settings, request, report_file = all_of(
         lambda: connection_settings(params),
-        lambda: disk_request(params),
+        lambda: parse_disk_request(params),
         lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])

@@ -140,14 +140,14 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
-        faults_of_files,
+        find_file_problems,
         read_manifest,
     )
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import local_copy
 
     with local_copy(module.params["salvage_dir"]) as directory:
         manifest = read_manifest(directory)
-        faults = faults_of_files(directory, manifest.files) if module.params["verify_files"] else []
+        faults = find_file_problems(directory, manifest.files) if module.params["verify_files"] else []
     described = plain(manifest)
     del described["schema_version"]
     files = described.pop("files")

@@ -275,7 +275,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_p
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import (
     REPLAY,
-    replay_request,
+    parse_replay_request,
 )
 
 ARGUMENTS = CONNECTION + REPLAY + JOURNAL + QUORUM_PREFLIGHT + PROGRESS
@@ -294,7 +294,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     params, stop = module.params, stop_on_signals()
     settings, request, report_file = all_of(
         lambda: connection_settings(params),
-        lambda: replay_request(params),
+        lambda: parse_replay_request(params),
         lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])

@@ -146,10 +146,10 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recovering import recover
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
     params, check_mode = module.params, module.check_mode
-    tails = TailsOfRun(params, check_mode)
+    tails = RunTails(params, check_mode)
     done = recover(params, check_mode=check_mode, tails=tails)
     # The broker that planning found with old metadata is named by both.
     for warning in dict.fromkeys([*done.planned.notes, *done.elected.warnings, *tails.warnings()]):

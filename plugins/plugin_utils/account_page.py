@@ -12,7 +12,7 @@ from dataclasses import fields
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
     Balance,
     Total,
-    total_of,
+    sum_balances,
     verdict,
 )
 
@@ -34,7 +34,7 @@ def losers_blocks(salvage: Result) -> Iterator[Block]:
     partitions = salvage.get("partitions", [])
     if partitions:
         names = [each.name for each in fields(Balance)]
-        total = total_of(Balance(**{name: each[name] for name in names}) for each in partitions)
+        total = sum_balances(Balance(**{name: each[name] for name in names}) for each in partitions)
         yield from _blocks(partitions, total, salvage["salvage_dir"] or "")
 
 

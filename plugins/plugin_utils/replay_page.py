@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import left_out_in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import describe_left_out
 
 from .account_page import account_blocks
 from .page import Block, Paragraph
@@ -36,7 +36,7 @@ def _verdict(result: Result) -> str:
         given = summary["given"]
         done = f"{given:,} ({size(summary['given_bytes'])}) {'was' if given == 1 else 'were'} given back"
     before = f", and {summary['given_before']:,} before" if summary["given_before"] else ""
-    left_out = left_out_in_words(summary["left_out"])
+    left_out = describe_left_out(summary["left_out"])
     rest = f"; left out: {left_out}" if left_out else ""
     return f"Of {counted(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
 
@@ -50,6 +50,6 @@ def _lines(each: Result) -> Iterator[str]:
         yield f"{counted(each['to_give'], 'record')} for {each['target_topic']}"
     if each["given_before"]:
         yield f"{counted(each['given_before'], 'record')} given back before"
-    left_out = left_out_in_words(each["left_out"])
+    left_out = describe_left_out(each["left_out"])
     if left_out:
         yield f"left out: {left_out}"

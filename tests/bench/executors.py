@@ -17,7 +17,12 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.on_spark import scan, write
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import Origin, RowSource, Wanted, rows
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
+    Origin,
+    RowSource,
+    WantedReplica,
+    rows,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import merged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
@@ -64,14 +69,14 @@ def _measured(directory: Path, workers: int, segments: Sequence[Segment], repeat
         return read, saved
 
 
-def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentContents]) -> RowSource[Wanted]:
+def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentContents]) -> RowSource[WantedReplica]:
     by_partition: dict[Path, list[Segment]] = {}
     for each in segments:
         by_partition.setdefault(Path(each.path).parent, []).append(each)
     wanted = []
     for number, (path, held) in enumerate(sorted(by_partition.items())):
         origin = Origin("cluster", None, path.name.rpartition("-")[0], number, 1, None)
-        wanted.append(Wanted(origin, merged(run for each in held for run in found[each.path].runs), tuple(held)))
+        wanted.append(WantedReplica(origin, merged(run for each in held for run in found[each.path].runs), tuple(held)))
     return RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition"))
 
 

@@ -21,8 +21,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay import Replayer, ReplayRequest
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target, not_done
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import Terms
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target, find_not_done
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import ReplayTerms
 from bench.baselines.generated_records import Generated, write_generated
 from bench.kit.phases import Phases
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
@@ -137,11 +137,11 @@ def _give_back(settings: ConnectionSettings, saved: Path, progress_topic: str) -
     """Give everything back: look, lock, verify, count and write."""
     phases = Phases()
     with TemporaryDirectory() as journal, Wire(settings) as wire:
-        terms = Terms(Target.SIDE, include_unknown=False, include_compacted=False)
+        terms = ReplayTerms(Target.SIDE, include_unknown=False, include_compacted=False)
         request = ReplayRequest(str(saved), None, terms, 0, progress_topic, JournalOptions(directory=journal))
         began = time.perf_counter()
         done = Replayer(Kafka(wire), request, phases, threading.Event()).give_back()
         seconds = time.perf_counter() - began
-    if not_done(done.partitions) or sum(each.given for each in done.partitions) != _RECORDS:
+    if find_not_done(done.partitions) or sum(each.given for each in done.partitions) != _RECORDS:
         raise CannotMeasureError(f"not all was given back: {done.partitions}")
     return Run(seconds, phases.end())

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._model.log_contents import offset_range
 from .._salvage.finding import Status
-from .._salvage.replayed import ReplayStatus, left_out_in_words
+from .._salvage.replayed import ReplayStatus, describe_left_out
 from .blocks import Block, Cell, Paragraph, Section, Table, number
 from .recovery_sections import MAX_ROWS
 
@@ -161,7 +161,7 @@ def _replay_row(each: _Document) -> tuple[Cell, ...]:
         _status(each),
         Cell(each["targetTopic"]),
         *(number(each[name]) for name in ("saved", "toGive", "given", "givenBefore")),
-        Cell(left_out_in_words(each["leftOut"]) or "none"),
+        Cell(describe_left_out(each["leftOut"]) or "none"),
         Cell(each["reason"] or "none"),
     )
 

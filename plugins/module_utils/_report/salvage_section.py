@@ -15,7 +15,7 @@ from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._salvage.account import Account, Balance, total_of, verdict
+from .._salvage.account import Account, Balance, sum_balances, verdict
 from .._salvage.finding import Status as DiskStatus
 from .blocks import Cell, Paragraph, Section, Table, number
 from .extents import Saved
@@ -90,7 +90,7 @@ def account_verdict(
         f" What replicas that could not be compared held is unknown for {open_for:,} "
         f"partition{'' if open_for == 1 else 's'}."
     )
-    return verdict(total_of(balances.values())) + (more if open_for else "")
+    return verdict(sum_balances(balances.values())) + (more if open_for else "")
 
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:
@@ -100,7 +100,7 @@ def _is_compared(partition: Mapping[str, Any]) -> bool:
 
 def account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
     """Return the account, in words and by partition."""
-    total = total_of(balances.values())
+    total = sum_balances(balances.values())
     rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
     columns = ("Partition", "Found", "Saved", "Given back", "Still lost")
     is_bad = bool(total.still_lost or total.unknown)

@@ -98,7 +98,7 @@ class Account:
 
     def balance(self) -> Balance:
         """Return the numbers."""
-        records, aborted, undecodable, ranges = self._each_once()
+        records, aborted, undecodable, ranges = self._count_each_record_once()
         saved = max(records, self.saved_at_least)
         held: int | None = max(records_in(merged([*self.held, *ranges])), saved)
         if not self.is_compared and not self.held and not self.salvages:
@@ -112,7 +112,7 @@ class Account:
             lost, at_hand = None, 0
         return Balance(held, saved, self.given, lost, at_hand)
 
-    def _each_once(self) -> tuple[int, int, int, Stretches]:
+    def _count_each_record_once(self) -> tuple[int, int, int, Stretches]:
         """Return records, aborted ones and undecodable batches of all salvages, and their ranges.
 
         What two salvages have counts once. Where only a part of it is in both, no record is taken for an aborted one
@@ -131,7 +131,7 @@ class Account:
         return records, aborted, undecodable, taken
 
 
-def total_of(balances: Iterable[Balance]) -> Total:
+def sum_balances(balances: Iterable[Balance]) -> Total:
     """Add the partitions up."""
     rows = list(balances)
     return Total(
@@ -145,13 +145,13 @@ def total_of(balances: Iterable[Balance]) -> Total:
     )
 
 
-def accounts_of(balances: Mapping[TopicPartition, Balance]) -> Accounts:
+def build_accounts(balances: Mapping[TopicPartition, Balance]) -> Accounts:
     """Return the account of the partitions."""
     rows = (PartitionBalance(each.topic, each.partition, balances[each]) for each in sorted(balances))
-    return Accounts(total_of(balances.values()), tuple(rows))
+    return Accounts(sum_balances(balances.values()), tuple(rows))
 
 
-def account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
+def build_account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
     """Return the total and the first ``max_rows`` partitions as modules return them."""
     rows = [
         {"topic": each.topic, "partition": each.partition, **asdict(each.balance)}

@@ -137,28 +137,28 @@ class BatchRecord(NamedTuple):
     headers: list[tuple[str, bytes | None]]
 
 
-def header_at(data: bytes | memoryview, position: int) -> BatchHeader:
+def read_header(data: bytes | memoryview, position: int) -> BatchHeader:
     """Read a header. Raises struct.error where fewer than ``HEADER_BYTES`` bytes are left."""
     return BatchHeader._make(_HEADER.unpack_from(data, position))
 
 
-def has_its_checksum(header: BatchHeader, batch: bytes | memoryview) -> bool:
+def has_valid_checksum(header: BatchHeader, batch: bytes | memoryview) -> bool:
     """Compare the CRC-32C of a whole batch with the one in its header."""
     return bool(crc32c(batch[CRC_FROM:]) == header.crc)
 
 
-def records_of(header: BatchHeader, batch: bytes | memoryview) -> Iterator[BatchRecord]:
+def decode_records(header: BatchHeader, batch: bytes | memoryview) -> Iterator[BatchRecord]:
     """Decode a batch whose checksum was verified.
 
     Raises BatchError: an unknown codec, a compressed payload or a record that does not decode.
     """
-    for record in _decoded(header, batch):
+    for record in _decode(header, batch):
         yield BatchRecord(record.offset, record.timestamp, record.key, record.value, record.headers)
 
 
-def control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
+def read_control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
     """Return what the one record of a control batch says. Raises BatchError."""
-    for record in _decoded(header, batch):
+    for record in _decode(header, batch):
         if record.key is None or len(record.key) < _CONTROL_KEY.size:
             break
         _version, kind = _CONTROL_KEY.unpack_from(record.key)
@@ -166,12 +166,12 @@ def control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
     return ControlType.OTHER
 
 
-def _decoded(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
+def _decode(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
     """Yield aiokafka's records. It gets the records uncompressed: its own codecs need one more library.
 
     kafka-python decodes them, too, and takes twelve times as long: it has no C code.
     """
-    payload = _decompressed(header, batch[HEADER_BYTES : header.size])
+    payload = _decompress_payload(header, batch[HEADER_BYTES : header.size])
     plain = header._replace(attributes=header.attributes & ~_CODEC_MASK, length=_SMALLEST_LENGTH + len(payload))
     try:
         yield from DefaultRecordBatch(_HEADER.pack(*plain) + payload)
@@ -179,7 +179,7 @@ def _decoded(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
         raise BatchError(f"the batch at offset {header.base_offset} does not decode: {error}") from None
 
 
-def _decompressed(header: BatchHeader, payload: bytes | memoryview) -> bytes:
+def _decompress_payload(header: BatchHeader, payload: bytes | memoryview) -> bytes:
     number = header.attributes & _CODEC_MASK
     if number >= len(_CODECS):
         raise BatchError(f"the batch at offset {header.base_offset} has codec {number}, which no version of Kafka has")
@@ -216,10 +216,10 @@ def _snappy_blocks(payload: bytes) -> Iterator[bytes]:
 
 
 def _snappy_block(block: bytes) -> bytes:
-    return bytes(pa.Codec("snappy").decompress(block, _varint(block)))
+    return bytes(pa.Codec("snappy").decompress(block, _read_varint(block)))
 
 
-def _varint(data: bytes) -> int:
+def _read_varint(data: bytes) -> int:
     """Read the decompressed size that a raw snappy block begins with."""
     size = shift = 0
     for byte in data:

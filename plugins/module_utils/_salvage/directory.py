@@ -21,7 +21,7 @@ from .options import SalvageDirectoryError
 from .stretch import minus
 
 _SUFFIX = ".unfinished"
-_MARK = "kafkaops.recovery-salvage"
+_CLAIM_FILE = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 
@@ -30,7 +30,7 @@ class OtherSalvageError(SalvageDirectoryError):
     """A directory that has a finished salvage, of other records."""
 
 
-class Unfinished:
+class UnfinishedSalvage:
     """A salvage that is being written. What it holds is removed unless ``finish`` was called."""
 
     def __init__(self, target: Path, path: Path) -> None:
@@ -69,7 +69,7 @@ class Unfinished:
         write_new_file(str(self.path / MANIFEST), to_json(manifest))
         _sync(self.path)
         self.path.rename(self.target)
-        (self.target / _MARK).unlink()
+        (self.target / _CLAIM_FILE).unlink()
         _sync(self.target.parent)
 
 
@@ -84,7 +84,7 @@ def check_destination(path: str) -> None:
         raise SalvageDirectoryError(f"{path} cannot be made: uid {os.geteuid()} may not write to {target.parent}")
 
 
-def check_holds(
+def check_covers(
     manifest: Manifest, place: str, cluster_id: str, wanted: Iterable[tuple[TopicPartition, str | None, Stretches]]
 ) -> None:
     """Check that a finished salvage has all that is to be saved: partitions, their topics' ids, and offsets.
@@ -103,7 +103,7 @@ def check_holds(
 
 
 @contextmanager
-def unfinished(path: str) -> Iterator[Unfinished]:
+def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
     """Make a salvage directory, for one run at a time. What a killed run left is removed first.
 
     Raises SalvageDirectoryError; also for an OSError within the block, such as a full disk.
@@ -112,8 +112,8 @@ def unfinished(path: str) -> Iterator[Unfinished]:
     work = target.with_name(target.name + _SUFFIX)
     with ExitStack() as cleanup:
         try:
-            _make(work, cleanup)
-            started = Unfinished(target, work)
+            _claim_work_directory(work, cleanup)
+            started = UnfinishedSalvage(target, work)
             yield started
         except OSError as error:
             raise SalvageDirectoryError(
@@ -122,12 +122,12 @@ def unfinished(path: str) -> Iterator[Unfinished]:
             ) from error
 
 
-def _make(work: Path, cleanup: ExitStack) -> None:
-    if work.exists() and not (work / _MARK).is_file() and any(work.iterdir()):
+def _claim_work_directory(work: Path, cleanup: ExitStack) -> None:
+    if work.exists() and not (work / _CLAIM_FILE).is_file() and any(work.iterdir()):
         raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
     work.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
     # Open for as long as the run: the lock ends with it, however it ends.
-    lock = cleanup.enter_context((work / _MARK).open("ab"))
+    lock = cleanup.enter_context((work / _CLAIM_FILE).open("ab"))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -16,10 +16,10 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import plain
 from .._spark.options import given_options, options_here
-from .account import Account, Balance, account_result, accounts_of
+from .account import Account, Balance, build_account_result, build_accounts
 from .finding import DiskFinding, Status
 from .from_disk import DRIVER_MEMORY, DiskRequest, DiskSalvage
-from .options import place_of
+from .options import resolve_place
 from .report import DISK_REPORT, DiskReport, disk_report_document, disk_summary
 
 DISK_SALVAGE = Arguments(
@@ -42,7 +42,7 @@ class DiskOptionsError(KafkaOpsError):
     """Options of a salvage that make no sense."""
 
 
-def disk_request(params: Mapping[str, Any]) -> DiskRequest:
+def parse_disk_request(params: Mapping[str, Any]) -> DiskRequest:
     """Return what is asked for. Raises DiskOptionsError or SparkOptionsError."""
     if not params["log_dirs"]:
         raise DiskOptionsError("log_dirs is empty: name every directory of the broker's log.dirs")
@@ -50,7 +50,7 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
         raise DiskOptionsError("topics is empty: leave it out to salvage every topic")
     return DiskRequest(
         tuple(map(os.path.normpath, params["log_dirs"])),
-        place_of(params["salvage_dir"]),
+        resolve_place(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
         options_here(params["spark"], DRIVER_MEMORY) if given_options(params["spark"]) else None,
@@ -60,7 +60,7 @@ def disk_request(params: Mapping[str, Any]) -> DiskRequest:
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` says what failed."""
     summary = disk_summary(done.findings)
-    accounts = accounts_of(_balances(done.findings))
+    accounts = build_accounts(_balances(done.findings))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         return disk_report_document(
@@ -89,7 +89,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "salvage_dir": params["salvage_dir"],
         "salvage_id": done.salvage_id,
         "summary": plain(summary),
-        "account": account_result(accounts, params["max_rows"]),
+        "account": build_account_result(accounts, params["max_rows"]),
         "partitions": plain(shown),
         "truncated": len(shown) < len(done.findings),
         "newer_commits": plain(done.newer_commits[: params["max_rows"]]),

@@ -123,7 +123,7 @@ def compare_with_metadata(
         state = states.get(partition)
         ordered = tuple(sorted(found, key=lambda each: _KINDS.index(each.directory.kind)))
         of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
-        obstacle = _obstacle(of_topic or ordered, state, refused.get(partition.topic))
+        obstacle = _find_obstacle(of_topic or ordered, state, refused.get(partition.topic))
         if obstacle is not None:
             findings.append(_finding(ordered[0], *obstacle))
         elif state is not None:
@@ -166,7 +166,11 @@ def compare_with_leader(
     )
     errors = "; ".join(f"{each.path} could not be read to its end: {each.error}" for each in read if each.error)
     if lost:
-        return replace(found, status=Status.WOULD_BE_SAVED, reason="; ".join(filter(None, [_aside(one), errors])))
+        return replace(
+            found,
+            status=Status.WOULD_BE_SAVED,
+            reason="; ".join(filter(None, [_name_set_aside_directories(one), errors])),
+        )
     if errors:
         return replace(found, reason=errors)
     return replace(found, status=Status.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it")
@@ -200,13 +204,13 @@ def segments_to_save(
             yield each
 
 
-def _aside(one: Comparable) -> str:
+def _name_set_aside_directories(one: Comparable) -> str:
     """Name the directories that Kafka has put aside, and that were read, too."""
     paths = [each.directory.path for each in one.replicas if each.directory.kind is not DirKind.CURRENT]
     return f"compared with {', '.join(paths)}, too" if paths else ""
 
 
-def _obstacle(
+def _find_obstacle(
     found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
 ) -> tuple[Status, str] | None:
     partition = found[0].topic_partition

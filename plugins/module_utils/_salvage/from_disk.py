@@ -21,7 +21,7 @@ from .._kafka.wire import Wire
 from .._model.partition import ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
-from .directory import check_destination, check_holds
+from .directory import check_covers, check_destination
 from .finding import (
     Comparable,
     DiskFinding,
@@ -32,18 +32,18 @@ from .finding import (
     segments_to_save,
     segments_with,
 )
-from .group_offsets import OFFSETS_TOPIC, NewerCommit, commits_in, newer_commits
-from .leaders import logs_of_leaders
-from .log_dir import HeldLogDirs, Segment, partition_dirs
+from .group_offsets import OFFSETS_TOPIC, NewerCommit, newer_commits, read_commits
+from .leaders import read_leader_logs
+from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowSource, Wanted, rows
+from .rows import Origin, RowSource, WantedReplica, rows
 from .saved import SavedRecords
-from .saved_rows import saved_rows
-from .scan import SegmentContents, outlines, scan_here
+from .saved_rows import read_saved_runs
+from .scan import SegmentContents, read_outlines, scan_in_process
 from .stretch import minus, within
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, spark_for
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
 
 DRIVER_MEMORY = "1g"
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
@@ -88,19 +88,19 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
     """
     if not is_remote(request.destination):
         check_destination(request.destination)
-    with HeldLogDirs(request.log_dirs) as disks:
+    with LockedLogDirs(request.log_dirs) as disks:
         cluster = describe_cluster(wire)
         if disks.cluster_id != cluster.cluster_id:
             raise SalvageError(
                 f"{', '.join(request.log_dirs)}: the disk is of cluster {disks.cluster_id}, and this is cluster "
                 f"{cluster.cluster_id}: check bootstrap_servers and the log directories"
             )
-        leaders = logs_of_leaders(wire, _replicas(disks, request.topics), request.duration_ms, progress)
+        leaders = read_leader_logs(wire, _replicas(disks, request.topics), request.duration_ms, progress)
         run = _DiskRun(disks, request, leaders.comparable, leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         ordered = tuple(sorted([*leaders.findings, *compared], key=lambda each: each.topic_partition))
         has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
-        commits = _newer_commits(wire, cluster, request.destination) if has_commits else ()
+        commits = _find_newer_commits_saved(wire, cluster, request.destination) if has_commits else ()
         return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
 
 
@@ -109,7 +109,7 @@ class _DiskRun:
 
     def __init__(
         self,
-        disks: HeldLogDirs,
+        disks: LockedLogDirs,
         request: DiskRequest,
         comparable: Sequence[Comparable],
         leaders: Mapping[TopicPartition, ReplicaLog],
@@ -126,7 +126,7 @@ class _DiskRun:
         """Return what became of each partition, and the salvage's id."""
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
-        self.contents = outlines(logs)
+        self.contents = read_outlines(logs)
         findings = self._compared()
         of_interest = [
             segment
@@ -138,17 +138,17 @@ class _DiskRun:
         size = sum(each.size for each in of_interest)
         is_read_here = size <= self.request.most_bytes_here
         if is_read_here:
-            findings = self._read_whole(of_interest, size, scan_here)
+            findings = self._read_whole(of_interest, size, scan_in_process)
             # A destination elsewhere is looked at by Spark, in check mode, too.
             if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
                 return findings, None
         otherwise = SparkOptions(driver_memory=DRIVER_MEMORY)
-        spark = spark_for(self.request.spark, otherwise, self.request.destination, is_little=is_read_here)
+        spark = choose_spark(self.request.spark, otherwise, self.request.destination, is_little=is_read_here)
         if spark is not None:
             self.progress.step("starting Spark")
         with SalvageWriter(self.request.destination, spark) as writer:
             # Before hours of reading: what is there is a finished salvage, or nothing.
-            there = writer.manifest_there()
+            there = writer.read_finished_manifest()
             if not is_read_here:
                 from .on_spark import scan  # noqa: PLC0415 - PySpark takes half a second to import
 
@@ -156,7 +156,7 @@ class _DiskRun:
             if check_mode or not _has_work(findings):
                 return findings, None
             if there is not None:
-                return self._saved_before(there, findings), there.salvage_id
+                return self._accept_finished_salvage(there, findings), there.salvage_id
             return self._save(writer, findings)
 
     def _read_whole(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
@@ -181,7 +181,7 @@ class _DiskRun:
         # What several directories hold of one partition, in the order of offsets.
         wanted.sort(key=lambda each: each.stretches[0].start_offset)
         written = writer.write(RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition")))
-        _refuse_what_differs(findings, written.back)
+        _require_all_saved(findings, written.back)
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         held = {each.topic_partition: each.lost for each in findings if each.lost}
@@ -189,18 +189,18 @@ class _DiskRun:
         saved = {each.topic_partition: each for each in manifest.partitions}
         return [_now(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
 
-    def _saved_before(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
+    def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Accept a finished salvage that has all that is to be saved. Raises SalvageDirectoryError."""
         wanted = [
             (each.topic_partition, each.topic_id, within(each.held, each.lost))
             for each in findings
             if each.status is Status.WOULD_BE_SAVED
         ]
-        check_holds(manifest, self.request.destination, self.disks.cluster_id, wanted)
+        check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
         saved = {each.topic_partition: each for each in manifest.partitions}
         return [_now(each, saved, Status.ALREADY_SAVED) for each in findings]
 
-    def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[Wanted]:
+    def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
         """Yield what to save from each directory: of a record that several hold, the first one's."""
         left = finding.lost
         for replica in one.replicas:
@@ -216,23 +216,23 @@ class _DiskRun:
                 self.disks.node_id,
                 replica.log_dir.directory_id,
             )
-            yield Wanted(origin, held, tuple(segments_to_save(replica, held, self.contents)))
+            yield WantedReplica(origin, held, tuple(segments_to_save(replica, held, self.contents)))
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:
     return any(each.status is Status.WOULD_BE_SAVED for each in findings)
 
 
-def _newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
+def _find_newer_commits_saved(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
     from .remote import local_copy  # noqa: PLC0415 - see above
 
     with local_copy(place) as directory:
         files = read_manifest(directory).files
-        commits = commits_in(saved_rows(directory, files, {OFFSETS_TOPIC}, contents=True))
+        commits = read_commits(read_saved_runs(directory, files, {OFFSETS_TOPIC}, contents=True))
     return newer_commits(wire, cluster, commits)
 
 
-def _refuse_what_differs(findings: Sequence[DiskFinding], back: ReadBack) -> None:
+def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
     """Compare what was read back with what was to be saved. Raises SalvageError with every difference."""
     faults = list(back.faults)
     saved = {each.topic_partition: each for each in back.partitions}
@@ -248,8 +248,8 @@ def _refuse_what_differs(findings: Sequence[DiskFinding], back: ReadBack) -> Non
         raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(faults))
 
 
-def _replicas(disks: HeldLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
-    found = [DiskReplica(each, directory) for each in disks.dirs for directory in partition_dirs(each)]
+def _replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
+    found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
     if topics is None:
         return found
     absent = topics - {each.directory.topic for each in found}

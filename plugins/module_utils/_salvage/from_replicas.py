@@ -22,14 +22,14 @@ from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
-from .directory import check_destination, check_holds
+from .directory import check_covers, check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowSource, rows_from
+from .rows import Origin, RowSource, build_rows
 from .stretch import merged, minus, within
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, spark_for
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -63,13 +63,13 @@ class TailSalvage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _TailRequest:
     tail: Tail
     cluster_id: str
     address: Address
 
 
-def each_once(tails: Sequence[Tail]) -> list[Tail]:
+def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
     """Return the tails without what an earlier one of the same partition has, too."""
     taken: dict[TopicPartition, Stretches] = {}
     found = []
@@ -103,59 +103,61 @@ class TailSaver:
 
         Raises KafkaOpsError where nothing could be saved.
         """
-        wanted = each_once(tails)
+        wanted = remove_overlaps(tails)
         if not is_remote(self.destination):
             check_destination(self.destination)
         work = [
-            _Work(each, self.cluster_id, self.addresses[each.broker_id])
+            _TailRequest(each, self.cluster_id, self.addresses[each.broker_id])
             for each in wanted
             if each.broker_id in self.addresses
         ]
         if not work:
-            return TailSalvage(None, self._failures(wanted, ()), held_by_losers(wanted))
+            return TailSalvage(None, self._find_failures(wanted, ()), held_by_losers(wanted))
         # What several replicas hold of one partition, in the order of offsets.
         work.sort(key=lambda each: each.tail.lost[0].start_offset)
-        is_little = sum(map(_weight, work)) <= MOST_BYTES_HERE
-        spark = spark_for(self.spark, SparkOptions(), self.destination, is_little=is_little)
+        is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
+        spark = choose_spark(self.spark, SparkOptions(), self.destination, is_little=is_little)
         with ExitStack() as stack:
-            rows = self._asked_here(stack) if spark is None else self._asked_by_tasks(stack)
+            rows = self._fetch_in_process(stack) if spark is None else self._fetch_in_tasks(stack)
             if spark is not None:
                 self.progress.step("starting Spark, to save what other replicas hold")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
-            if (there := writer.manifest_there()) is not None:
-                return self._saved_before(writer, there, wanted)
+            if (there := writer.read_finished_manifest()) is not None:
+                return self._accept_finished_salvage(writer, there, wanted)
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving what other replicas hold of {partitions} partitions")
-            written = writer.write(RowSource(work, rows, _weight, _partition))
-            failures = self._failures(wanted, written.back)
-            held = without_emptied(held_by_losers(wanted), written.back, failures)
+            written = writer.write(RowSource(work, rows, _estimate_bytes, _partition))
+            failures = self._find_failures(wanted, written.back)
+            held = drop_compacted(held_by_losers(wanted), written.back, failures)
             if not written.back.partitions:
                 return TailSalvage(None, failures, held)
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
             manifest = writer.finish(written, self.cluster_id, origins, held)
             return TailSalvage(manifest, failures, held)
 
-    def _saved_before(self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]) -> TailSalvage:
+    def _accept_finished_salvage(
+        self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]
+    ) -> TailSalvage:
         """Accept a finished salvage that has all that is to be saved. Raises SalvageError or SalvageDirectoryError."""
         held = held_by_losers(wanted)
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
-        check_holds(manifest, self.destination, self.cluster_id, needed)
-        if faults := writer.faults_there(manifest):
+        check_covers(manifest, self.destination, self.cluster_id, needed)
+        if faults := writer.find_problems_there(manifest):
             raise SalvageError("; ".join(faults))
         return TailSalvage(manifest, {}, held)
 
-    def _asked_here(self, stack: ExitStack) -> Callable[[_Work], Iterator[pa.RecordBatch]]:
-        return _Asking(stack.enter_context(Wire(self.settings))).rows
+    def _fetch_in_process(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
+        return _TailFetcher(stack.enter_context(Wire(self.settings))).rows
 
-    def _asked_by_tasks(self, stack: ExitStack) -> Callable[[_Work], Iterator[pa.RecordBatch]]:
+    def _fetch_in_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         """Tasks find the connection settings in a file: their values never travel with a task."""
         reference = self.settings_reference
         if reference is None:
             reference = stack.enter_context(temporary_settings_reference(self.settings))
-        return partial(_rows_in_task, reference)
+        return partial(_build_rows_in_task, reference)
 
-    def _failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
+    def _find_failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
         if back and back.faults:
             raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(back.faults))
         saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
@@ -164,12 +166,12 @@ class TailSaver:
         with Wire(self.settings) as wire:
             for each in wanted:
                 absent = minus(each.lost, saved.get(each.partition, ()))
-                reason = self._why(wire, each, absent, silent) if absent else ""
+                reason = self._explain_missing(wire, each, absent, silent) if absent else ""
                 if reason:
                     failures[each.partition] = reason
         return failures
 
-    def _why(self, wire: Wire, tail: Tail, absent: Stretches, silent: dict[int, str]) -> str:
+    def _explain_missing(self, wire: Wire, tail: Tail, absent: Stretches, silent: dict[int, str]) -> str:
         """Return why offsets were not saved; empty where the broker has no batch of them, as after compaction.
 
         A broker that is in ``silent`` is not asked again, and one that does not answer is added.
@@ -191,41 +193,41 @@ class TailSaver:
         return f"{what}, and can be read now: run again" if within(there, absent) else ""
 
 
-def _partition(work: _Work) -> TopicPartition:
+def _partition(work: _TailRequest) -> TopicPartition:
     return work.tail.partition
 
 
-def _weight(work: _Work) -> int:
+def _estimate_bytes(work: _TailRequest) -> int:
     return records_in(work.tail.lost) * _SOME_BYTES
 
 
-def _rows_in_task(settings_reference: str, work: _Work) -> Iterator[pa.RecordBatch]:
-    return _asking_in_task(settings_reference).rows(work)
+def _build_rows_in_task(settings_reference: str, work: _TailRequest) -> Iterator[pa.RecordBatch]:
+    return _fetcher_in_task(settings_reference).rows(work)
 
 
 @lru_cache(maxsize=2)
-def _asking_in_task(settings_reference: str) -> _Asking:
+def _fetcher_in_task(settings_reference: str) -> _TailFetcher:
     """Return the connections of this task's process: a broker's tails come over one connection each process."""
-    return _Asking(Wire(read_settings_reference(settings_reference)))
+    return _TailFetcher(Wire(read_settings_reference(settings_reference)))
 
 
-class _Asking:
+class _TailFetcher:
     """Asks brokers for tails. One that has not answered several times in turn is left alone, as elections wait."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._unanswered: Counter[Address] = Counter()
 
-    def rows(self, work: _Work) -> Iterator[pa.RecordBatch]:
+    def rows(self, work: _TailRequest) -> Iterator[pa.RecordBatch]:
         """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
         tail = work.tail
         batches = self.sent(work)
         origin = Origin(
             work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
         )
-        return rows_from(lambda: batches, origin, tail.lost)
+        return build_rows(lambda: batches, origin, tail.lost)
 
-    def sent(self, work: _Work) -> list[Fetched]:
+    def sent(self, work: _TailRequest) -> list[Fetched]:
         """Return what a broker sends of a tail. It is asked again where it fails, for its records are gone soon."""
         found: list[Fetched] = []
         ask = partial(self._wire.call, work.address)
@@ -276,7 +278,7 @@ def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
     return {partition: merged(ranges) for partition, ranges in found.items()}
 
 
-def without_emptied(
+def drop_compacted(
     held: Mapping[TopicPartition, Stretches], back: ReadBack, failures: Collection[TopicPartition]
 ) -> dict[TopicPartition, Stretches]:
     """Return what was held, without offsets of which no replica has a batch any more: compaction removed those.

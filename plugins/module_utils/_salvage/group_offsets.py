@@ -41,14 +41,14 @@ class NewerCommit:
     """None where the cluster has none, or nobody said."""
 
 
-def commits_in(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], int]:
+def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], int]:
     """Return the last committed offset of each group and partition. A deleted one is left out."""
     found: dict[tuple[str, TopicPartition], int] = {}
     for run in runs:
         if run.is_control or run.outcome in (Outcome.ABORTED, Outcome.UNKNOWN):
             continue
         for key, value in zip(run.keys, run.values, strict=True):
-            place = None if key is None else _place(key)
+            place = None if key is None else _parse_key(key)
             if place is None:
                 continue
             if value is None or len(value) < _SHORT.size + _LONG.size:
@@ -86,7 +86,7 @@ def _newer(
     ]
 
 
-def _place(key: bytes) -> tuple[str, TopicPartition] | None:
+def _parse_key(key: bytes) -> tuple[str, TopicPartition] | None:
     """Return group and partition of a key; None for one that is about something else."""
     with suppress(struct.error, UnicodeDecodeError):
         if _SHORT.unpack_from(key)[0] not in _COMMIT_VERSIONS:

@@ -50,7 +50,7 @@ class Leaders:
     """A leader that did not answer is named, with its cause."""
 
 
-def logs_of_leaders(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
+def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
     """Ask the leader of every partition of the replicas that has one, within ``duration_ms`` in total.
 
     Raises KafkaOpsError: the cluster does not describe its partitions.
@@ -84,13 +84,13 @@ def ask_leaders(
     while True:
         comparable, findings = compare_with_metadata(left, description)
         logs = _ask(probe, cluster, comparable, deadline)
-        waiting = [each for each in comparable if _may_pass(logs.get(each.state.topic_partition))]
+        waiting = [each for each in comparable if _is_transient(logs.get(each.state.topic_partition))]
         names = {each.state.topic_partition for each in waiting}
         found.findings += findings
         found.comparable += [each for each in comparable if each.state.topic_partition not in names]
         found.logs |= logs
         if waiting:
-            progress.step(f"waiting for {_awaited(waiting, logs)} to answer, or for other leaders")
+            progress.step(f"waiting for {_describe_leaders(waiting, logs)} to answer, or for other leaders")
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
         if not waiting or clock.monotonic() >= deadline:
             found.comparable = sorted([*found.comparable, *waiting], key=lambda each: each.state.topic_partition)
@@ -122,12 +122,12 @@ def _ask(
         return {TopicPartition(row.topic, row.partition): row for rows in answers for row in rows}
 
 
-def _may_pass(log: ReplicaLog | None) -> bool:
+def _is_transient(log: ReplicaLog | None) -> bool:
     """Return whether the partition may soon be led by a broker that answers. None: its leader is not registered."""
     return log is None or log.cause in _MAY_PASS
 
 
-def _awaited(waiting: Sequence[Comparable], logs: Mapping[TopicPartition, ReplicaLog]) -> str:
+def _describe_leaders(waiting: Sequence[Comparable], logs: Mapping[TopicPartition, ReplicaLog]) -> str:
     """Name the leaders: "broker 1 (unreachable; leader of 3 partitions)"."""
     counts = Counter(each.state.leader_id for each in waiting)
     causes = {each.state.leader_id: logs.get(each.state.topic_partition) for each in waiting}

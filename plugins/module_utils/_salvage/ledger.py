@@ -24,8 +24,8 @@ class Ledger:
     def __init__(self, done: Stretches = (), given: int = 0, superseded: int = 0) -> None:
         self._starts: dict[int, list[int]] = {}
         self._ends: dict[int, list[int]] = {}
-        self._before = union([done])
-        for each in self._before:
+        self._settled_before = union([done])
+        for each in self._settled_before:
             self._starts.setdefault(each.epoch, []).append(each.start_offset)
             self._ends.setdefault(each.epoch, []).append(each.end_offset)
         self._added: list[EpochRange] = []
@@ -38,7 +38,7 @@ class Ledger:
 
     @property
     def done(self) -> Stretches:
-        return union([self._before, tuple(self._added)])
+        return union([self._settled_before, tuple(self._added)])
 
     def lacking(self, epoch: int, offset: int, end_offset: int) -> list[tuple[int, int]]:
         """Return which of these offsets were not dealt with before this run: stretches, each with its end."""
@@ -67,6 +67,6 @@ class Ledger:
             self._added.append(done)
         self._last_batch = (done.epoch, last_batch)
 
-    def leave_open(self) -> None:
+    def leave_unsettled(self) -> None:
         """Note that a record is left for a later run: it is not to be taken for a gap."""
         self._last_batch = None

@@ -88,7 +88,7 @@ class LogDir:
     """None on brokers before Kafka 3.7."""
 
 
-class HeldLogDirs:
+class LockedLogDirs:
     """The log directories of one broker, kept from being used by a broker while the ``with`` block lasts.
 
     A broker takes an exclusive lock on ``.lock`` (``FileChannel.tryLock``) and does not start without it. This takes
@@ -104,9 +104,9 @@ class HeldLogDirs:
         self._locks = ExitStack()
         self.dirs: tuple[LogDir, ...] = ()
 
-    def __enter__(self) -> HeldLogDirs:
+    def __enter__(self) -> LockedLogDirs:
         try:
-            self.dirs = self._hold_all()
+            self.dirs = self._lock_all()
             _check_same_broker(self.dirs)
         except BaseException:
             self._locks.close()
@@ -124,18 +124,18 @@ class HeldLogDirs:
     def cluster_id(self) -> str:
         return self.dirs[0].cluster_id
 
-    def _hold_all(self) -> tuple[LogDir, ...]:
+    def _lock_all(self) -> tuple[LogDir, ...]:
         held, refusals = [], []
         for path in self._paths:
             try:
-                held.append(self._hold(path))
+                held.append(self._lock(path))
             except LogDirError as refusal:
                 refusals.append(str(refusal))
         if refusals:
             raise LogDirError("\n".join(refusals))
         return tuple(held)
 
-    def _hold(self, path: str) -> LogDir:
+    def _lock(self, path: str) -> LogDir:
         found = read_log_dir(path)
         try:
             file = self._locks.enter_context(open(Path(path, _LOCK), "rb"))  # noqa: SIM115
@@ -173,7 +173,7 @@ def read_log_dir(path: str) -> LogDir:
     return LogDir(path, cluster_id, node_id, properties.get("directory.id"))
 
 
-def partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
+def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
     """List the replicas' directories in a log directory, in order of name.
 
     Those that Kafka has put aside are among them; the controllers' metadata log is no replica. Raises LogDirError.

@@ -20,10 +20,10 @@ from .batch import (
     BatchHeader,
     BatchRecord,
     ControlType,
-    control_type,
-    has_its_checksum,
-    header_at,
-    records_of,
+    decode_records,
+    has_valid_checksum,
+    read_control_type,
+    read_header,
 )
 
 _MAX_BYTES = 8 * 1024 * 1024
@@ -78,19 +78,19 @@ def fetch(
 def _batches(partition: TopicPartition, content: bytes) -> Iterator[Fetched]:
     position = 0
     while position + HEADER_BYTES <= len(content):
-        header = header_at(content, position)
+        header = read_header(content, position)
         if not header.is_plausible:
-            raise _bad(partition, f"it answers with something else than batches of format 2 at byte {position}")
+            raise _bad_answer(partition, f"it answers with something else than batches of format 2 at byte {position}")
         if position + header.size > len(content):
             return
         raw = content[position : position + header.size]
-        if not has_its_checksum(header, raw):
-            raise _bad(partition, f"the batch at offset {header.base_offset} does not have its checksum")
+        if not has_valid_checksum(header, raw):
+            raise _bad_answer(partition, f"the batch at offset {header.base_offset} does not have its checksum")
         yield Fetched(header, raw)
         position += header.size
 
 
-def _bad(partition: TopicPartition, detail: str) -> BrokerCallError:
+def _bad_answer(partition: TopicPartition, detail: str) -> BrokerCallError:
     return BrokerCallError(str(partition), Cause.BAD_ANSWER, detail, request="Fetch")
 
 
@@ -138,11 +138,11 @@ class CommittedLog:
                 firsts.pop(0)
                 open_aborted.add(header.producer_id)
             if header.is_control:
-                if control_type(header, raw) is ControlType.ABORT:
+                if read_control_type(header, raw) is ControlType.ABORT:
                     open_aborted.discard(header.producer_id)
                 continue
             if header.is_transactional and header.producer_id in open_aborted:
                 continue
-            for record in records_of(header, raw):
+            for record in decode_records(header, raw):
                 if record.offset >= self.next_offset:
                     yield Tail(header.leader_epoch, record)

@@ -114,15 +114,15 @@ def read_manifest(directory: str) -> Manifest:
         raise ManifestError(
             f"{directory} is no finished salvage: it has no {MANIFEST}. Give the directory that a salvage has written"
         )
-    return manifest_from(read_file(str(path), _MOST_BYTES), str(path))
+    return decode_manifest(read_file(str(path), _MOST_BYTES), str(path))
 
 
-def manifest_from(data: bytes, path: str) -> Manifest:
+def decode_manifest(data: bytes, path: str) -> Manifest:
     """Return the manifest that was read from ``path``. Raises DocumentError."""
     return _CODEC.decode(parse_json(data, path, lambda value: schema_problems(value, SALVAGE_MANIFEST)))
 
 
-def faults_of_files(directory: str, files: Sequence[SavedFile]) -> list[str]:
+def find_file_problems(directory: str, files: Sequence[SavedFile]) -> list[str]:
     """Compare the files with their manifest. Returns what is wrong, in order of name; empty when nothing is."""
     faults = []
     for each in files:

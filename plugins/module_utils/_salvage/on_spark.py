@@ -17,7 +17,7 @@ from typing import Any
 from .._model.log_contents import EpochRange
 from .._spark.tasks import in_tasks
 from .log_dir import Segment
-from .read_back import ReadBack, combined, partial_counts
+from .read_back import ReadBack, combine_counts, count_rows
 from .rows import RowSource
 from .scan import SegmentContents, whole
 from .segment import Damage, DamageKind
@@ -72,7 +72,7 @@ def write(spark: SparkSession, source: RowSource[Any], uri: str) -> None:
 def read_back(spark: SparkSession, uri: str) -> ReadBack:
     """Read all files of a directory."""
     rows = spark.read.parquet(uri)
-    return combined(rows.mapInArrow(partial_counts, from_arrow_schema(PARTIAL_SCHEMA)).toArrow().to_pylist())
+    return combine_counts(rows.mapInArrow(count_rows, from_arrow_schema(PARTIAL_SCHEMA)).toArrow().to_pylist())
 
 
 def _size(segment: Segment) -> int:

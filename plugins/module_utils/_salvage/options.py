@@ -45,11 +45,11 @@ class SalvageDirectoryError(KafkaOpsError):
 
 
 def is_remote(place: str) -> bool:
-    """Return whether ``place`` is a URI. What ``place_of`` has returned is one where it is not a local path."""
+    """Return whether ``place`` is a URI. What ``resolve_place`` has returned is one where it is not a local path."""
     return _URI.match(place) is not None
 
 
-def place_of(given: str) -> str:
+def resolve_place(given: str) -> str:
     """Return an absolute path, or a URI of another file system than the local one.
 
     Raises SalvageDirectoryError: a URI that names no directory, or a scheme that nothing can be written to.

@@ -4,8 +4,8 @@
 
 """Reads back what was saved from its Parquet files, and trusts nothing that their writer says of them.
 
-Counts are made of some rows at a time, and added up (``combined``): so they are made of any number of files, side by
-side, in this process or by Spark.
+Counts are made of some rows at a time, and added up (``combine_counts``): so they are made of any number of files,
+side by side, in this process or by Spark.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .batch import BatchHeader, Outcome, has_its_checksum, header_at
-from .rows import rows_in
+from .batch import BatchHeader, Outcome, has_valid_checksum, read_header
+from .rows import read_row_batches
 from .saved import SavedRecords
 from .stretch import merged
 
@@ -117,14 +117,16 @@ class _Counts:
 def read_back(records: Path) -> ReadBack:
     """Read every Parquet file of a directory. Raises OSError or pyarrow's errors."""
     with ThreadPoolExecutor() as readers:
-        return combined(row for found in readers.map(_of_file, sorted(records.glob("*.parquet"))) for row in found)
+        return combine_counts(
+            row for found in readers.map(_of_file, sorted(records.glob("*.parquet"))) for row in found
+        )
 
 
 def _of_file(path: Path) -> list[dict[str, Any]]:
-    return [row for each in partial_counts(rows_in(path, ROW_SCHEMA.names)) for row in each.to_pylist()]
+    return [row for each in count_rows(read_row_batches(path, ROW_SCHEMA.names)) for row in each.to_pylist()]
 
 
-def combined(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
+def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
     """Add up rows of ``PARTIAL_SCHEMA``."""
     counts: dict[tuple[TopicPartition, str | None], _Counts] = {}
     for row in partials:
@@ -137,7 +139,7 @@ def combined(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
     )
 
 
-def partial_counts(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of ``ROW_SCHEMA`` to rows of ``PARTIAL_SCHEMA``."""
     for table in tables:
         rows = [_counts(each) for each in _by_partition(table)]
@@ -193,8 +195,8 @@ def _coverage(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
     ranges: list[dict[str, int]] = []
     bad_batches = 0
     for raw in raw_batches:
-        header = header_at(raw, 0)
-        bad_batches += header.size != len(raw) or not has_its_checksum(header, raw)
+        header = read_header(raw, 0)
+        bad_batches += header.size != len(raw) or not has_valid_checksum(header, raw)
         if ranges and _follows(ranges[-1], header):
             ranges[-1]["end_offset"] = header.next_offset
         else:

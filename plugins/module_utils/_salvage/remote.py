@@ -23,15 +23,15 @@ from .._model.run import KafkaOpsError
 from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
-from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, manifest_from, to_json
-from .options import SalvageDirectoryError, is_remote, place_of
+from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, to_json
+from .options import SalvageDirectoryError, is_remote, resolve_place
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-_MARK = "kafkaops.recovery-salvage"
+_CLAIM_FILE = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE, _FILE_MODE = "700", "600"
 _PARQUET = ".parquet"
 _DRIVER_MEMORY = "1g"
@@ -56,7 +56,7 @@ class RemoteDirectory:
     def manifest(self) -> Manifest | None:
         """Return the manifest of a finished salvage; None where there is nothing at all. Raises ManifestError, too."""
         if self._do("could not be read", lambda: self._fs.exists(self._path(MANIFEST))):
-            return manifest_from(self._content(MANIFEST), f"{self.uri}/{MANIFEST}")
+            return decode_manifest(self._content(MANIFEST), f"{self.uri}/{MANIFEST}")
         if self._do("could not be read", lambda: self._fs.exists(self._path())):
             raise SalvageDirectoryError(
                 f"{self.uri} exists and is no finished salvage: name a directory that does not exist. If a run that "
@@ -69,7 +69,7 @@ class RemoteDirectory:
         what = "could not be written"
         directory = self._path()
         self._do(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
-        self._do(what, lambda: self._fs.create(self._path(_MARK), False).close())
+        self._do(what, lambda: self._fs.create(self._path(_CLAIM_FILE), False).close())
 
     def remove(self) -> None:
         """Remove what this run has made."""
@@ -104,7 +104,7 @@ class RemoteDirectory:
         if self._content(MANIFEST) != content:
             raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} does not read back as it was written")
         self.is_finished = True
-        self._do("could not be written", lambda: self._fs.delete(self._path(_MARK), False))
+        self._do("could not be written", lambda: self._fs.delete(self._path(_CLAIM_FILE), False))
 
     def fetch(self, manifest: Manifest, directory: Path) -> None:
         """Copy a finished salvage to a local directory."""
@@ -151,7 +151,7 @@ class RemoteDirectory:
 
 
 @contextmanager
-def unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory]:
+def open_unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory]:
     """Make a salvage directory. What it holds is removed unless it was finished. Raises SalvageDirectoryError."""
     directory = RemoteDirectory(spark, uri)
     if directory.manifest() is not None:
@@ -183,7 +183,7 @@ def check_remote(uri: str) -> None:
     """
     with _session() as spark:
         if RemoteDirectory(spark, uri).manifest() is None:
-            with unfinished_remote(spark, uri):
+            with open_unfinished_remote(spark, uri):
                 pass
 
 
@@ -193,7 +193,7 @@ def local_copy(place: str) -> Iterator[str]:
 
     Raises SalvageDirectoryError, ManifestError or SparkUnavailableError.
     """
-    place = place_of(place)
+    place = resolve_place(place)
     if not is_remote(place):
         yield place
         return

@@ -22,15 +22,15 @@ from .._model.background import in_background
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .ledger import Ledger
-from .manifest import Manifest, faults_of_files, read_manifest
-from .part import NewerKeys, Part, wanted_keys
-from .replay_progress import Place, ProgressTopic, create_and_wait
+from .manifest import Manifest, find_file_problems, read_manifest
+from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
+from .replay_progress import LedgerKey, ProgressTopic, create_and_wait
+from .replay_writer import ReplayWriter
 from .replayed import Counts, Replayed, ReplayStatus, target_topic
 from .saved import SavedRecords
-from .saved_rows import saved_rows
-from .targets import Targets, Terms, look_at_targets
+from .saved_rows import read_saved_runs
+from .targets import ReplayTerms, Targets, find_targets
 from .transactional import TransactionalProducer
-from .writing import Writing
 
 _SIDE_CONFIG = {
     "cleanup.policy": "delete",
@@ -54,7 +54,7 @@ class ReplayRequest:
     directory: str
     topics: frozenset[str] | None
     """None for every topic of the salvage."""
-    terms: Terms
+    terms: ReplayTerms
     throttle_bytes_per_second: int
     """0 for no limit."""
     progress_topic: str
@@ -83,17 +83,17 @@ class Replayer:
         self._stop = stop
         self._manifest = read_manifest(request.directory)
         # Hashing takes seconds for each GB. Meanwhile brokers are asked, and the lock is taken.
-        work = partial(faults_of_files, request.directory, self._manifest.files)
+        work = partial(find_file_problems, request.directory, self._manifest.files)
         self._faults = in_background(work, "verify")
-        self._saved = _chosen(self._manifest, request)
+        self._saved = _select_partitions(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
 
-    def foresee(self) -> Replay:
+    def preview(self) -> Replay:
         """Return what would be given back. Writes nothing. Raises KafkaOpsError."""
         cluster = self._cluster()
-        addresses = _living(cluster)
+        addresses = _live_addresses(cluster)
         targets = self._targets()
-        self._require_whole_files()
+        self._require_intact_files()
         ledgers = ProgressTopic(self._kafka, addresses, self._request.progress_topic).read()
         parts = self._parts(targets, {}, ledgers)
         self._count(parts)
@@ -101,19 +101,19 @@ class Replayer:
             each.result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
             for each in parts.values()
         ]
-        return Replay(self._manifest, self._in_order(rows, targets, ledgers))
+        return Replay(self._manifest, self._add_untouched(rows, targets, ledgers))
 
     def give_back(self) -> Replay:
         """Give back what can be. Raises KafkaOpsError, where nothing was given back."""
         cluster = self._cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
-            found = self._under_lock(_living(cluster), journal)
+            found = self._give_back_under_lock(_live_addresses(cluster), journal)
         return Replay(self._manifest, found, journal.notes)
 
-    def _under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
+    def _give_back_under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
         targets = self._targets()
-        self._require_whole_files()
+        self._require_intact_files()
         kept = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
         transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
         most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
@@ -127,9 +127,9 @@ class Replayer:
             ledgers = kept.read()
             parts = self._parts(targets, created, ledgers)
             self._count(parts)
-            writing = Writing(producer, kept, parts, journal.require_lock, self._progress, self._stop)
+            writing = ReplayWriter(producer, kept, parts, journal.require_lock, self._progress, self._stop)
             writing.write(
-                saved_rows(self._request.directory, self._manifest.files, self._names, contents=True),
+                read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=True),
                 self._manifest.cluster_id,
                 self._request.throttle_bytes_per_second,
             )
@@ -137,9 +137,9 @@ class Replayer:
             producer.close()
         # What was committed can be read once another producer with this id was let in.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
-        return self._in_order([_result(each) for each in parts.values()], targets, ledgers)
+        return self._add_untouched([_result(each) for each in parts.values()], targets, ledgers)
 
-    def _require_whole_files(self) -> None:
+    def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""
         self._progress.step("verifying the saved files")
         faults = self._faults.result()
@@ -156,7 +156,7 @@ class Replayer:
         return cluster
 
     def _targets(self) -> Targets:
-        return look_at_targets(self._kafka, self._saved, self._request.terms)
+        return find_targets(self._kafka, self._saved, self._request.terms)
 
     def _create_side_topics(
         self, targets: Targets, addresses: Mapping[int, Address], journal: Journal
@@ -180,8 +180,8 @@ class Replayer:
         return ids
 
     def _parts(
-        self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[Place, Ledger]
-    ) -> dict[TopicPartition, Part]:
+        self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[LedgerKey, Ledger]
+    ) -> dict[TopicPartition, PartitionReplay]:
         """Return the partitions that are not refused."""
         parts = {}
         for each in self._saved:
@@ -189,25 +189,27 @@ class Replayer:
             if partition in targets.refused or partition in targets.internal:
                 continue
             target = targets.topics[each.topic]
-            place = Place(target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition)
+            place = LedgerKey(
+                target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition
+            )
             ledger = ledgers.get(place) or Ledger()
             is_compacted = each.topic in targets.compacted
-            part = Part(each, target, place, ledger, self._request.terms.include_unknown, is_compacted)
-            part.counts = _before(ledger)
+            part = PartitionReplay(each, target, place, ledger, self._request.terms.include_unknown, is_compacted)
+            part.counts = _earlier_counts(ledger)
             parts[partition] = part
         compacted = {each for each, part in parts.items() if part.target.is_compacted}
         if compacted:
             self._read_newer_keys(parts, compacted)
         return parts
 
-    def _read_newer_keys(self, parts: Mapping[TopicPartition, Part], compacted: set[TopicPartition]) -> None:
+    def _read_newer_keys(self, parts: Mapping[TopicPartition, PartitionReplay], compacted: set[TopicPartition]) -> None:
         names = {each.topic for each in compacted}
-        keys = wanted_keys(saved_rows(self._request.directory, self._manifest.files, names, contents=False))
+        keys = collect_key_hashes(read_saved_runs(self._request.directory, self._manifest.files, names, contents=False))
         for partition in sorted(compacted):
             part = parts[partition]
             self._progress.step(f"reading the keys of {partition}")
             leader = part.target.states[partition.partition].leader_id
-            address = _living(self._cluster()).get(leader)
+            address = _live_addresses(self._cluster()).get(leader)
             if address is None:
                 part.failure = f"broker {leader}, its leader, has no address"
                 continue
@@ -219,11 +221,11 @@ class Replayer:
             except KafkaOpsError as error:
                 part.failure = str(error)
 
-    def _count(self, parts: Mapping[TopicPartition, Part]) -> None:
+    def _count(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
         """Count what is to be given back, without changing what is known to be done."""
         self._progress.step("counting the saved records")
         trial = {
-            name: Part(
+            name: PartitionReplay(
                 part.saved,
                 part.target,
                 part.place,
@@ -234,50 +236,50 @@ class Replayer:
             )
             for name, part in parts.items()
         }
-        for run in saved_rows(self._request.directory, self._manifest.files, self._names, contents=False):
+        for run in read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=False):
             each = trial.get(run.topic_partition)
             if each is not None:
                 each.counts.to_give += sum(one.records for one in each.take(run))
         for name, each in trial.items():
             parts[name].counts = replace(
-                _before(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out
+                _earlier_counts(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out
             )
 
-    def _in_order(
-        self, rows: list[Replayed], targets: Targets, ledgers: Mapping[Place, Ledger]
+    def _add_untouched(
+        self, rows: list[Replayed], targets: Targets, ledgers: Mapping[LedgerKey, Ledger]
     ) -> tuple[Replayed, ...]:
         for each in self._saved:
             partition = each.topic_partition
             if partition in targets.internal:
                 reason = "it is an internal topic"
-                rows.append(_untouched(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
+                rows.append(_untouched_result(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
             elif partition in targets.refused:
                 name = target_topic(each.topic, self._request.terms.target)
                 topic_id = targets.topics[each.topic].topic_id or ""
-                ledger = ledgers.get(Place(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
+                ledger = ledgers.get(LedgerKey(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
                 refusal = targets.refused[partition]
-                rows.append(_untouched(each, name, ReplayStatus.REFUSED, refusal, _before(ledger)))
+                rows.append(_untouched_result(each, name, ReplayStatus.REFUSED, refusal, _earlier_counts(ledger)))
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
-def _result(part: Part) -> Replayed:
+def _result(part: PartitionReplay) -> Replayed:
     if part.failure:
         return part.result(ReplayStatus.FAILED, part.failure)
     return part.result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
 
 
-def _untouched(saved: SavedRecords, target: str, status: ReplayStatus, reason: str, before: Counts) -> Replayed:
+def _untouched_result(saved: SavedRecords, target: str, status: ReplayStatus, reason: str, before: Counts) -> Replayed:
     given, superseded = before.given_before, before.superseded_before
     counts = (saved.records, 0, 0, 0, given, superseded)
     return Replayed(saved.topic, saved.partition, saved.topic_id, target, status, reason, *counts, {})
 
 
-def _before(ledger: Ledger) -> Counts:
+def _earlier_counts(ledger: Ledger) -> Counts:
     """Return what earlier runs did."""
     return Counts(given_before=ledger.given, superseded_before=ledger.superseded)
 
 
-def _chosen(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
+def _select_partitions(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
     if request.topics is None:
         return list(manifest.partitions)
     absent = request.topics - {each.topic for each in manifest.partitions}
@@ -286,5 +288,5 @@ def _chosen(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
     return [each for each in manifest.partitions if each.topic in request.topics]
 
 
-def _living(cluster: Cluster) -> dict[int, Address]:
+def _live_addresses(cluster: Cluster) -> dict[int, Address]:
     return {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}

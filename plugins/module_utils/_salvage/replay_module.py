@@ -20,13 +20,13 @@ from .._module.connection import Arguments
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
 from .._module.run import plain
-from .account import Account, Balance, account_result, accounts_of
-from .options import place_of
+from .account import Account, Balance, build_account_result, build_accounts
+from .options import resolve_place
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
-from .replayed import ReplayStatus, Target, not_done
+from .replayed import ReplayStatus, Target, find_not_done
 from .report import REPLAY_REPORT, ReplayReport, replay_report_document, replay_summary
-from .targets import Terms
+from .targets import ReplayTerms
 
 REPLAY = Arguments(
     argument_spec={
@@ -48,7 +48,7 @@ class ReplayOptionsError(KafkaOpsError):
     """Options of a replay that make no sense."""
 
 
-def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
+def parse_replay_request(params: Mapping[str, Any]) -> ReplayRequest:
     """Return what is asked for. Raises ReplayOptionsError or SalvageDirectoryError."""
     if params["topics"] is not None and not params["topics"]:
         raise ReplayOptionsError("topics is empty: leave it out to give every topic back")
@@ -59,9 +59,9 @@ def replay_request(params: Mapping[str, Any]) -> ReplayRequest:
         raise ReplayOptionsError("include_compacted goes with target=original: a side topic keeps every record anyway")
     never = frozenset({params["progress_topic"], params["journal_topic"]})
     return ReplayRequest(
-        place_of(params["salvage_dir"]),
+        resolve_place(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
-        Terms(target, params["include_unknown"], params["include_compacted"], never),
+        ReplayTerms(target, params["include_unknown"], params["include_compacted"], never),
         params["throttle_bytes_per_second"],
         params["progress_topic"],
         journal_options(params),
@@ -82,9 +82,9 @@ def replay(
     Raises KafkaOpsError.
     """
     replayer = Replayer(Kafka(wire), request, progress, stop)
-    foreseen = replayer.foresee()
-    if check_mode or not any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in foreseen.partitions):
-        return foreseen
+    previewed = replayer.preview()
+    if check_mode or not any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in previewed.partitions):
+        return previewed
     require_quorum(wire, params)
     return replayer.give_back()
 
@@ -92,7 +92,7 @@ def replay(
 def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
     """Return what the module returns, and write the report file. ``msg`` is there when one of them was not done."""
     summary = replay_summary(done.partitions)
-    accounts = accounts_of(_balances(done))
+    accounts = build_accounts(_balances(done))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         return replay_report_document(
@@ -119,11 +119,11 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "salvage_dir": params["salvage_dir"],
         "target": params["target"],
         "summary": plain(summary),
-        "account": account_result(accounts, params["max_rows"]),
+        "account": build_account_result(accounts, params["max_rows"]),
         "partitions": plain(shown),
         "truncated": len(shown) < len(done.partitions),
     }
-    failed = not_done(done.partitions)
+    failed = find_not_done(done.partitions)
     faults = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])

@@ -50,7 +50,7 @@ class ReplayProgressError(KafkaOpsError):
     """What was given back already cannot be read or kept, so that nothing is given back."""
 
 
-class Place(NamedTuple):
+class LedgerKey(NamedTuple):
     """What a ledger is about. Another topic of the same name is another place."""
 
     target_topic_id: str
@@ -67,7 +67,7 @@ class ProgressTopic:
     addresses: Mapping[int, Address]
     name: str
 
-    def read(self) -> dict[Place, Ledger]:
+    def read(self) -> dict[LedgerKey, Ledger]:
         """Return every ledger; none where there is no topic yet.
 
         Raises ReplayProgressError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -92,13 +92,13 @@ class ProgressTopic:
                 )
             time.sleep(_LOOK_EVERY_S)
 
-    def _read_from(self, leader: Address, deadline: float) -> dict[Place, Ledger]:
+    def _read_from(self, leader: Address, deadline: float) -> dict[LedgerKey, Ledger]:
         log = CommittedLog(partial(self.kafka.wire.call, leader), TopicPartition(self.name, 0), 0)
-        found: dict[Place, Ledger] = {}
+        found: dict[LedgerKey, Ledger] = {}
         try:
             for _epoch, record in log.read(deadline):
                 if record.key is not None and record.value is not None:
-                    found[self._place(record.offset, record.key)] = self._ledger(record.offset, record.value)
+                    found[self._parse_key(record.offset, record.key)] = self._ledger(record.offset, record.value)
         except OpenTransactionError as error:
             raise ReplayProgressError(f"{error}. Another run gives records back") from None
         return found
@@ -109,11 +109,11 @@ class ProgressTopic:
             topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
 
-    def records(self, ledgers: Mapping[Place, Ledger]) -> list[Outgoing]:
+    def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[Outgoing]:
         """Return the records that keep these ledgers. Raises ReplayProgressError."""
         return [self._record(place, ledger) for place, ledger in ledgers.items()]
 
-    def _record(self, place: Place, ledger: Ledger) -> Outgoing:
+    def _record(self, place: LedgerKey, ledger: Ledger) -> Outgoing:
         done = [[each.epoch, each.start_offset, each.end_offset] for each in ledger.done]
         if len(done) > MOST_STRETCHES:
             raise ReplayProgressError(
@@ -123,9 +123,9 @@ class ProgressTopic:
         value = {"version": _VERSION, "given": ledger.given, "superseded": ledger.superseded, "done": done}
         return self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000)
 
-    def _place(self, offset: int, key: bytes) -> Place:
+    def _parse_key(self, offset: int, key: bytes) -> LedgerKey:
         try:
-            return Place(**json.loads(key))
+            return LedgerKey(**json.loads(key))
         except (ValueError, TypeError):
             raise self._damaged(offset) from None
 

@@ -72,7 +72,7 @@ _IN_WORDS: Mapping[str, str] = {
 }
 
 
-def left_out_in_words(counts: Mapping[str, int]) -> str:
+def describe_left_out(counts: Mapping[str, int]) -> str:
     """Return how many records were left out for which reason; empty when none was."""
     return ", ".join(f"{count:,} {_IN_WORDS[why]}" for why, count in counts.items() if count)
 
@@ -129,10 +129,10 @@ class Replayed:
         return TopicPartition(self.topic, self.partition)
 
 
-IS_DONE = frozenset(
+DONE_STATUSES = frozenset(
     {ReplayStatus.GIVEN_BACK, ReplayStatus.WOULD_BE_GIVEN_BACK, ReplayStatus.NOTHING_LEFT, ReplayStatus.NEVER_REPLAYED}
 )
 
 
-def not_done(rows: Iterable[Replayed]) -> list[Replayed]:
-    return [each for each in rows if each.status not in IS_DONE]
+def find_not_done(rows: Iterable[Replayed]) -> list[Replayed]:
+    return [each for each in rows if each.status not in DONE_STATUSES]

@@ -14,7 +14,16 @@ from typing import Any, Generic, TypeVar
 
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
-from .batch import BatchError, BatchHeader, BatchRecord, ControlType, Markers, Outcome, control_type, records_of
+from .batch import (
+    BatchError,
+    BatchHeader,
+    BatchRecord,
+    ControlType,
+    Markers,
+    Outcome,
+    decode_records,
+    read_control_type,
+)
 from .log_dir import Segment
 from .segment import Batch, read_segment
 
@@ -73,7 +82,7 @@ CREATE_TIME = "create_time"
 LOG_APPEND_TIME = "log_append_time"
 
 
-def rows_in(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def read_row_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file, some megabytes at a time: memory stays flat, however much was saved.
 
     Raises OSError or pyarrow.ArrowException.
@@ -124,15 +133,15 @@ class RowBuffer:
         self._origin = origin
         self._wanted = wanted
         self._columns: dict[str, list[Any]] = {name: [] for name in ROW_SCHEMA.names if name not in _OF_ORIGIN}
-        self._bytes = 0
+        self._collected_bytes = 0
 
     def add(self, header: BatchHeader, batch: bytes, outcome: Outcome) -> None:
         """Take the wanted records of a batch, and the batch itself. A batch that does not decode is one row."""
         columns: dict[str, list[Any]] = {}
         control = error = None
         try:
-            control = control_type(header, batch).value if header.is_control else None
-            records = self._wanted_of(header, list(records_of(header, batch)))
+            control = read_control_type(header, batch).value if header.is_control else None
+            records = self._select_wanted(header, list(decode_records(header, batch)))
             columns = dict(zip(_OF_RECORD, map(list, zip(*records, strict=True)), strict=False))
             count = len(records)
         except BatchError as fault:
@@ -142,18 +151,18 @@ class RowBuffer:
         if not count:
             # Compaction leaves batches without records behind, for the producer's state.
             return
-        for name, value in (_of_batch(header, outcome) | {"control_type": control, "decode_error": error}).items():
+        for name, value in (_batch_columns(header, outcome) | {"control_type": control, "decode_error": error}).items():
             columns[name] = [value] * count
         nothing = [None] * (count - 1)
         columns |= {"raw_batch": [batch, *nothing], "batch_rows": [count, *nothing]}
         for name, values in columns.items():
             self._columns[name] += values
-        self._bytes += 2 * len(batch)
+        self._collected_bytes += 2 * len(batch)
 
     def batches(self, *, last: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield what has been collected, once it is enough, or ``last``."""
         count = len(self._columns["offset"])
-        if not count or not (last or self._bytes >= _BYTES_AT_ONCE or count >= _ROWS_AT_ONCE):
+        if not count or not (last or self._collected_bytes >= _BYTES_AT_ONCE or count >= _ROWS_AT_ONCE):
             return
         arrays = []
         for field in ROW_SCHEMA:
@@ -164,12 +173,12 @@ class RowBuffer:
                 make = _headers if field.name == "headers" else pa.array
                 arrays.append(make(self._columns[field.name], field.type))
                 self._columns[field.name].clear()
-        self._bytes = 0
+        self._collected_bytes = 0
         table = pa.RecordBatch.from_arrays(arrays, schema=ROW_SCHEMA)
         for start in range(0, count, _ROWS_AT_ONCE):
             yield table.slice(start, _ROWS_AT_ONCE)
 
-    def _wanted_of(self, header: BatchHeader, records: list[BatchRecord]) -> list[BatchRecord]:
+    def _select_wanted(self, header: BatchHeader, records: list[BatchRecord]) -> list[BatchRecord]:
         stretches = [each for each in self._wanted if each.epoch == header.leader_epoch]
         if any(each.start_offset <= header.base_offset and header.next_offset <= each.end_offset for each in stretches):
             return records
@@ -180,7 +189,7 @@ class RowBuffer:
         ]
 
 
-def _of_batch(header: BatchHeader, outcome: Outcome) -> dict[str, Any]:
+def _batch_columns(header: BatchHeader, outcome: Outcome) -> dict[str, Any]:
     return {
         "leader_epoch": header.leader_epoch,
         "timestamp_type": LOG_APPEND_TIME if header.has_log_append_time else CREATE_TIME,
@@ -208,7 +217,7 @@ def _headers(rows: list[list[tuple[str, bytes | None]] | None], kind: pa.ListTyp
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedReplica:
     """What to save of one replica on a disk."""
 
     origin: Origin
@@ -226,12 +235,12 @@ class Wanted:
         return sum(each.size for each in self.segments)
 
 
-def rows(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def rows(wanted: WantedReplica) -> Iterator[pa.RecordBatch]:
     """Yield one replica's rows of ``ROW_SCHEMA``, in the order of its log."""
-    return rows_from(lambda: _batches(wanted.segments), wanted.origin, wanted.stretches)
+    return build_rows(lambda: _batches(wanted.segments), wanted.origin, wanted.stretches)
 
 
-def rows_from(
+def build_rows(
     read: Callable[[], Iterable[tuple[BatchHeader, bytes | memoryview]]], origin: Origin, stretches: Stretches
 ) -> Iterator[pa.RecordBatch]:
     """Yield rows of what lies in the stretches. ``read`` is called twice: markers lie behind what they are about."""
@@ -260,7 +269,7 @@ def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
 def _control_type_or_other(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
     """Return what a control batch says; one that does not decode ends no transaction."""
     try:
-        return control_type(header, raw)
+        return read_control_type(header, raw)
     except BatchError:
         return ControlType.OTHER
 

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from .manifest import RECORDS, ManifestError, SavedFile
-from .rows import rows_in
+from .rows import read_row_batches
 from .saved_run import CONTENTS, PLACES, Block, SavedRun
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -25,7 +25,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 _FILES_AT_ONCE = 4
 
 
-def saved_rows(
+def read_saved_runs(
     directory: str, files: Sequence[SavedFile], topics: Collection[str], *, contents: bool
 ) -> Iterator[SavedRun]:
     """Yield the rows of these topics; without ``contents`` faster, and without values and headers.
@@ -35,14 +35,16 @@ def saved_rows(
     Raises ManifestError: a file cannot be read as what the manifest says it is.
     """
     for block in _blocks(directory, files, contents=contents):
-        yield from (block.prepared() if contents else block).runs(topics)
+        yield from (block.prepare() if contents else block).runs(topics)
 
 
 def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> Iterator[Block]:
     """Yield blocks of several files in turns: one partition's leader alone takes records more slowly than several."""
     columns = [*PLACES, *CONTENTS] if contents else [*PLACES]
     paths = [Path(directory, RECORDS, each.name) for each in files]
-    waiting = deque(chain.from_iterable(_blocks_of(path, columns) for path in some) for some in _apart(paths))
+    waiting = deque(
+        chain.from_iterable(_read_blocks(path, columns) for path in some) for some in _group_by_partition(paths)
+    )
     reading: deque[Iterator[Block]] = deque()
     while waiting or reading:
         while waiting and len(reading) < _FILES_AT_ONCE:
@@ -55,7 +57,7 @@ def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> It
         reading.rotate(-1)
 
 
-def _apart(paths: Iterable[Path]) -> list[list[Path]]:
+def _group_by_partition(paths: Iterable[Path]) -> list[list[Path]]:
     """Return the files in groups, so that all that have records of one partition are in the same group."""
     groups: list[tuple[set[tuple[str, int]], list[Path]]] = []
     for path in paths:
@@ -75,16 +77,16 @@ def _partitions(path: Path) -> set[tuple[str, int]]:
         # Each row group has a dictionary of its own.
         rows = table.unify_dictionaries().group_by(columns).aggregate([]).to_pylist()
     except _UNREADABLE as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
     return {(each["topic"], each["partition"]) for each in rows}
 
 
-def _blocks_of(path: Path, columns: Sequence[str]) -> Iterator[Block]:
+def _read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     try:
-        yield from map(Block, rows_in(path, columns))
+        yield from map(Block, read_row_batches(path, columns))
     except _UNREADABLE as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_error(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> ManifestError:
+def _unreadable_error(path: Path, error: Exception) -> ManifestError:
     return ManifestError(f"{path} could not be read as the records of a salvage: {error}")

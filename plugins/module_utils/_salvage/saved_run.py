@@ -44,7 +44,7 @@ class Block:
     def __init__(self, table: pa.RecordBatch) -> None:
         self._table = table
 
-    def prepared(self) -> Block:
+    def prepare(self) -> Block:
         """Return this block with every list made that a replay needs."""
         for name in _LISTS:
             getattr(self, name)
@@ -197,7 +197,7 @@ class SavedRun(NamedTuple):
         return self.size + _between(self.block.ends_of_headers, self.start, self.stop)
 
     @property
-    def is_settled(self) -> bool:
+    def has_known_outcome(self) -> bool:
         """Return whether it is known what became of its transaction."""
         return self.outcome != Outcome.UNKNOWN
 
@@ -206,7 +206,7 @@ class SavedRun(NamedTuple):
         start = self.start + offset - self.offset
         return self._replace(start=start, stop=start + next_offset - offset, offset=offset)
 
-    def up_to(self, most_bytes: int, most_records: int) -> SavedRun:
+    def take_first(self, most_bytes: int, most_records: int) -> SavedRun:
         """Return the first records that reach ``most_bytes``, headers included, or ``most_records``; else all."""
 
         def size(records: int) -> int:
@@ -236,7 +236,7 @@ def _list(column: Any) -> list[Any]:
     return found
 
 
-def with_origin(cluster_id: str, run: SavedRun) -> list[list[Header]]:
+def add_origin_headers(cluster_id: str, run: SavedRun) -> list[list[Header]]:
     """Return the headers of each record of a run with those that are added, values as text.
 
     The timestamp is there for topics that set their own.
@@ -256,7 +256,7 @@ def with_origin(cluster_id: str, run: SavedRun) -> list[list[Header]]:
     return [[*own, *of_all, offset, timestamp] for own, offset, timestamp in columns]
 
 
-def origin_of(headers: Sequence[Header]) -> tuple[int, int] | None:
+def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
     """Return leader epoch and offset that a record had before it was given back; None for any other record."""
     # The last ones count: a record that was given back twice, after two incidents, was last lost where they say.
     found = {name: value for name, value in headers if name in (_EPOCH, _OFFSET)}

@@ -4,11 +4,11 @@
 
 """What the logs on a disk hold, by (epoch, offset), found in two passes.
 
-The first pass (``outlines``) reads as few batch headers as possible. Offsets and epochs only grow along a log
+The first pass (``read_outlines``) reads as few batch headers as possible. Offsets and epochs only grow along a log
 (KIP-101). So a segment whose first batch has the epoch of the next segment's first batch has no other epoch. Of all
 others, the last one among them, every header is read. Records are not read.
 
-The second pass (``scan_here``, or on_spark.py) reads segments that hold something to save from end to end, and
+The second pass (``scan_in_process``, or on_spark.py) reads segments that hold something to save from end to end, and
 verifies every checksum. Of a few segments, threads of this process are sooner done than Spark has started.
 """
 
@@ -24,7 +24,7 @@ from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
 from .._model.log_contents import EpochRange
-from .batch import HEADER_BYTES, BatchHeader, header_at
+from .batch import HEADER_BYTES, BatchHeader, read_header
 from .log_dir import Segment
 from .segment import Batch, Damage, DamageKind, read_headers, read_segment
 
@@ -76,22 +76,22 @@ def contents_of(segment: Segment, read: Read) -> SegmentContents:
     return SegmentContents(segment.path, tuple(runs), tuple(damages), error)
 
 
-def outlines(logs: Iterable[Sequence[Segment]]) -> dict[str, SegmentContents]:
+def read_outlines(logs: Iterable[Sequence[Segment]]) -> dict[str, SegmentContents]:
     """Return what each segment holds, by its path. ``logs`` are the segments of each log in order of base offset.
 
     A damage inside a segment of one epoch is not seen, nor is one that leaves the headers intact.
     """
     with ThreadPoolExecutor(_READERS) as readers:
-        return {found.path: found for each in readers.map(_outline, logs) for found in each}
+        return {found.path: found for each in readers.map(_read_outline, logs) for found in each}
 
 
-def _outline(segments: Sequence[Segment]) -> list[SegmentContents]:
+def _read_outline(segments: Sequence[Segment]) -> list[SegmentContents]:
     firsts = [_first(each) for each in segments]
     followed = zip_longest(segments, firsts, firsts[1:])
-    return [_of_one_epoch(*each) or contents_of(each[0], read_headers) for each in followed]
+    return [_infer_contents(*each) or contents_of(each[0], read_headers) for each in followed]
 
 
-def _of_one_epoch(
+def _infer_contents(
     segment: Segment, first: BatchHeader | None, next_first: BatchHeader | None
 ) -> SegmentContents | None:
     if first is None or next_first is None or segment.end_offset is None:
@@ -107,12 +107,12 @@ def _first(segment: Segment) -> BatchHeader | None:
     with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
         content = file.read(HEADER_BYTES)
         if len(content) == HEADER_BYTES:
-            header = header_at(content, 0)
+            header = read_header(content, 0)
             return header if header.is_plausible and header.size <= segment.size else None
     return None
 
 
-def scan_here(segments: Sequence[Segment]) -> dict[str, SegmentContents]:
+def scan_in_process(segments: Sequence[Segment]) -> dict[str, SegmentContents]:
     """Read every segment from end to end, side by side. Returns what each one holds, by path."""
     with ThreadPoolExecutor() as readers:
         return {found.path: found for found in readers.map(whole, segments)}

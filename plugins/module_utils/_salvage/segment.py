@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from .._model.fields import Offset, SizeBytes
-from .batch import HEADER_BYTES, MAGIC, MAGIC_AT, BatchHeader, has_its_checksum, header_at
+from .batch import HEADER_BYTES, MAGIC, MAGIC_AT, BatchHeader, has_valid_checksum, read_header
 from .failing_file import FailingFile
 from .log_dir import Segment
 
@@ -93,10 +93,10 @@ class _Reader:
 
     def batches(self) -> Iterator[Found]:
         while self._position < self._size:
-            header = self._header(self._position)
+            header = self._read_header_at(self._position)
             if header is not None and self._fits(header, self._position):
-                data = self._bytes(self._position, header.size)
-                if has_its_checksum(header, data) and not self._is_contradicted(header):
+                data = self._read_bytes(self._position, header.size)
+                if has_valid_checksum(header, data) and not self._contradicts_next_header(header):
                     yield Batch(self._position, header, data)
                     self._advance(header)
                     continue
@@ -104,8 +104,8 @@ class _Reader:
 
     def headers(self) -> Iterator[BatchHeader | Damage]:
         while self._position < self._size:
-            header = self._header(self._position)
-            if header is not None and self._fits(header, self._position) and not self._is_contradicted(header):
+            header = self._read_header_at(self._position)
+            if header is not None and self._fits(header, self._position) and not self._contradicts_next_header(header):
                 yield header
                 self._advance(header)
             else:
@@ -124,9 +124,9 @@ class _Reader:
             and position + header.size <= self._size
         )
 
-    def _is_contradicted(self, header: BatchHeader) -> bool:
+    def _contradicts_next_header(self, header: BatchHeader) -> bool:
         """Compare base offset and epoch, which no checksum covers, with the next batch's."""
-        following = self._header(self._position + header.size)
+        following = self._read_header_at(self._position + header.size)
         if following is None or not following.is_plausible:
             return False
         is_offset_wrong = self._lowest <= following.base_offset < header.next_offset
@@ -139,7 +139,7 @@ class _Reader:
         if header is not None and header.magic in range(MAGIC) and header.length > 0:
             self._position = min(self._size, start + header.size)
             return Damage(DamageKind.OLD_FORMAT, start, self._position - start, from_offset, None)
-        following = self._following(header)
+        following = self._find_next_batch(header)
         if following is None:
             self._position = self._size
             kind = self._kind(start, DamageKind.TORN_TAIL)
@@ -151,10 +151,10 @@ class _Reader:
     def _kind(self, start: int, of_content: DamageKind) -> DamageKind:
         return DamageKind.UNREADABLE if self._file.has_refused(start, self._position) else of_content
 
-    def _following(self, header: BatchHeader | None) -> tuple[int, BatchHeader] | None:
+    def _find_next_batch(self, header: BatchHeader | None) -> tuple[int, BatchHeader] | None:
         if header is not None and header.length > 0:
             position = self._position + header.size
-            candidate = self._header(position)
+            candidate = self._read_header_at(position)
             if candidate is not None and self._is_batch(candidate, position):
                 return position, candidate
         return self._search(self._position + 1)
@@ -169,7 +169,7 @@ class _Reader:
             at = piece.find(_MAGIC_BYTE)
             while at >= 0:
                 position = begin + at - MAGIC_AT
-                candidate = self._header(position)
+                candidate = self._read_header_at(position)
                 if candidate is not None and self._is_batch(candidate, position):
                     return position, candidate
                 at = piece.find(_MAGIC_BYTE, at + 1)
@@ -177,14 +177,14 @@ class _Reader:
         return None
 
     def _is_batch(self, header: BatchHeader, position: int) -> bool:
-        return self._fits(header, position) and has_its_checksum(header, self._bytes(position, header.size))
+        return self._fits(header, position) and has_valid_checksum(header, self._read_bytes(position, header.size))
 
-    def _header(self, position: int) -> BatchHeader | None:
+    def _read_header_at(self, position: int) -> BatchHeader | None:
         if position + HEADER_BYTES > self._size:
             return None
-        return header_at(self._bytes(position, HEADER_BYTES), 0)
+        return read_header(self._read_bytes(position, HEADER_BYTES), 0)
 
-    def _bytes(self, position: int, count: int) -> memoryview:
+    def _read_bytes(self, position: int, count: int) -> memoryview:
         """Return ``count`` bytes, which the caller knows to be there. Reads on in pieces of the size that serves."""
         start = position - self._buffer_at
         if start < 0 or start + count > len(self._buffer):

@@ -22,7 +22,7 @@ from .._module.libraries import KAFKA, RECORDS, unusable
 from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
 from .account import Account
 from .directory import OtherSalvageError, check_destination
-from .options import Salvage, is_remote, place_of
+from .options import Salvage, is_remote, resolve_place
 
 if TYPE_CHECKING:
     from .from_replicas import Tail, TailSalvage, TailSaver
@@ -50,7 +50,7 @@ class LosersTail(Protocol):
 
 
 @dataclass(slots=True)
-class TailsOfRun:
+class RunTails:
     """Saves the tails of one run, once, and remembers how that ended."""
 
     params: Mapping[str, Any]
@@ -73,13 +73,13 @@ class TailsOfRun:
             return
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
-        place_of(self.params["salvage_dir"])
+        resolve_place(self.params["salvage_dir"])
         self._spark()
         if self.params["salvage"] != Salvage.REQUIRED:
             return
-        if self._passing:
+        if self._reason_not_lasting:
             raise KafkaOpsError(
-                f"salvage is required, and {self._passing}, so what is saved is lost with it: {_ELSEWHERE}"
+                f"salvage is required, and {self._reason_not_lasting}, so what is saved is lost with it: {_ELSEWHERE}"
             )
         if is_remote(self._destination):
             from .remote import check_remote
@@ -167,10 +167,10 @@ class TailsOfRun:
 
     @property
     def _destination(self) -> str:
-        return place_of(self.params["salvage_dir"])
+        return resolve_place(self.params["salvage_dir"])
 
     @property
-    def _passing(self) -> str:
+    def _reason_not_lasting(self) -> str:
         """Why what is saved would not stay; empty where it does."""
         return "" if is_remote(self._destination) else why_passing(Path(self._destination))
 
@@ -182,7 +182,7 @@ class TailsOfRun:
             return [self.failure]
         if self.done is None:
             return []
-        passing = self._passing if self.done.manifest is not None else ""
+        passing = self._reason_not_lasting if self.done.manifest is not None else ""
         copied = f"copy the saved records away, because {passing}; next time, {_ELSEWHERE}"
         failures = sorted(self.done.failures.items())[:_MOST_NAMED]
         return [copied] * bool(passing) + [f"{partition}: {reason}" for partition, reason in failures]

@@ -43,7 +43,7 @@ class TargetTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReplayTerms:
     """What is asked for."""
 
     target: Target
@@ -65,7 +65,7 @@ class Targets:
     internal: frozenset[TopicPartition]
 
 
-def look_at_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: Terms) -> Targets:
+def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms) -> Targets:
     """Look at the topics that the saved records belong to, and those that they are given back to.
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -92,9 +92,9 @@ def look_at_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: Terms) -
         for each in wanted:
             obstacle = _hidden(hidden, name) or (name in forbidden and f"our principal needs WRITE on topic {name}")
             obstacle = (
-                obstacle or _obstacle(each, found, terms) or _timestamps(each, name, configs.get(name, {}), now_ms)
+                obstacle or _find_obstacle(each, found, terms) or _timestamps(each, name, configs.get(name, {}), now_ms)
             )
-            obstacle = obstacle or _too_few(found, each.partition, configs.get(name, {}))
+            obstacle = obstacle or _check_accepts_records(found, each.partition, configs.get(name, {}))
             if obstacle:
                 refused[each.topic_partition] = obstacle
     compacted = frozenset(name for name in origins if "compact" in configs.get(name, {}).get(_POLICY, ""))
@@ -126,7 +126,7 @@ def _hidden(hidden: Mapping[str, str], name: str) -> str:
     return f"topic {name} cannot be looked at: {hidden[name]}" if name in hidden else ""
 
 
-def _obstacle(saved: SavedRecords, target: TargetTopic, terms: Terms) -> str:
+def _find_obstacle(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms) -> str:
     name = target.name
     if len(name) > _LONGEST_NAME:
         return f"{name} is longer than a topic's name may be: give it back to the original topic"
@@ -157,7 +157,7 @@ def _obstacle(saved: SavedRecords, target: TargetTopic, terms: Terms) -> str:
     return ""
 
 
-def _too_few(target: TargetTopic, partition: int, configs: Mapping[str, str]) -> str:
+def _check_accepts_records(target: TargetTopic, partition: int, configs: Mapping[str, str]) -> str:
     state = target.states.get(partition)
     if state is None:
         return ""

@@ -75,7 +75,7 @@ class TransactionalProducer:
             self._producer.init_transactions(max(_INIT_TIMEOUT_S, self._timeout_s))
         except KafkaException as error:
             raise ProducerError(
-                f"transactions cannot be used: {_described(error)}. Nothing was written. They need a live majority of "
+                f"transactions cannot be used: {_describe(error)}. Nothing was written. They need a live majority of "
                 "the replicas of __transaction_state, and WRITE and DESCRIBE on the transactional id "
                 f"{transactional_id}"
             ) from None
@@ -100,12 +100,12 @@ class TransactionalProducer:
             except KafkaException as error:
                 if not self._is_aborted(error):
                     raise ProducerError(
-                        f"a transaction failed, and it is unknown whether it was committed: {_described(error)}. Run "
+                        f"a transaction failed, and it is unknown whether it was committed: {_describe(error)}. Run "
                         "again: the next run finds out, and continues",
                         is_final=True,
                     ) from None
                 if attempt == _ATTEMPTS:
-                    raise ProducerError(f"a transaction failed {_ATTEMPTS} times: {_described(error)}") from None
+                    raise ProducerError(f"a transaction failed {_ATTEMPTS} times: {_describe(error)}") from None
                 time.sleep(attempt)
             else:
                 return
@@ -173,6 +173,6 @@ def _timeout_s(settings: ConnectionSettings) -> float:
     return max(_TRANSACTION_TIMEOUT_S, settings.request_timeout_ms / 1000)
 
 
-def _described(error: KafkaException) -> str:
+def _describe(error: KafkaException) -> str:
     fault = error.args[0]
     return f"{fault.name()}: {fault.str()}"

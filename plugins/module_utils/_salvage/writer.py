@@ -27,8 +27,8 @@ from .._model.run import VERSION, KafkaOpsError, utc_now
 from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.tasks import deal_together
-from .directory import Unfinished, unfinished
-from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, faults_of_files, read_manifest
+from .directory import UnfinishedSalvage, open_unfinished_salvage
+from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, find_file_problems, read_manifest
 from .options import is_remote
 from .read_back import ReadBack, read_back
 from .rows import REPEATED, Item, RowSource
@@ -63,7 +63,7 @@ class Written(NamedTuple):
     files: tuple[SavedFile, ...]
 
 
-def spark_for(
+def choose_spark(
     chosen: SparkOptions | None, otherwise: SparkOptions, destination: str, *, is_little: bool
 ) -> SparkOptions | None:
     """Return how Spark runs, by the operator's own choice or ``otherwise``; None where it is not needed."""
@@ -83,7 +83,7 @@ class SalvageWriter:
         self._local = ExitStack()
         self._remote = ExitStack()
         self._session: SparkSession | None = None
-        self._directory: Unfinished | RemoteDirectory | None = None
+        self._directory: UnfinishedSalvage | RemoteDirectory | None = None
 
     def __enter__(self) -> SalvageWriter:
         with ExitStack() as stack:
@@ -114,7 +114,7 @@ class SalvageWriter:
             raise ValueError("this writer has no Spark")
         return self._session
 
-    def manifest_there(self) -> Manifest | None:
+    def read_finished_manifest(self) -> Manifest | None:
         """Return the manifest of a finished salvage at the destination. Raises KafkaOpsError where anything else is."""
         place = self._destination
         if is_remote(place):
@@ -123,11 +123,11 @@ class SalvageWriter:
             return RemoteDirectory(self.spark, place).manifest()
         return read_manifest(place) if Path(place, MANIFEST).is_file() else None
 
-    def faults_there(self, manifest: Manifest) -> list[str]:
+    def find_problems_there(self, manifest: Manifest) -> list[str]:
         """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError where they cannot be read."""
         place = self._destination
         if not is_remote(place):
-            return faults_of_files(place, manifest.files)
+            return find_file_problems(place, manifest.files)
         from .remote import RemoteDirectory  # noqa: PLC0415 - see above
 
         is_same = RemoteDirectory(self.spark, place).digests() == manifest.files
@@ -140,7 +140,7 @@ class SalvageWriter:
         """
         if self._session is not None:
             return self._write_on_spark(self._session, source)
-        directory = self._directory = self._local.enter_context(unfinished(self._destination))
+        directory = self._directory = self._local.enter_context(open_unfinished_salvage(self._destination))
         directory.records.mkdir()
         hands = deal_together(source.items, source.weight, _THREADS, source.together)
         paths = [directory.records / f"part-{number:05}.parquet" for number in range(len(hands))]
@@ -158,11 +158,11 @@ class SalvageWriter:
         from . import on_spark  # noqa: PLC0415
 
         if is_remote(self._destination):
-            from .remote import unfinished_remote  # noqa: PLC0415
+            from .remote import open_unfinished_remote  # noqa: PLC0415
 
-            self._directory = self._remote.enter_context(unfinished_remote(spark, self._destination))
+            self._directory = self._remote.enter_context(open_unfinished_remote(spark, self._destination))
         else:
-            self._directory = self._local.enter_context(unfinished(self._destination))
+            self._directory = self._local.enter_context(open_unfinished_salvage(self._destination))
         try:
             on_spark.write(spark, source, self._directory.records_uri)
         except (PySparkException, Py4JJavaError) as error:

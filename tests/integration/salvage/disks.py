@@ -48,7 +48,7 @@ def salvage(
         return salvage_disk(wire, request, NullProgress(), check_mode=check_mode)
 
 
-def rows_in(directory: Path) -> list[dict[str, Any]]:
+def read_rows(directory: Path) -> list[dict[str, Any]]:
     """Return what a Parquet reader finds, in order of topic, partition and offset."""
     rows: list[dict[str, Any]] = pq.read_table(directory / "records").to_pylist()
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"]))

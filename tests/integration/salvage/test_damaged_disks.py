@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import (
-    HeldLogDirs,
+    LockedLogDirs,
     LogDirError,
     Segment,
 )
@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment
     read_segment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
-from integration.salvage.disks import copy_of_disks, records, rows_in, salvage, segments
+from integration.salvage.disks import copy_of_disks, read_rows, records, salvage, segments
 from integration.salvage.oracle import CODECS, Oracle, in_short
 from integration.salvage.wreck import (
     CLIENT_CODECS,
@@ -69,7 +69,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path
         for each in oracle.of("lost", CLIENT_CODECS)
         if each.partition not in absent or not absent[each.partition][0] <= each.offset < absent[each.partition][1]
     ]
-    assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(expected)
+    assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(expected)
     assert len(expected) < len(oracle.of("lost", CLIENT_CODECS))
 
 
@@ -111,7 +111,7 @@ def test_a_running_broker_s_directories_are_refused(oracle: Oracle, tmp_path: Pa
 def test_a_broker_that_is_started_meanwhile_stops_before_it_truncates(oracle: Oracle) -> None:
     dead = oracle.cluster.brokers[LAST_LEADER]
     before = {path: path.read_bytes() for path in segments(dead.data_dirs, CLIENT_CODECS, 1)}
-    with HeldLogDirs([str(each) for each in dead.data_dirs]) as held:
+    with LockedLogDirs([str(each) for each in dead.data_dirs]) as held:
         assert (held.node_id, held.cluster_id) == (LAST_LEADER, oracle.cluster.cluster_id)
         dead.start(wait=False)
         try:
@@ -193,7 +193,7 @@ def test_directories_that_kafka_put_aside_are_read_and_no_record_is_saved_twice(
         1: f"compared with {twice}.{'b' * 32}-delete, too",
         2: f"{unreadable} could not be read to its end: Is a directory",
     }
-    assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(oracle.of("lost", CLIENT_CODECS))
+    assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", CLIENT_CODECS))
 
 
 @pytest.mark.wide
@@ -221,4 +221,4 @@ def test_a_replica_that_kafka_found_stray(kafka_version: str, tmp_path: Path) ->
         assert [path for each in dead.data_dirs for path in each.glob(f"{LEDGER}-0.*-stray")]
         done = salvage(cluster, tmp_path / "saved", topics={LEDGER})
         assert [each.status for each in done.findings] == [Status.SAVED]
-        assert in_short(records(rows_in(tmp_path / "saved"))) == in_short(oracle.of("lost", LEDGER))
+        assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", LEDGER))

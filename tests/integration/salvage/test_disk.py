@@ -15,8 +15,11 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import faults_of_files, read_manifest
-from integration.salvage.disks import by_status, records, rows_in, salvage
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+    find_file_problems,
+    read_manifest,
+)
+from integration.salvage.disks import by_status, read_rows, records, salvage
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import COMMITTED, COMMITTED_BEFORE, GROUP, LAST_LEADER, LEDGER, STEADY, TOPICS
 from lab.module_process import on_a_small_disk, run_module, start_module
@@ -30,7 +33,7 @@ def saved(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> tuple[Dis
 
 def test_every_lost_record_is_saved_and_no_other(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
     done, directory = saved
-    rows = [row for row in rows_in(directory) if row["topic"] in TOPICS]
+    rows = [row for row in read_rows(directory) if row["topic"] in TOPICS]
     assert in_short(records(rows)) == in_short(oracle.of("lost"))
     assert {each.topic for each in by_status(done)[Status.NOTHING_LACKING]} >= {STEADY}
     assert by_status(done).keys() == {Status.SAVED, Status.NOTHING_LACKING}
@@ -50,7 +53,7 @@ def test_the_manifest_says_what_the_files_hold(oracle: Oracle, saved: tuple[Disk
     done, directory = saved
     manifest = read_manifest(str(directory))
     assert (manifest.salvage_id, manifest.cluster_id) == (done.salvage_id, oracle.cluster.cluster_id)
-    assert not faults_of_files(str(directory), manifest.files)
+    assert not find_file_problems(str(directory), manifest.files)
     (ledger,) = (each for each in manifest.partitions if each.topic == "ledger")
     lost = oracle.of("lost", "ledger")
     assert ledger.records == len(lost)

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import faults_of_files, read_manifest
-from integration.salvage.disks import records, rows_in
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+    find_file_problems,
+    read_manifest,
+)
+from integration.salvage.disks import read_rows, records
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import BROKER_CODECS, LAST_LEADER
 from lab.killed_at import run_killed_at
@@ -30,7 +33,7 @@ _FEWEST_BOUNDARIES = 8
 
 def check_whole(saved: Path) -> None:
     """Check that a directory that has its name is finished, and the only one."""
-    assert not faults_of_files(str(saved), read_manifest(str(saved)).files)
+    assert not find_file_problems(str(saved), read_manifest(str(saved)).files)
     assert [each.name for each in saved.parent.iterdir()] == [saved.name]
 
 
@@ -48,11 +51,11 @@ def test_a_salvage_of_a_disk(oracle: Oracle, tmp_path: Path) -> None:
         }
         ended = run_killed_at(number, place, tmp_path, "replica_log_salvage", options)
         if saved.exists():
-            assert not faults_of_files(str(saved), read_manifest(str(saved)).files)
+            assert not find_file_problems(str(saved), read_manifest(str(saved)).files)
         again = run_module("replica_log_salvage", options)
         assert "msg" not in again, again["msg"]
         check_whole(saved)
-        assert in_short(records(rows_in(saved))) == in_short(oracle.of("lost", _TOPIC))
+        assert in_short(records(read_rows(saved))) == in_short(oracle.of("lost", _TOPIC))
         if ended is not None:
             assert number > _FEWEST_BOUNDARIES
             return
@@ -82,4 +85,4 @@ def test_a_salvage_before_an_election(clusters: ClusterPool, kafka_version: str,
         assert number > _FEWEST_BOUNDARIES
         assert cluster.client.leader(offline.topic) == offline.best
         check_whole(saved)
-        assert [row["value"].decode() for row in rows_in(saved)] == [f"older-{each}" for each in range(_OLDER)]
+        assert [row["value"].decode() for row in read_rows(saved)] == [f"older-{each}" for each in range(_OLDER)]

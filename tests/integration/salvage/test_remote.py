@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from integration.salvage.disks import records, rows_in
+from integration.salvage.disks import read_rows, records
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.test_replay import of_partition, returned, settled
 from integration.salvage.wreck import BROKER_CODECS, LAST_LEADER, LEDGER
@@ -65,12 +65,12 @@ def test_a_disk_s_records_are_saved_there_and_given_back(store: Store, oracle: O
     assert "msg" not in saved, saved["msg"]
     assert [each["status"] for each in saved["partitions"]] == ["saved"]
     lost = oracle.of("lost", _ZSTD)
-    assert in_short(records(rows_in(copied(store, place, tmp_path / "copy")))) == in_short(lost)
+    assert in_short(records(read_rows(copied(store, place, tmp_path / "copy")))) == in_short(lost)
     again = run_module("replica_log_salvage", saving)
     assert (again["changed"], again["partitions"][0]["status"]) == (False, "already_saved")
     other = run_module("replica_log_salvage", {**saving, "topics": [LEDGER]})
     assert f"{place} holds another salvage" in other["msg"]
-    assert rows_in(copied(store, place, tmp_path / "afterwards")) == rows_in(tmp_path / "copy")
+    assert read_rows(copied(store, place, tmp_path / "afterwards")) == read_rows(tmp_path / "copy")
     info = run_module("salvage_info", {"salvage_dir": place})
     assert (info["salvage_id"], info["summary"]["records"]) == (saved["salvage_id"], len(lost))
     # The stores share the cluster, so that one gives back to the topic and one beside it.
@@ -121,7 +121,7 @@ def test_live_losers_records_are_saved_there_or_nothing_is_elected(
         ] * 2
         assert leaders(cluster, offline.topic) == {offline.best}
         labels = [f"older-{number}" for number in range(_OLDER)]
-        rows = rows_in(copied(store, place, tmp_path / "copy"))
+        rows = read_rows(copied(store, place, tmp_path / "copy"))
         assert [row["value"].decode() for row in rows] == labels * 2
         given = run_module(
             "salvage_replay",

@@ -11,8 +11,8 @@ from typing import Any
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
     Balance,
-    account_result,
-    accounts_of,
+    build_account_result,
+    build_accounts,
 )
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
@@ -33,7 +33,7 @@ def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
         "summary": {**counts, "statuses": {}, **summary},
         "partitions": list(partitions),
     }
-    result["account"] = account_result(accounts_of(balances), 1000)
+    result["account"] = build_account_result(build_accounts(balances), 1000)
     return " ".join(rendered(blocks(result), 200, color=False).split())
 
 

@@ -10,7 +10,10 @@ from collections import Counter
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import account_result, accounts_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
+    build_account_result,
+    build_accounts,
+)
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
 from unit.report import salvages
@@ -27,7 +30,7 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
     summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
     summary["statuses"] = Counter(each["status"] for each in partitions)
-    account = account_result(accounts_of({}), 1000)
+    account = build_account_result(build_accounts({}), 1000)
     result = {"account": account, "broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
     text = rendered(blocks({**result, "partitions": list(partitions)}), 200, color=False)
     return " ".join(text.split())

@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import accounts_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, to_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Replayed, ReplayStatus, Target
@@ -59,7 +59,7 @@ def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str,
             started_at=AT,
             finished_at=AT,
             summary=disk_summary(found),
-            account=accounts_of({}),
+            account=build_accounts({}),
             partitions=found,
             newer_commits=(),
         )
@@ -78,7 +78,7 @@ def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str
             started_at=AT,
             finished_at=AT,
             summary=replay_summary(rows),
-            account=accounts_of({}),
+            account=build_accounts({}),
             partitions=rows,
         )
     )

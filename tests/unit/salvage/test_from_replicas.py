@@ -20,9 +20,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import from_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
     Tail,
-    _Asking,
     _batches,
-    _Work,
+    _TailFetcher,
+    _TailRequest,
 )
 from unit.salvage.batches import batch
 
@@ -69,8 +69,8 @@ def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> Non
         next(batches)
 
 
-def work(address: Address) -> _Work:
-    return _Work(Tail(ORDERS, "id", 1, (EpochRange(0, 0, 8),)), "cluster", address)
+def work(address: Address) -> _TailRequest:
+    return _TailRequest(Tail(ORDERS, "id", 1, (EpochRange(0, 0, 8),)), "cluster", address)
 
 
 class FakeWire:
@@ -83,8 +83,8 @@ class FakeWire:
         return self._answer(request)
 
 
-def asking(answer: Callable[[Any], Any]) -> _Asking:
-    return _Asking(cast(Wire, FakeWire(answer)))
+def asking(answer: Callable[[Any], Any]) -> _TailFetcher:
+    return _TailFetcher(cast(Wire, FakeWire(answer)))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_what_compaction_removed_within_a_batch_is_dealt_with() -> None:
 def test_a_record_that_is_left_for_later_is_never_filled() -> None:
     ledger = Ledger()
     add(ledger, 3, 10, 10, fill=True)
-    ledger.leave_open()
+    ledger.leave_unsettled()
     add(ledger, 3, 12, 10, fill=True)
     assert ledger.done == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
 

@@ -16,16 +16,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import (
+    check_covers,
     check_destination,
-    check_holds,
-    unfinished,
+    open_unfinished_salvage,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
     MANIFEST,
     HeldRecords,
     Manifest,
     SavedFrom,
-    faults_of_files,
+    find_file_problems,
     read_manifest,
     to_json,
 )
@@ -34,7 +34,7 @@ from unit.salvage.saved import SAVED
 
 
 def finished(target: Path) -> Manifest:
-    with unfinished(str(target)) as directory:
+    with open_unfinished_salvage(str(target)) as directory:
         directory.records.mkdir()
         (directory.records / "part-0.parquet").write_bytes(b"content")
         (directory.records / "_SUCCESS").write_bytes(b"")
@@ -50,7 +50,7 @@ def finished(target: Path) -> Manifest:
 def test_there_and_back(tmp_path: Path) -> None:
     manifest = finished(tmp_path / "saved")
     assert read_manifest(str(tmp_path / "saved")) == manifest
-    assert not faults_of_files(str(tmp_path / "saved"), manifest.files)
+    assert not find_file_problems(str(tmp_path / "saved"), manifest.files)
     names = sorted(path.name for path in tmp_path.rglob("*"))
     assert names == ["manifest.json", "part-0.parquet", "records", "saved"]
 
@@ -76,15 +76,15 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
     manifest = finished(tmp_path / "saved")
     (tmp_path / "saved/records/part-0.parquet").write_bytes(b"changed")
-    (fault,) = faults_of_files(str(tmp_path / "saved"), manifest.files)
+    (fault,) = find_file_problems(str(tmp_path / "saved"), manifest.files)
     assert "part-0.parquet is not the file that was saved" in fault
     (tmp_path / "saved/records/part-0.parquet").unlink()
-    (fault,) = faults_of_files(str(tmp_path / "saved"), manifest.files)
+    (fault,) = find_file_problems(str(tmp_path / "saved"), manifest.files)
     assert "could not be read" in fault
 
 
 def test_a_run_that_failed_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(SalvageDirectoryError, match="No space left"), unfinished(str(tmp_path / "saved")):
+    with pytest.raises(SalvageDirectoryError, match="No space left"), open_unfinished_salvage(str(tmp_path / "saved")):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
 
@@ -105,7 +105,7 @@ def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_not(tmp_path:
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
-    with unfinished(str(tmp_path / "saved")), pytest.raises(SalvageDirectoryError, match="another run"):
+    with open_unfinished_salvage(str(tmp_path / "saved")), pytest.raises(SalvageDirectoryError, match="another run"):
         finished(tmp_path / "saved")
     finished(tmp_path / "saved")
 
@@ -114,7 +114,7 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
 def test_a_finished_salvage_has_all_of_it_or_is_refused(tmp_path: Path, lacks: str) -> None:
     manifest = finished(tmp_path / "saved")
     partition, topic_id, cluster_id = SAVED.topic_partition, SAVED.topic_id, manifest.cluster_id
-    check_holds(manifest, "place", cluster_id, [(partition, topic_id, SAVED.ranges)])
+    check_covers(manifest, "place", cluster_id, [(partition, topic_id, SAVED.ranges)])
     wanted = {
         "cluster": ("other", partition, topic_id, SAVED.ranges),
         "topic": (cluster_id, partition, "other", SAVED.ranges),
@@ -123,7 +123,7 @@ def test_a_finished_salvage_has_all_of_it_or_is_refused(tmp_path: Path, lacks: s
     }
     cluster_id, partition, topic_id, ranges = wanted[lacks]
     with pytest.raises(SalvageDirectoryError, match=f"place holds another salvage, which lacks records of {partition}"):
-        check_holds(manifest, "place", cluster_id, [(partition, topic_id, ranges)])
+        check_covers(manifest, "place", cluster_id, [(partition, topic_id, ranges)])
 
 
 def test_destinations_that_cannot_be_are_refused_first(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import (
     SegmentContents,
     contents_of,
-    outlines,
+    read_outlines,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import within
@@ -76,7 +76,7 @@ def comparable(segments: tuple[Segment, ...]) -> Comparable:
 def found_by_two_passes(one: Comparable, leader: ReplicaLog) -> tuple[DiskFinding, set[str]]:
     """Return what a salvage finds, and which segments it read whole."""
     segments = one.replicas[0].directory.segments
-    contents = outlines([segments])
+    contents = read_outlines([segments])
     to_read = list(segments_with(one, compare_with_leader(one, leader, contents).lost))
     contents |= {each.path: contents_of(each, read_segment) for each in to_read}
     return compare_with_leader(one, leader, contents), {each.path for each in to_read}
@@ -135,7 +135,7 @@ def test_a_log_that_the_leader_has_is_not_read(tmp_path: Path) -> None:
     epochs = [0, 0, 0, 0, 1, 1, 1, 1, 1]
     segments = written(tmp_path, epochs)
     first, second, third = segments
-    assert outlines([segments]) == {
+    assert read_outlines([segments]) == {
         first.path: SegmentContents(first.path, (EpochRange(0, 0, 6),), ()),
         second.path: SegmentContents(second.path, (EpochRange(0, 6, 8), EpochRange(1, 8, 12)), ()),
         third.path: SegmentContents(third.path, (EpochRange(1, 12, 18),), ()),

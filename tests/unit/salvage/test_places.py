@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import (
     SalvageDirectoryError,
     is_remote,
-    place_of,
+    resolve_place,
 )
 
 
@@ -31,7 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options
     ],
 )
 def test_a_path_or_a_uri(given: str, place: str) -> None:
-    assert place_of(given) == place
+    assert resolve_place(given) == place
     assert is_remote(place) == (given[0] in "hs" and ":/" in given)
 
 
@@ -47,5 +47,5 @@ def test_a_path_or_a_uri(given: str, place: str) -> None:
 )
 def test_what_nothing_can_be_saved_to_is_refused_by_name(given: str, why: str) -> None:
     with pytest.raises(SalvageDirectoryError, match=why) as refused:
-        place_of(given)
+        resolve_place(given)
     assert "hunter2" not in str(refused.value)

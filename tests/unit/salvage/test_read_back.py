@@ -16,16 +16,16 @@ import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import Outcome, header_at
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import Outcome, read_header
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combined, partial_counts
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combine_counts, count_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
     ROW_SCHEMA,
     Origin,
     RowBuffer,
     RowSource,
-    rows_in,
+    read_row_batches,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
@@ -37,7 +37,7 @@ TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
 def rows(partition: int, batches: Sequence[tuple[bytes, Outcome]]) -> Iterator[pa.RecordBatch]:
     buffer = RowBuffer(Origin("cluster", TOPIC_ID, "orders", partition, 1, None), (EpochRange(0, 0, 10**6),))
     for raw, outcome in batches:
-        buffer.add(header_at(raw, 0), raw, outcome)
+        buffer.add(read_header(raw, 0), raw, outcome)
         yield from buffer.batches()
     yield from buffer.batches(last=True)
 
@@ -80,7 +80,7 @@ def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
     )
     for rows_at_once in (1, 2, 3, 100):
         both = pa.concat_tables([first, second]).combine_chunks()
-        found = combined(row for each in partial_counts(both.to_batches(rows_at_once)) for row in each.to_pylist())
+        found = combine_counts(row for each in count_rows(both.to_batches(rows_at_once)) for row in each.to_pylist())
         assert not found.faults
         assert found.partitions[0] == expected
         assert found.partitions[1].ranges == (EpochRange(0, 10, 14), EpochRange(0, 20, 21))
@@ -93,7 +93,7 @@ def test_a_damaged_batch_and_a_missing_row_are_named() -> None:
     raw[2] = raw[2][:-1] + b"?"
     place = whole.schema.get_field_index("raw_batch")
     damaged = whole.set_column(place, whole.schema.field(place), pa.array(raw, pa.binary())).take([0, 2])
-    found = combined(row for each in partial_counts(damaged.to_batches()) for row in each.to_pylist())
+    found = combine_counts(row for each in count_rows(damaged.to_batches()) for row in each.to_pylist())
     assert found.faults == (
         "orders-3: 1 batches do not have their checksum",
         "orders-3: 2 rows where its batches have 3",
@@ -139,7 +139,7 @@ def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path)
         written = writer.write(RowSource([0], large, lambda _each: 1, lambda each: each))
         assert not written.back.faults
         (file,) = (tmp_path / "saved.unfinished/records").iterdir()
-        for _each in rows_in(file, ROW_SCHEMA.names):
+        for _each in read_row_batches(file, ROW_SCHEMA.names):
             peaks.append(pa.total_allocated_bytes())
     assert max(peaks) < 100_000_000, "200 MB were written and read"
 

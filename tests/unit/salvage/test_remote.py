@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
     Manifest,
     SavedFrom,
-    faults_of_files,
+    find_file_problems,
     read_manifest,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.remote import (
     RemoteDirectory,
-    unfinished_remote,
+    open_unfinished_remote,
 )
 from unit.salvage.saved import SAVED
 
@@ -40,7 +40,7 @@ def mounted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def save(spark: SparkSession, uri: str) -> Manifest:
-    with unfinished_remote(spark, uri) as directory:
+    with open_unfinished_remote(spark, uri) as directory:
         spark.range(_ROWS).write.parquet(directory.records_uri)
         manifest = Manifest(
             "s", "c", "2026-01-31T23:59:59Z", "host", "user", "1", (SavedFrom(1),), (), (SAVED,), directory.files()
@@ -50,7 +50,7 @@ def save(spark: SparkSession, uri: str) -> Manifest:
 
 
 def save_twice(spark: SparkSession, uri: str) -> None:
-    with unfinished_remote(spark, uri) as directory:
+    with open_unfinished_remote(spark, uri) as directory:
         for _twice in range(2):
             spark.range(_ROWS).write.parquet(directory.records_uri)
 
@@ -65,7 +65,7 @@ def test_there_and_back(spark: SparkSession, mounted: Path, tmp_path: Path) -> N
     assert there.stat().st_mode & 0o777 == 0o700
     RemoteDirectory(spark, uri).fetch(manifest, tmp_path)
     assert read_manifest(str(tmp_path)) == manifest
-    assert not faults_of_files(str(tmp_path), manifest.files)
+    assert not find_file_problems(str(tmp_path), manifest.files)
     assert spark.read.parquet(f"{uri}/records").count() == _ROWS
     assert RemoteDirectory(spark, uri).manifest() == manifest
     with pytest.raises(SalvageDirectoryError, match="exists: name a directory that does not"):
@@ -89,15 +89,15 @@ def test_what_cannot_be_removed_does_not_hide_why_the_run_failed(spark: SparkSes
 def fail_to_save(spark: SparkSession, uri: str) -> None:
     with ExitStack() as stack:
         stuck = SalvageDirectoryError("it could not be removed")
-        directory = stack.enter_context(unfinished_remote(spark, uri))
+        directory = stack.enter_context(open_unfinished_remote(spark, uri))
         directory.remove = Mock(side_effect=stuck)  # type: ignore[method-assign]
         raise SalvageDirectoryError("the disk is full")
 
 
 def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, mounted: Path) -> None:
     uri = "viewfs://far/kept/busy"
-    with unfinished_remote(spark, uri):
-        with pytest.raises(SalvageDirectoryError, match="is no finished salvage"), unfinished_remote(spark, uri):
+    with open_unfinished_remote(spark, uri):
+        with pytest.raises(SalvageDirectoryError, match="is no finished salvage"), open_unfinished_remote(spark, uri):
             pass
         assert (mounted / "busy").exists()
 
@@ -112,6 +112,6 @@ def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, moun
 )
 def test_where_nothing_can_be_written_is_named(spark: SparkSession, mounted: Path, uri: str, why: str) -> None:
     assert mounted.is_dir()
-    with pytest.raises(SalvageDirectoryError) as refused, unfinished_remote(spark, uri):
+    with pytest.raises(SalvageDirectoryError) as refused, open_unfinished_remote(spark, uri):
         pass
     assert f"{uri} {why}" in str(refused.value)

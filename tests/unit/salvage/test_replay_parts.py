@@ -17,14 +17,17 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, each_once
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import commits_in
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, remove_overlaps
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_commits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
     CommittedLog,
     OpenTransactionError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.part import NewerKeys, digest_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import origin_of, with_origin
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import NewerKeys, hash_key
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import (
+    add_origin_headers,
+    read_origin,
+)
 from unit.salvage.saved import a_run, runs
 
 ORDERS = TopicPartition("orders", 0)
@@ -102,13 +105,13 @@ def test_a_damaged_answer_is_refused() -> None:
 
 def test_a_key_is_newer_by_where_it_was_written_first() -> None:
     """A record that was given back counts as what it was before."""
-    (given,) = with_origin("c", a_run({"offset": 105, "key": b"given"}))
+    (given,) = add_origin_headers("c", a_run({"offset": 105, "key": b"given"}))
     leader = Leader(
         (100, a_batch(100, b"newer", b"other")),
         (102, a_batch(102, b"given", headers=given)),
         end=103,
     )
-    newer = NewerKeys(leader, ORDERS, 100, {digest_of(b"newer"), digest_of(b"given")})
+    newer = NewerKeys(leader, ORDERS, 100, {hash_key(b"newer"), hash_key(b"given")})
     newer.read_on()
     assert newer.has_newer(b"newer", 3, 120)
     assert not newer.has_newer(b"given", 3, 105)
@@ -119,9 +122,9 @@ def test_a_key_is_newer_by_where_it_was_written_first() -> None:
 
 def test_headers_name_the_origin() -> None:
     run = a_run({"offset": 105, "timestamp_ms": 99, "headers": [{"key": "own", "value": None}]}, {"offset": 106})
-    first, second = with_origin("cluster", run)
-    assert [origin_of(each) for each in (first, second)] == [(3, 105), (3, 106)]
-    assert origin_of([("other", b"1")]) is None
+    first, second = add_origin_headers("cluster", run)
+    assert [read_origin(each) for each in (first, second)] == [(3, 105), (3, 106)]
+    assert read_origin([("other", b"1")]) is None
     assert first == [
         ("own", None),
         *(
@@ -143,7 +146,7 @@ def test_headers_name_the_origin() -> None:
 def test_what_two_losers_hold_is_saved_once() -> None:
     one = Tail(ORDERS, "id", 1, (EpochRange(3, 100, 150),))
     two = Tail(ORDERS, "id", 2, (EpochRange(3, 100, 170), EpochRange(4, 170, 180)))
-    assert each_once([one, two]) == [
+    assert remove_overlaps([one, two]) == [
         one,
         Tail(ORDERS, "id", 2, (EpochRange(3, 150, 170), EpochRange(4, 170, 180))),
     ]
@@ -165,4 +168,4 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("gone", None),
         a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
-    assert commits_in(runs(*rows)) == {("billing", ORDERS): 20}
+    assert read_commits(runs(*rows)) == {("billing", ORDERS): 20}

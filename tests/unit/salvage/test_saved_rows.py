@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError, SavedFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import saved_rows
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import read_saved_runs
 from unit.salvage.saved import a_run, runs, table
 
 
@@ -65,9 +65,9 @@ def test_a_part_of_a_run_has_what_it_had_there() -> None:
 
 def test_a_transaction_ends_with_the_record_that_fills_it() -> None:
     run = a_run(*({"offset": each, "key": None, "value": bytes(10)} for each in range(10)))
-    assert [run.up_to(size, 100).records for size in (1, 10, 11, 99, 100, 101)] == [1, 1, 2, 10, 10, 10]
-    assert run.up_to(1000, 4).records == 4
-    assert run.between(5, 8).up_to(20, 100).next_offset == 7
+    assert [run.take_first(size, 100).records for size in (1, 10, 11, 99, 100, 101)] == [1, 1, 2, 10, 10, 10]
+    assert run.take_first(1000, 4).records == 4
+    assert run.between(5, 8).take_first(20, 100).next_offset == 7
 
 
 def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_pat
         write(tmp_path, "e", []),
     ]
     for contents in (False, True):
-        found = list(saved_rows(str(tmp_path), files, {"orders"}, contents=contents))
+        found = list(read_saved_runs(str(tmp_path), files, {"orders"}, contents=contents))
         read: dict[int, list[int]] = {}
         for run in found:
             read.setdefault(run.partition, []).extend(range(run.offset, run.next_offset))
@@ -91,13 +91,13 @@ def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_pat
 def test_topics_of_several_row_groups_are_found(tmp_path: Path) -> None:
     topics: list[dict[str, Any]] = [{"topic": "orders"}, {"topic": "other"}, {"topic": "orders", "offset": 2}]
     file = write(tmp_path, "a", topics, rows_in_group=1)
-    found = saved_rows(str(tmp_path), [file], {"orders"}, contents=True)
+    found = read_saved_runs(str(tmp_path), [file], {"orders"}, contents=True)
     assert [(each.topic, each.offset, each.records) for each in found] == [("orders", 1, 1), ("orders", 2, 1)]
 
 
 def test_large_records_are_read_a_few_at_a_time(tmp_path: Path) -> None:
     rows = [{"offset": each, "value": each.to_bytes(2, "big") * 500_000} for each in range(10)]
-    found = list(saved_rows(str(tmp_path), [write(tmp_path, "a", rows)], {"orders"}, contents=True))
+    found = list(read_saved_runs(str(tmp_path), [write(tmp_path, "a", rows)], {"orders"}, contents=True))
     assert max(each.records for each in found) == 2
     assert [value for each in found for value in each.values] == [each["value"] for each in rows]
 
@@ -107,4 +107,4 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, contents: bool) -> N
     file = write(tmp_path, "a", [{}])
     (tmp_path / "records" / "a").write_bytes(b"something else")
     with pytest.raises(ManifestError, match=r"records/a could not be read"):
-        list(saved_rows(str(tmp_path), [file], {"orders"}, contents=contents))
+        list(read_saved_runs(str(tmp_path), [file], {"orders"}, contents=contents))

@@ -16,25 +16,25 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import OtherSalvageError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, TailSalvage
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import TailsOfRun
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
 _TMPFS = "/dev/shm/kafkaops-saved"
 
 
 def test_a_required_salvage_is_refused_where_its_directory_would_be_lost() -> None:
     with pytest.raises(KafkaOpsError, match=f"{_TMPFS} is on a file system of type tmpfs, so what is saved is lost"):
-        TailsOfRun({"salvage": "required", "salvage_dir": _TMPFS}).check()
+        RunTails({"salvage": "required", "salvage_dir": _TMPFS}).check()
     assert not Path(_TMPFS).exists()
 
 
 def test_the_best_effort_goes_on() -> None:
-    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": _TMPFS})
+    tails = RunTails({"salvage": "best_effort", "salvage_dir": _TMPFS})
     tails.check()
     assert tails.warnings() == [], "nothing was saved, so nothing is to be copied away"
 
 
 def test_without_salvage_there_is_nothing_to_warn_of() -> None:
-    assert TailsOfRun({"salvage": "off", "salvage_dir": None}).warnings() == []
+    assert RunTails({"salvage": "off", "salvage_dir": None}).warnings() == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_without_salvage_there_is_nothing_to_warn_of() -> None:
 def test_where_spark_cannot_save_is_said_before_the_elections(
     directory: str, spark: dict[str, Any], refusal: str
 ) -> None:
-    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": directory, "spark": spark})
+    tails = RunTails({"salvage": "best_effort", "salvage_dir": directory, "spark": spark})
     if refusal:
         with pytest.raises(KafkaOpsError, match=refusal):
             tails.check()
@@ -77,7 +77,7 @@ class FakeSaver:
 def test_records_of_another_incident_stay_and_those_of_this_one_are_saved_beside_them(
     others: list[str], used: str
 ) -> None:
-    tails = TailsOfRun({"salvage": "best_effort", "salvage_dir": "/saved"})
+    tails = RunTails({"salvage": "best_effort", "salvage_dir": "/saved"})
     saver: Any = FakeSaver("/saved", frozenset(others))
     tails.save_beside_others(saver, [])
     assert tails.saved_in == used

@@ -23,9 +23,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import (
+    ReplayTerms,
     Targets,
-    Terms,
-    look_at_targets,
+    find_targets,
 )
 from unit.salvage.saved import SAVED as SOME_SAVED
 
@@ -43,7 +43,7 @@ SAVED = replace(
     largest_record_bytes=1000,
     largest_batch_bytes=1000,
 )
-ORIGINAL = Terms(Target.ORIGINAL, include_unknown=False, include_compacted=False)
+ORIGINAL = ReplayTerms(Target.ORIGINAL, include_unknown=False, include_compacted=False)
 SIDE = replace(ORIGINAL, target=Target.SIDE)
 
 
@@ -72,11 +72,11 @@ class FakeKafka(Kafka):
 def look(
     *states: PartitionState,
     saved: SavedRecords = SAVED,
-    terms: Terms = ORIGINAL,
+    terms: ReplayTerms = ORIGINAL,
     forbidden: Collection[str] = (),
     configs: dict[str, str] | None = None,
 ) -> Targets:
-    return look_at_targets(FakeKafka(states, configs or {}, forbidden), [saved], terms)
+    return find_targets(FakeKafka(states, configs or {}, forbidden), [saved], terms)
 
 
 def test_a_topic_as_it_was_takes_its_records() -> None:

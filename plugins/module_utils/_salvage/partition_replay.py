@@ -16,17 +16,17 @@ from .._model.partition import TopicPartition
 from .batch import Outcome
 from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
-from .replay_progress import Place
+from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus
 from .saved import SavedRecords
-from .saved_run import SavedRun, origin_of
+from .saved_run import SavedRun, read_origin
 from .targets import TargetTopic
 
 _SETTLE_S = 60.0
 """Our own transactions are acknowledged some milliseconds before they can be read; others may take longer."""
 
 
-def digest_of(key: bytes) -> bytes:
+def hash_key(key: bytes) -> bytes:
     """Return what stands for a key in memory."""
     return blake2b(key, digest_size=16).digest()
 
@@ -52,23 +52,23 @@ class NewerKeys:
         for epoch, record in self._log.read(time.monotonic() + _SETTLE_S):
             if record.key is None:
                 continue
-            digest = digest_of(record.key)
+            digest = hash_key(record.key)
             if digest in self._wanted:
-                place = origin_of(record.headers) or (epoch, record.offset)
+                place = read_origin(record.headers) or (epoch, record.offset)
                 self._newest[digest] = max(place, self._newest.get(digest, place))
 
     def has_newer(self, key: bytes, epoch: int, offset: int) -> bool:
-        found = self._newest.get(digest_of(key))
+        found = self._newest.get(hash_key(key))
         return found is not None and found > (epoch, offset)
 
 
 @dataclass(slots=True)
-class Part:
+class PartitionReplay:
     """The saved records of one partition, while they are given back."""
 
     saved: SavedRecords
     target: TargetTopic
-    place: Place
+    place: LedgerKey
     ledger: Ledger
     include_unknown: bool
     is_compacted: bool
@@ -88,10 +88,10 @@ class Part:
         return [one for between in lacking for one in self._take(run.between(*between))]
 
     def _take(self, run: SavedRun) -> list[SavedRun]:
-        why = self._why_not(run)
+        why = self._find_reason_to_leave_out(run)
         if why in (LeftOut.UNKNOWN, LeftOut.UNDECODABLE):
             # Another salvage may know more, and the operator may opt in later.
-            self.ledger.leave_open()
+            self.ledger.leave_unsettled()
         else:
             done = EpochRange(run.epoch, run.offset, run.next_offset)
             self.ledger.add(done, run.first_batch, run.last_batch, fill=self.is_compacted)
@@ -99,20 +99,20 @@ class Part:
             self.counts.leave_out(why, run.records)
         if why is not None or run.is_control:
             return []
-        return self._needed_by_key(run) if self.target.is_compacted else [run]
+        return self._select_by_key(run) if self.target.is_compacted else [run]
 
-    def _why_not(self, run: SavedRun) -> LeftOut | None:
+    def _find_reason_to_leave_out(self, run: SavedRun) -> LeftOut | None:
         if run.is_undecodable:
             return LeftOut.UNDECODABLE
         if run.is_control:
             return None
         if run.outcome == Outcome.ABORTED:
             return LeftOut.ABORTED
-        if not run.is_settled and not self.include_unknown:
+        if not run.has_known_outcome and not self.include_unknown:
             return LeftOut.UNKNOWN
         return None
 
-    def _needed_by_key(self, run: SavedRun) -> list[SavedRun]:
+    def _select_by_key(self, run: SavedRun) -> list[SavedRun]:
         """Return what a compacted topic needs of records that may be given back."""
         found = []
         for offset, key in enumerate(run.keys, run.offset):
@@ -143,9 +143,9 @@ class Part:
         )
 
 
-def wanted_keys(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[bytes]]:
+def collect_key_hashes(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[bytes]]:
     """Return digests of the keys of each partition's records."""
     found: dict[TopicPartition, set[bytes]] = {}
     for run in runs:
-        found.setdefault(run.topic_partition, set()).update(digest_of(key) for key in run.keys if key is not None)
+        found.setdefault(run.topic_partition, set()).update(hash_key(key) for key in run.keys if key is not None)
     return found

@@ -17,9 +17,9 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
 from .log_reading import OpenTransactionError
-from .part import Part
+from .partition_replay import PartitionReplay
 from .replay_progress import ProgressTopic, ReplayProgressError
-from .saved_run import SavedRun, with_origin
+from .saved_run import SavedRun, add_origin_headers
 from .transactional import Outgoing, ProducerError, TransactionalProducer
 
 _BYTES_AT_ONCE = 16 * 1024 * 1024
@@ -33,12 +33,12 @@ class _StopError(KafkaOpsError):
 
 
 @dataclass(slots=True)
-class Writing:
+class ReplayWriter:
     """One run's writes."""
 
     producer: TransactionalProducer
     kept: ProgressTopic
-    parts: Mapping[TopicPartition, Part]
+    parts: Mapping[TopicPartition, PartitionReplay]
     require_lock: Callable[[], None]
     """Raises JournalError when this run may not write any more."""
     progress: Progress
@@ -57,9 +57,9 @@ class Writing:
             self._tell(total)
             # Of every record, several objects live until the end of its transaction.
             with collector_paused():
-                transactions = _OneAhead(self._transactions(runs, throttle_bytes_per_second))
+                transactions = _ReadAhead(self._transactions(runs, throttle_bytes_per_second))
                 for transaction in transactions:
-                    self._flush(transaction, cluster_id, transactions.read)
+                    self._write_transaction(transaction, cluster_id, transactions.read)
                     self._tell(total)
                     self._wait(throttle_bytes_per_second)
         except _StopError as error:
@@ -74,7 +74,7 @@ class Writing:
         for run in runs:
             part, left = self.parts.get(run.topic_partition), run
             while part is not None and not part.failure and left.records:
-                head = left.up_to(at_once - size, _RECORDS_AT_ONCE - records)
+                head = left.take_first(at_once - size, _RECORDS_AT_ONCE - records)
                 left = left.between(head.next_offset, left.next_offset)
                 some.append(head)
                 size += head.size_with_headers
@@ -84,7 +84,7 @@ class Writing:
                     some, size, records = [], 0, 0
         yield some
 
-    def _flush(self, runs: Sequence[SavedRun], cluster_id: str, meanwhile: Callable[[], None]) -> None:
+    def _write_transaction(self, runs: Sequence[SavedRun], cluster_id: str, meanwhile: Callable[[], None]) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
         by_part: dict[TopicPartition, list[SavedRun]] = {}
@@ -96,7 +96,7 @@ class Writing:
         whole = {name: batch for name, batch in batches.items() if not self.parts[name].failure}
         self._transact(whole, meanwhile)
 
-    def _batch(self, part: Part, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
+    def _batch(self, part: PartitionReplay, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
         if part.newer is not None:
             try:
                 # Whatever was written meanwhile is newer, too.
@@ -151,7 +151,7 @@ class Writing:
             self.stop.wait(max(0.0, due - time.monotonic()))
 
 
-class _OneAhead:
+class _ReadAhead:
     """Yields transactions. The next one is read when ``read`` is called, or at last when it is wanted."""
 
     def __init__(self, transactions: Iterator[list[SavedRun]]) -> None:
@@ -190,5 +190,5 @@ class _Batch:
     def __iter__(self) -> Iterator[Outgoing]:
         for run in self.runs:
             where = repeat(self.topic, run.records), repeat(run.partition, run.records)
-            what = run.keys, run.values, with_origin(self.cluster_id, run), run.timestamps_ms
+            what = run.keys, run.values, add_origin_headers(self.cluster_id, run), run.timestamps_ms
             yield from zip(*where, *what, strict=True)

@@ -16,15 +16,15 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.part import Part
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import Place, ProgressTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import PartitionReplay
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import LedgerKey, ProgressTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_writer import ReplayWriter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import SavedRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import TargetTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import (
     ProducerError,
     TransactionalProducer,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writing import Writing
 from unit.salvage.saved import SAVED, a_run
 
 _TARGET = TargetTopic("orders.salvaged", "id", 2, 1, 1_000_000, is_compacted=False, states={})
@@ -55,7 +55,7 @@ class FakeProducer:
 class FakeProgressTopic:
     """Has a record for each ledger."""
 
-    def records(self, ledgers: Mapping[Place, Ledger]) -> list[tuple[Any, ...]]:
+    def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[tuple[Any, ...]]:
         return [("progress", 0, None, None, [], 0) for _each in ledgers]
 
 
@@ -65,17 +65,17 @@ class Quiet:
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None: ...
 
 
-def a_part(partition: int, records: int) -> Part:
-    saved, place = replace(SAVED, partition=partition), Place("id", "orders", partition)
-    part = Part(saved, _TARGET, place, Ledger(), include_unknown=False, is_compacted=False)
+def a_part(partition: int, records: int) -> PartitionReplay:
+    saved, place = replace(SAVED, partition=partition), LedgerKey("id", "orders", partition)
+    part = PartitionReplay(saved, _TARGET, place, Ledger(), include_unknown=False, is_compacted=False)
     part.counts.to_give = records
     return part
 
 
-def a_writing(producer: FakeProducer, parts: Mapping[int, Part]) -> Writing:
+def a_writing(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
     named = {TopicPartition("orders", number): part for number, part in parts.items()}
     typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
-    return Writing(*typed, named, lambda: None, Quiet(), threading.Event())
+    return ReplayWriter(*typed, named, lambda: None, Quiet(), threading.Event())
 
 
 def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
