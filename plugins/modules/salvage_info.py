@@ -147,7 +147,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     with local_copy(module.params["salvage_dir"]) as directory:
         manifest = read_manifest(directory)
-        faults = find_file_problems(directory, manifest.files) if module.params["verify_files"] else []
+        problems = find_file_problems(directory, manifest.files) if module.params["verify_files"] else []
     described = plain(manifest)
     del described["schema_version"]
     files = described.pop("files")
@@ -158,7 +158,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "files": len(files),
         "file_bytes": sum(each["size"] for each in files),
     }
-    failure = {"msg": "; ".join(faults)} if faults else {}
+    failure = {"msg": "; ".join(problems)} if problems else {}
     return {"changed": False, **described, "summary": summary, **failure}
 
 

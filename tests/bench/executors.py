@@ -21,10 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows im
     Origin,
     RowSource,
     WantedReplica,
-    rows,
+    read_replica_rows,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import merged
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import merge_stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
@@ -76,8 +76,10 @@ def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentCo
     wanted = []
     for number, (path, held) in enumerate(sorted(by_partition.items())):
         origin = Origin("cluster", None, path.name.rpartition("-")[0], number, 1, None)
-        wanted.append(WantedReplica(origin, merged(run for each in held for run in found[each.path].runs), tuple(held)))
-    return RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition"))
+        wanted.append(
+            WantedReplica(origin, merge_stretches(run for each in held for run in found[each.path].runs), tuple(held))
+        )
+    return RowSource(wanted, read_replica_rows, attrgetter("size"), attrgetter("topic_partition"))
 
 
 @contextmanager

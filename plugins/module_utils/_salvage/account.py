@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of an incident's records was held elsewhere, saved, given back, and is still lost. Standard library only."""
+"""Count the records of an incident: held by losers, saved, given back, still lost. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .._model.fields import Meta, PartitionIndex, TopicName
 from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import TopicPartition
 from .saved import Number
-from .stretch import merged, minus
+from .stretch import merge_stretches, subtract_stretches
 
 
 class Salvaged(Protocol):
-    """What one salvage has of a partition."""
+    """The records of one partition in one salvage."""
 
     @property
     def ranges(self) -> Stretches: ...
@@ -35,20 +35,20 @@ class Balance:
     """The numbers of one partition."""
 
     held_by_losers: Number | None
-    """Offsets, each once, which count transaction markers. None where it could not be compared."""
+    """Offsets, each counted once; transaction markers are among them. None if the logs could not be compared."""
     saved: Number
-    """Records, each once, without those that do not decode."""
+    """Records, each counted once, without those that do not decode."""
     given_back: Number | None
-    """Records. None where that was not asked."""
+    """Records. None if nobody asked the cluster."""
     still_lost: Number | None
-    """What was held and not saved, or saved and not given back. None where that is unknown."""
+    """Records that were held and not saved, or saved and not given back. None if unknown."""
     at_hand: Number
-    """What of it is saved."""
+    """Records of ``still_lost`` that are saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The numbers of all partitions. What is unknown is not in them."""
+    """The sums over all partitions. A number that is unknown counts as 0."""
 
     partitions: Number
     held_by_losers: Number
@@ -57,12 +57,12 @@ class Total:
     still_lost: Number
     at_hand: Number
     unknown: Number
-    """Partitions of which it is unknown what is still lost."""
+    """Partitions whose ``still_lost`` is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionBalance:
-    """The numbers of one partition, and its name."""
+    """One partition and its numbers."""
 
     topic: TopicName
     partition: PartitionIndex
@@ -71,7 +71,7 @@ class PartitionBalance:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The account of all partitions, in order of topic and number."""
+    """The numbers of all partitions, in order of topic and partition number."""
 
     total: Total
     partitions: tuple[PartitionBalance, ...]
@@ -79,33 +79,33 @@ class Accounts:
 
 @dataclass(slots=True)
 class Account:
-    """What documents, or a run, know of one partition."""
+    """The facts about one partition, collected from documents or from one run."""
 
     held: list[EpochRange] = field(default_factory=list)
     salvages: list[Salvaged] = field(default_factory=list)
     saved_at_least: int = 0
-    """By a replay, where no document says which records these were."""
+    """Saved records according to a replay, for when no manifest names their offsets."""
     given: int | None = 0
-    """By all runs. None where that was not asked."""
+    """Records that all runs gave back. None if nobody asked the cluster."""
     settled: int = 0
-    """Records that were given back, and those that a compacted topic does not need: no key, or a newer record of it."""
+    """Records that were given back, or that a compacted topic does not need: no key, or a newer record of the key."""
     is_elected: bool = True
-    """False where the election was refused: the losers still have it all."""
+    """False if the election was refused: the losers still have all their records."""
     is_compared: bool = True
-    """False where a disk has the partition, and what the leader lacks of it is unknown."""
+    """False if a disk has the partition, but it is unknown what the leader lacks."""
     is_complete: bool = True
-    """False where no document says how many of the saved records are of aborted transactions."""
+    """False if no document says how many of the saved records belong to aborted transactions."""
 
     def balance(self) -> Balance:
-        """Return the numbers."""
+        """Compute the numbers of the partition."""
         records, aborted, undecodable, ranges = self._count_each_record_once()
         saved = max(records, self.saved_at_least)
-        held: int | None = max(records_in(merged([*self.held, *ranges])), saved)
+        held: int | None = max(records_in(merge_stretches([*self.held, *ranges])), saved)
         if not self.is_compared and not self.held and not self.salvages:
             held = None
-        # A record of an aborted transaction is none. A batch that does not decode is at least one.
+        # Records of aborted transactions do not count. A batch that does not decode has at least one record.
         at_hand = max(0, saved - aborted - self.settled) + undecodable
-        lost: int | None = records_in(minus(merged(self.held), ranges)) + at_hand
+        lost: int | None = records_in(subtract_stretches(merge_stretches(self.held), ranges)) + at_hand
         if not self.is_elected:
             lost = at_hand = 0
         elif held is None or self.given is None or (not self.is_complete and (self.given < saved or self.held)):
@@ -113,26 +113,26 @@ class Account:
         return Balance(held, saved, self.given, lost, at_hand)
 
     def _count_each_record_once(self) -> tuple[int, int, int, Stretches]:
-        """Return records, aborted ones and undecodable batches of all salvages, and their ranges.
+        """Count records, aborted records and undecodable batches of all salvages. Returns them and the ranges.
 
-        What two salvages have counts once. Where only a part of it is in both, no record is taken for an aborted one
-        that may be another.
+        A record that two salvages have counts once. If two salvages overlap in part, the aborted records of the
+        smaller one are assumed to lie in the overlap, so that ``at_hand`` is never too low.
         """
         records = aborted = undecodable = 0
         taken: Stretches = ()
-        for each in sorted(self.salvages, key=lambda one: records_in(merged(one.ranges)), reverse=True):
-            ranges = merged(each.ranges)
-            added = records_in(minus(ranges, taken))
+        for each in sorted(self.salvages, key=lambda one: records_in(merge_stretches(one.ranges)), reverse=True):
+            ranges = merge_stretches(each.ranges)
+            added = records_in(subtract_stretches(ranges, taken))
             in_both = records_in(ranges) - added
             records += min(each.records, added)
             aborted += max(0, each.aborted - in_both)
             undecodable += min(each.undecodable_batches, added)
-            taken = merged([*taken, *ranges])
+            taken = merge_stretches([*taken, *ranges])
         return records, aborted, undecodable, taken
 
 
 def sum_balances(balances: Iterable[Balance]) -> Total:
-    """Add the partitions up."""
+    """Add up the numbers of all partitions."""
     rows = list(balances)
     return Total(
         len(rows),
@@ -146,13 +146,13 @@ def sum_balances(balances: Iterable[Balance]) -> Total:
 
 
 def build_accounts(balances: Mapping[TopicPartition, Balance]) -> Accounts:
-    """Return the account of the partitions."""
+    """Return the numbers of all partitions and their sums."""
     rows = (PartitionBalance(each.topic, each.partition, balances[each]) for each in sorted(balances))
     return Accounts(sum_balances(balances.values()), tuple(rows))
 
 
 def build_account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
-    """Return the total and the first ``max_rows`` partitions as modules return them."""
+    """Return the sums and the first ``max_rows`` partitions in the form that modules return."""
     rows = [
         {"topic": each.topic, "partition": each.partition, **asdict(each.balance)}
         for each in accounts.partitions[:max_rows]
@@ -161,7 +161,7 @@ def build_account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
 
 
 def verdict(total: Total) -> str:
-    """Return what is still lost, in words."""
+    """Say in one sentence what is still lost."""
     if not total.still_lost and not total.unknown:
         return "Nothing that was found anywhere is still lost."
     of = "the partition" if total.partitions == 1 else f"{total.unknown:,} of {total.partitions:,} partitions"

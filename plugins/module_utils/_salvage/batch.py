@@ -2,11 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Record batches of format v2 (magic 2, KIP-98): header, checksum, codecs, records.
+"""Decode record batches of format v2 (magic 2, KIP-98): header, checksum, codecs, records, transaction markers.
 
-The layout is that of Kafka's ``DefaultRecordBatch``. The checksum covers everything from the attributes on: neither
-base offset, length nor leader epoch is covered by it, so a reader has to judge those by their neighbors.
-A transaction ended as the marker says that follows its records in the same log (KIP-98).
+The layout is that of Kafka's ``DefaultRecordBatch``. The checksum covers everything from the attributes on. It does not
+cover base offset, length and leader epoch, so a reader has to compare these with the neighboring batches.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ _BLOCK_LENGTH = struct.Struct(">i")
 
 
 class BatchError(KafkaOpsError):
-    """A batch with a good checksum that cannot be decoded. The message says why."""
+    """A batch has a valid checksum and cannot be decoded. The message says why."""
 
 
 class Codec(StrEnum):
-    """How the records of a batch are compressed; the place in the enum is Kafka's number of the codec."""
+    """How the records of a batch are compressed. The position in this enum is Kafka's number of the codec."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -68,7 +67,7 @@ _CODECS = tuple(Codec)
 
 
 class ControlType(StrEnum):
-    """What a control record says (KIP-98). Others belong to the controllers' own log."""
+    """Type of a control record (KIP-98). The other types occur only in the log of the controllers."""
 
     ABORT = "abort"
     COMMIT = "commit"
@@ -76,7 +75,7 @@ class ControlType(StrEnum):
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records, in their order. Offsets are record offsets, timestamps milliseconds."""
+    """The 61 bytes before the records, field by field. Timestamps are milliseconds."""
 
     base_offset: int
     length: int
@@ -94,7 +93,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole batch."""
+        """Bytes of the whole batch, header included."""
         return LENGTH_END + self.length
 
     @property
@@ -115,7 +114,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_plausible(self) -> bool:
-        """False for bytes that are no header of a batch of this format."""
+        """Whether these bytes can be the header of a batch of format v2."""
         return (
             self.magic == MAGIC
             and self.length >= _SMALLEST_LENGTH
@@ -128,7 +127,7 @@ class BatchHeader(NamedTuple):
 
 
 class BatchRecord(NamedTuple):
-    """One record. ``timestamp_ms`` is the broker's clock where the batch has log append time."""
+    """One record. If the batch has log append time, ``timestamp_ms`` comes from the broker's clock."""
 
     offset: int
     timestamp_ms: int
@@ -138,26 +137,26 @@ class BatchRecord(NamedTuple):
 
 
 def read_header(data: bytes | memoryview, position: int) -> BatchHeader:
-    """Read a header. Raises struct.error where fewer than ``HEADER_BYTES`` bytes are left."""
+    """Read the header at a position. Raises struct.error if fewer than ``HEADER_BYTES`` bytes are left."""
     return BatchHeader._make(_HEADER.unpack_from(data, position))
 
 
 def has_valid_checksum(header: BatchHeader, batch: bytes | memoryview) -> bool:
-    """Compare the CRC-32C of a whole batch with the one in its header."""
+    """Compare the CRC-32C of a whole batch with the checksum in its header."""
     return bool(crc32c(batch[CRC_FROM:]) == header.crc)
 
 
 def decode_records(header: BatchHeader, batch: bytes | memoryview) -> Iterator[BatchRecord]:
-    """Decode a batch whose checksum was verified.
+    """Decode the records of a batch whose checksum was verified.
 
-    Raises BatchError: an unknown codec, a compressed payload or a record that does not decode.
+    Raises BatchError: the codec is unknown, or the compressed payload or a record does not decode.
     """
     for record in _decode(header, batch):
         yield BatchRecord(record.offset, record.timestamp, record.key, record.value, record.headers)
 
 
 def read_control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
-    """Return what the one record of a control batch says. Raises BatchError."""
+    """Return the type of the one record of a control batch. Raises BatchError."""
     for record in _decode(header, batch):
         if record.key is None or len(record.key) < _CONTROL_KEY.size:
             break
@@ -167,9 +166,9 @@ def read_control_type(header: BatchHeader, batch: bytes | memoryview) -> Control
 
 
 def _decode(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:
-    """Yield aiokafka's records. It gets the records uncompressed: its own codecs need one more library.
+    """Yield the records as aiokafka decodes them, from an uncompressed batch: its own codecs need one more library.
 
-    kafka-python decodes them, too, and takes twelve times as long: it has no C code.
+    kafka-python could decode them too, but takes twelve times as long, because it has no C code.
     """
     payload = _decompress_payload(header, batch[HEADER_BYTES : header.size])
     plain = header._replace(attributes=header.attributes & ~_CODEC_MASK, length=_SMALLEST_LENGTH + len(payload))
@@ -203,7 +202,7 @@ def _decompress(codec: Codec, payload: bytes) -> bytes:
 
 
 def _snappy_blocks(payload: bytes) -> Iterator[bytes]:
-    """Yield the blocks of snappy-java's stream format, which Java clients write, or the one raw block of others."""
+    """Yield the decompressed blocks: several in snappy-java's stream format (Java clients), else one raw block."""
     if not payload.startswith(_XERIAL_MAGIC):
         yield _snappy_block(payload)
         return
@@ -230,37 +229,40 @@ def _read_varint(data: bytes) -> int:
     raise ValueError("the block has no size")
 
 
-class Outcome(StrEnum):
-    """What became of the transaction that a record belongs to."""
+class TransactionOutcome(StrEnum):
+    """How the transaction of a record ended."""
 
     NONE = "none"
     """The record belongs to no transaction."""
     COMMITTED = "committed"
     ABORTED = "aborted"
     UNKNOWN = "unknown"
-    """The log has no marker for it: the transaction was open, or its marker is on no disk that was read."""
+    """The log has no marker: the transaction was open, or the marker is on no disk that was read."""
 
 
-_ENDS = {ControlType.COMMIT: Outcome.COMMITTED, ControlType.ABORT: Outcome.ABORTED}
+_ENDS = {ControlType.COMMIT: TransactionOutcome.COMMITTED, ControlType.ABORT: TransactionOutcome.ABORTED}
 
 
 class Markers:
-    """The transaction markers of one log, added in order of offset."""
+    """The transaction markers of one log, added in order of offset.
+
+    A transaction ended as its marker says: the next marker of the same producer in the same log (KIP-98).
+    """
 
     def __init__(self) -> None:
         self._offsets: dict[int, list[int]] = defaultdict(list)
-        self._ends: dict[int, list[Outcome]] = defaultdict(list)
+        self._ends: dict[int, list[TransactionOutcome]] = defaultdict(list)
 
     def add(self, header: BatchHeader, kind: ControlType) -> None:
-        """Take a control batch. One that ends no transaction is ignored."""
+        """Add a control batch. A batch that ends no transaction is ignored."""
         if kind in _ENDS:
             self._offsets[header.producer_id].append(header.base_offset)
             self._ends[header.producer_id].append(_ENDS[kind])
 
-    def outcome(self, header: BatchHeader) -> Outcome:
-        """Return what became of a batch's records. A producer has one transaction at a time."""
+    def outcome(self, header: BatchHeader) -> TransactionOutcome:
+        """Return how the transaction of a batch ended. A producer has one transaction at a time."""
         if not header.is_transactional:
-            return Outcome.NONE
+            return TransactionOutcome.NONE
         place = bisect_right(self._offsets.get(header.producer_id, ()), header.base_offset)
         ends = self._ends.get(header.producer_id, ())
-        return ends[place] if place < len(ends) else Outcome.UNKNOWN
+        return ends[place] if place < len(ends) else TransactionOutcome.UNKNOWN

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A salvage directory while it is written: under another name until it is whole, and on disk before it is renamed."""
+"""Write a salvage directory on a local file system.
+
+It has another name (``.unfinished``) until all its files are complete and synced to disk. Then it is renamed.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from pathlib import Path
 from .._documents.files import write_new_file
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
-from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, to_json
+from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, encode_manifest
 from .options import SalvageDirectoryError
-from .stretch import minus
+from .stretch import subtract_stretches
 
 _SUFFIX = ".unfinished"
 _CLAIM_FILE = "kafkaops.recovery-salvage"
@@ -27,11 +30,11 @@ _FILE_MODE = 0o600
 
 
 class OtherSalvageError(SalvageDirectoryError):
-    """A directory that has a finished salvage, of other records."""
+    """The directory has a finished salvage of other records."""
 
 
 class UnfinishedSalvage:
-    """A salvage that is being written. What it holds is removed unless ``finish`` was called."""
+    """A salvage that is being written. Its files are removed unless ``finish`` was called."""
 
     def __init__(self, target: Path, path: Path) -> None:
         self.target = target
@@ -39,7 +42,7 @@ class UnfinishedSalvage:
 
     @property
     def records(self) -> Path:
-        """Where the Parquet files go. Does not exist yet."""
+        """Directory of the Parquet files. The writer creates it."""
         return self.path / RECORDS
 
     @property
@@ -47,14 +50,14 @@ class UnfinishedSalvage:
         return self.records.as_uri()
 
     def files(self) -> tuple[SavedFile, ...]:
-        """Make the Parquet files durable and readable by this user only. Returns their digests.
+        """Sync the Parquet files to disk, make them readable by this user only, and return their digests.
 
         Raises OSError.
         """
         found = []
         for path in sorted(self.records.iterdir()):
             if path.suffix != ".parquet":
-                # Hadoop's checksums and its _SUCCESS: the manifest has its own.
+                # Hadoop's checksums and its _SUCCESS. The manifest has digests of its own.
                 path.unlink()
                 continue
             path.chmod(_FILE_MODE)
@@ -65,8 +68,8 @@ class UnfinishedSalvage:
         return tuple(found)
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest and give the directory its name. Raises OSError or DocumentError."""
-        write_new_file(str(self.path / MANIFEST), to_json(manifest))
+        """Write the manifest and rename the directory to its final name. Raises OSError or DocumentError."""
+        write_new_file(str(self.path / MANIFEST), encode_manifest(manifest))
         _sync(self.path)
         self.path.rename(self.target)
         (self.target / _CLAIM_FILE).unlink()
@@ -74,20 +77,20 @@ class UnfinishedSalvage:
 
 
 def check_destination(path: str) -> None:
-    """Check that a salvage directory can be made at ``path``. Raises SalvageDirectoryError."""
+    """Check that a salvage directory can be created at ``path``. Raises SalvageDirectoryError."""
     target = Path(path)
     if target.exists() and not (target / MANIFEST).is_file():
         raise SalvageDirectoryError(f"{path} exists and is no finished salvage: name a directory that does not exist")
     if not target.parent.is_dir():
-        raise SalvageDirectoryError(f"{path} has no directory {target.parent}: make it, or correct the path")
+        raise SalvageDirectoryError(f"{path} has no directory {target.parent}: create it, or correct the path")
     if not os.access(target.parent, os.W_OK | os.X_OK, effective_ids=True):
-        raise SalvageDirectoryError(f"{path} cannot be made: uid {os.geteuid()} may not write to {target.parent}")
+        raise SalvageDirectoryError(f"{path} cannot be created: uid {os.geteuid()} may not write to {target.parent}")
 
 
 def check_covers(
     manifest: Manifest, place: str, cluster_id: str, wanted: Iterable[tuple[TopicPartition, str | None, Stretches]]
 ) -> None:
-    """Check that a finished salvage has all that is to be saved: partitions, their topics' ids, and offsets.
+    """Check that a finished salvage has all wanted partitions, with the same topic ids and all wanted offsets.
 
     Raises OtherSalvageError.
     """
@@ -95,7 +98,7 @@ def check_covers(
     for partition, topic_id, ranges in wanted:
         there = saved.get(partition)
         is_same = manifest.cluster_id == cluster_id and there is not None and there.topic_id == topic_id
-        if there is None or not is_same or minus(ranges, there.ranges):
+        if there is None or not is_same or subtract_stretches(ranges, there.ranges):
             raise OtherSalvageError(
                 f"{place} holds another salvage, which lacks records of {partition}: name a directory that does not "
                 "exist"
@@ -104,9 +107,9 @@ def check_covers(
 
 @contextmanager
 def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
-    """Make a salvage directory, for one run at a time. What a killed run left is removed first.
+    """Create a salvage directory for this run alone. Files that a killed run left are removed first.
 
-    Raises SalvageDirectoryError; also for an OSError within the block, such as a full disk.
+    Raises SalvageDirectoryError, also for an OSError within the block, such as a full disk.
     """
     target = Path(path)
     work = target.with_name(target.name + _SUFFIX)
@@ -126,7 +129,7 @@ def _claim_work_directory(work: Path, cleanup: ExitStack) -> None:
     if work.exists() and not (work / _CLAIM_FILE).is_file() and any(work.iterdir()):
         raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
     work.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
-    # Open for as long as the run: the lock ends with it, however it ends.
+    # The file stays open as long as the run, so the lock ends with the process.
     lock = cleanup.enter_context((work / _CLAIM_FILE).open("ab"))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,7 +137,7 @@ def _claim_work_directory(work: Path, cleanup: ExitStack) -> None:
         raise SalvageDirectoryError(f"{work} is being written by another run: wait for it") from None
     shutil.rmtree(work / RECORDS, ignore_errors=True)
     (work / MANIFEST).unlink(missing_ok=True)
-    # After a rename there is nothing under this name any more.
+    # After a rename, this finds nothing to remove.
     cleanup.callback(shutil.rmtree, work, ignore_errors=True)
 
 

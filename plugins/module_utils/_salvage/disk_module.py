@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options and results of replica_log_salvage. Knows Ansible's parameters; decides nothing."""
+"""Options and results of module replica_log_salvage. Decides nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .account import Account, Balance, build_account_result, build_accounts
 from .finding import DiskFinding, Status
 from .from_disk import DRIVER_MEMORY, DiskRequest, DiskSalvage
 from .options import resolve_place
-from .report import DISK_REPORT, DiskReport, disk_report_document, disk_summary
+from .report import DISK_REPORT, DiskReport, describe_failures, encode_disk_report, summarize_disks
 
 DISK_SALVAGE = Arguments(
     argument_spec={
@@ -39,11 +39,11 @@ DISK_SALVAGE = Arguments(
 
 
 class DiskOptionsError(KafkaOpsError):
-    """Options of a salvage that make no sense."""
+    """An option of the salvage is invalid."""
 
 
 def parse_disk_request(params: Mapping[str, Any]) -> DiskRequest:
-    """Return what is asked for. Raises DiskOptionsError or SparkOptionsError."""
+    """Convert the module's options. Raises DiskOptionsError, SalvageDirectoryError or SparkOptionsError."""
     if not params["log_dirs"]:
         raise DiskOptionsError("log_dirs is empty: name every directory of the broker's log.dirs")
     if params["topics"] is not None and not params["topics"]:
@@ -58,12 +58,12 @@ def parse_disk_request(params: Mapping[str, Any]) -> DiskRequest:
 
 
 def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
-    """Return what the module returns, and write the report file. ``msg`` says what failed."""
-    summary = disk_summary(done.findings)
+    """Write the report file and return the module's results. If something failed, ``msg`` says what."""
+    summary = summarize_disks(done.findings)
     accounts = build_accounts(_balances(done.findings))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return disk_report_document(
+        return encode_disk_report(
             DiskReport(
                 cluster_id=done.cluster_id,
                 broker_id=done.broker_id,
@@ -95,17 +95,11 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "newer_commits": plain(done.newer_commits[: params["max_rows"]]),
     }
     failed = [each for each in done.findings if each.status is Status.FAILED]
-    faults = [report_error] if report_error else []
-    if failed:
-        named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:20])
-        faults.insert(0, f"{len(failed)} of {len(done.findings)} partitions were not salvaged: {named}")
-    if faults:
-        results["msg"] = "\n".join(faults)
-    return results
+    return results | describe_failures(failed, len(done.findings), "salvaged", report_error)
 
 
 def warnings_of(done: DiskSalvage) -> list[str]:
-    """Return what a person must know although the run succeeded: records that the disk has and that cannot be read."""
+    """Return the warnings of a run: records that are on the disk and could not be read."""
     return [
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
         f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
@@ -115,7 +109,7 @@ def warnings_of(done: DiskSalvage) -> list[str]:
 
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:
-    """Return the partitions of which the disks hold something that the cluster lacks, or may."""
+    """Count the records of each partition for which the disks hold, or may hold, what the cluster lacks."""
     return {
         each.topic_partition: Account(
             held=list(each.lost),

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads a file on a disk that may be failing. Standard library only.
+"""Read a file on a disk that may be failing. Standard library only.
 
-What the disk refuses to read is zeros: no batch has its checksum with them, and reading goes on behind them.
+Blocks that the disk refuses to read are returned as zeros. A batch with zeros in it fails its checksum, so it is
+skipped, and reading continues after it.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ import errno
 from typing import BinaryIO
 
 _BLOCK_BYTES = 4096
-"""What Linux reads at once at the least: its page."""
+"""The smallest unit that Linux reads: one page."""
 _MOST_REFUSED_IN_A_ROW = 256
-"""A disk may try each one for seconds."""
+"""A limit, because a disk may retry each block for seconds."""
 
 
 class FailingFile:
-    """A file that is read by position. ``file`` must be unbuffered: a buffer hides which bytes were refused."""
+    """A file that is read by position. ``file`` must be unbuffered: a buffer would hide which bytes were refused."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.refused: set[int] = set()
-        """Where the blocks begin that the disk refused to read."""
+        """Positions of the blocks that the disk refused to read."""
         self._refused_in_a_row = 0
 
     def read(self, position: int, count: int) -> bytes:
         """Return ``count`` bytes, or fewer at the end of the file.
 
-        Raises OSError where nothing can be read: 256 blocks in a row were refused, or the error is another than EIO.
+        Raises OSError if 256 blocks in a row were refused, or for any other error than EIO.
         """
         piece = self._piece(position, count)
         if len(piece) == count:
@@ -42,7 +43,7 @@ class FailingFile:
         return bytes(content)
 
     def has_refused(self, start: int, end: int) -> bool:
-        """Whether bytes from ``start`` to ``end``, exclusive, are among those that were refused."""
+        """Return whether the disk refused any byte from ``start`` to ``end``, exclusive."""
         return any(start < block + _BLOCK_BYTES and block < end for block in self.refused)
 
     def _piece(self, position: int, count: int) -> bytes:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the replicas on a dead broker's disks hold that the cluster lacks, and what became of each. Does no I/O."""
+"""Compare the replicas on the disks of a stopped broker with the cluster: what the leaders lack. Does no I/O."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .saved import SavedRecords
 from .scan import SegmentContents
 from .segment import Damage
-from .stretch import IncomparableError, lacking, merged, minus, within
+from .stretch import IncomparableError, find_lacking, intersect_stretches, merge_stretches, subtract_stretches
 
 _KINDS = (*DirKind,)
 
 
 class Status(StrEnum):
-    """How a replica on a disk compares with the cluster, and what was done about it."""
+    """Result of comparing and saving one replica on a disk."""
 
     SAVED = "saved"
     WOULD_BE_SAVED = "would_be_saved"
@@ -36,14 +36,14 @@ class Status(StrEnum):
     NOTHING_LACKING = "nothing_lacking"
     """The partition's leader has all of it."""
     LEFT_ALONE = "left_alone"
-    """The topic is gone, was re-created, or has fewer partitions now: its records have no place in the cluster."""
+    """The topic was deleted, was re-created, or has fewer partitions now: the cluster has no place for the records."""
     FAILED = "failed"
-    """It is not known what the cluster lacks, or it could not be saved. The reason says why."""
+    """It is unknown what the cluster lacks, or the records could not be saved. The reason says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDamage:
-    """What could not be read of one segment file."""
+    """One part of a segment file that could not be read."""
 
     path: str
     damage: Damage
@@ -51,7 +51,7 @@ class FileDamage:
 
 @dataclass(frozen=True, slots=True)
 class DiskFinding:
-    """One replica on a disk. Ranges are offsets of one leader epoch each; see also ``log_contents``."""
+    """One replica on a disk, compared with the partition's leader."""
 
     topic: TopicName
     partition: PartitionIndex
@@ -61,15 +61,15 @@ class DiskFinding:
     reason: str = ""
     leader_id: BrokerId | None = None
     held: Annotated[Stretches, Meta(description="what the disk holds is a list of stretches")] = ()
-    """By the headers of batches; what of it is in ``lost`` has good checksums."""
+    """Read from the headers of batches. Batches that are also in ``lost`` have valid checksums."""
     lost: Stretches = ()
-    """What the leader never held. Offsets that compaction emptied are in it."""
+    """What the leader never held. Includes offsets whose records compaction removed."""
     unreadable: Annotated[Stretches, Meta(description="what is unreadable is a list of stretches")] = ()
-    """What of ``lost`` is in no batch that could be read: damaged, in a missing segment, or removed by compaction."""
+    """The part of ``lost`` that no readable batch has: damaged, in a missing segment, or removed by compaction."""
     before_log_start: Annotated[
         Stretches, Meta(description="what lies before the leader's log start offset is a list of stretches")
     ] = ()
-    """What lies before the leader's log start offset: it is unknown whether the leader ever held it."""
+    """What lies before the leader's log start offset. It is unknown whether the leader ever held it."""
     damages: tuple[FileDamage, ...] = ()
     saved: SavedRecords | None = field(default=None)
 
@@ -79,18 +79,18 @@ class DiskFinding:
 
     @property
     def lost_records(self) -> int:
-        """Offsets, which count transaction markers and what compaction removed."""
+        """Number of offsets in ``lost``, transaction markers and records that compaction removed included."""
         return records_in(self.lost)
 
     @property
     def unreadable_records(self) -> int:
-        """Offsets."""
+        """Number of offsets in ``unreadable``."""
         return records_in(self.unreadable)
 
 
 @dataclass(frozen=True, slots=True)
 class DiskReplica:
-    """A replica's directory, and the log directory that it lies in."""
+    """A replica's directory and the log directory that contains it."""
 
     log_dir: LogDir
     directory: PartitionDir
@@ -102,17 +102,17 @@ class DiskReplica:
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """A partition that the cluster has, with a leader, and the directories of its replica on the disks."""
+    """A partition that has a leader in the cluster, and the directories of its replica on the disks."""
 
     replicas: tuple[DiskReplica, ...]
-    """The one in use first, if it is there."""
+    """The directory in use first, if it exists."""
     state: PartitionState
 
 
 def compare_with_metadata(
     replicas: Sequence[DiskReplica], description: Description
 ) -> tuple[list[Comparable], list[DiskFinding]]:
-    """Return the partitions that can be compared with a leader from those that cannot, each with the reason."""
+    """Return the partitions that can be compared with a leader, and a finding with a reason for each other one."""
     states = {each.topic_partition: each for each in description.partitions}
     refused = {each.topic: each for each in description.refused}
     by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
@@ -134,10 +134,10 @@ def compare_with_metadata(
 def compare_with_leader(
     one: Comparable, leader: ReplicaLog | None, contents: Mapping[str, SegmentContents]
 ) -> DiskFinding:
-    """Return what the leader of a partition lacks of what was read from the disks.
+    """Compare what was read from the disks with the log of the partition's leader.
 
-    Each directory is compared for itself: two of them may have diverged. The status is ``WOULD_BE_SAVED`` where there
-    is something to save. A file that could not be read to its end is named, and keeps nothing else from being saved.
+    Each directory is compared on its own, because two of them may have diverged. The status is ``WOULD_BE_SAVED`` if
+    there is something to save. A file that could not be read to its end is named in the reason; the rest is saved.
     """
     state, read = one.state, [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
     found = DiskFinding(
@@ -147,21 +147,21 @@ def compare_with_leader(
         one.replicas[0].log_dir.directory_id,
         Status.FAILED,
         leader_id=state.leader_id,
-        held=merged(run for each in read for run in each.runs),
+        held=merge_stretches(run for each in read for run in each.runs),
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
     )
     if leader is None or not leader.answered:
         why = "the leader's address is unknown" if leader is None else f"{leader.cause}: {leader.error}"
         return replace(found, reason=f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
     try:
-        lacked = [lacking(leader, held_in(each, contents)) for each in one.replicas]
+        lacked = [find_lacking(leader, held_in(each, contents)) for each in one.replicas]
     except IncomparableError as error:
-        return replace(found, reason=f"what the cluster lacks is unknown, since {error}")
+        return replace(found, reason=f"what the cluster lacks is unknown, because {error}")
     lost = union(each.lost for each in lacked)
     found = replace(
         found,
         lost=lost,
-        unreadable=minus(lost, found.held),
+        unreadable=subtract_stretches(lost, found.held),
         before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
     )
     errors = "; ".join(f"{each.path} could not be read to its end: {each.error}" for each in read if each.error)
@@ -177,12 +177,12 @@ def compare_with_leader(
 
 
 def held_in(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
-    """Return what was read from one directory."""
-    return merged(run for each in replica.directory.segments for run in contents[each.path].runs)
+    """Return the offsets that were read from one directory."""
+    return merge_stretches(run for each in replica.directory.segments for run in contents[each.path].runs)
 
 
 def segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
-    """Yield the segments that may have wanted records, by their base offsets: whatever else of them can be read."""
+    """Yield the segments that may have wanted records according to their base offsets, readable or not."""
     for replica in one.replicas:
         for segment in replica.directory.segments:
             if any(
@@ -196,16 +196,16 @@ def segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
 def segments_to_save(
     replica: DiskReplica, wanted: Stretches, contents: Mapping[str, SegmentContents]
 ) -> Iterator[Segment]:
-    """Yield the segments from the first one with records to save to the end of the log."""
+    """Yield the segments from the first one that has records to save up to the end of the log."""
     has_begun = False
     for each in replica.directory.segments:
-        has_begun = has_begun or bool(within(contents[each.path].runs, wanted))
+        has_begun = has_begun or bool(intersect_stretches(contents[each.path].runs, wanted))
         if has_begun:
             yield each
 
 
 def _name_set_aside_directories(one: Comparable) -> str:
-    """Name the directories that Kafka has put aside, and that were read, too."""
+    """Name the directories that Kafka has set aside and that were compared too; empty if there are none."""
     paths = [each.directory.path for each in one.replicas if each.directory.kind is not DirKind.CURRENT]
     return f"compared with {', '.join(paths)}, too" if paths else ""
 
@@ -225,8 +225,8 @@ def _find_obstacle(
     if state.is_offline:
         return (
             Status.FAILED,
-            "it has no leader that the disk could be compared with: recover the partition, then salvage again, and "
-            "do not start the broker before",
+            "it has no leader to compare the disk with: recover the partition, then salvage again. Do not start the "
+            "broker before that",
         )
     return None
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Salvages what only the disks of a stopped broker hold. Reads disks and cluster, and writes to neither.
+"""Save the records that only the disks of a stopped broker hold. Writes neither to these disks nor to the cluster.
 
-Two passes: the headers of a few batches say what the leaders lack; only the segments with that are read whole. Spark
-starts where these are large, and where records are saved elsewhere.
+The disks are read in two passes. The headers of a few batches show what the leaders lack. Then only the segments with
+such records are read whole. Spark is started if these are large, or if records are saved to another file system.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from .finding import (
     segments_to_save,
     segments_with,
 )
-from .group_offsets import OFFSETS_TOPIC, NewerCommit, newer_commits, read_commits
+from .group_offsets import OFFSETS_TOPIC, NewerCommit, find_newer_commits, read_commits
 from .leaders import read_leader_logs
 from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import is_remote
 from .read_back import ReadBack
-from .rows import Origin, RowSource, WantedReplica, rows
+from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .scan import SegmentContents, read_outlines, scan_in_process
-from .stretch import minus, within
+from .stretch import intersect_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
 
 DRIVER_MEMORY = "1g"
@@ -51,7 +51,7 @@ Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
 @dataclass(frozen=True, slots=True)
 class DiskSalvage:
-    """What a run found and did."""
+    """Result of a run."""
 
     cluster_id: str
     broker_id: int
@@ -59,32 +59,33 @@ class DiskSalvage:
     findings: tuple[DiskFinding, ...]
     """One for every replica on the disks, in order of topic and number."""
     salvage_id: str | None
-    """Of the salvage directory; None where nothing was saved."""
+    """None if nothing was saved."""
     newer_commits: tuple[NewerCommit, ...] = ()
-    """Of groups, in what was saved of ``__consumer_offsets``."""
+    """From the saved records of ``__consumer_offsets``."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskRequest:
-    """What to salvage, and where to."""
+    """What to save, and where."""
 
     log_dirs: tuple[str, ...]
     destination: str
     topics: frozenset[str] | None
-    """None for every topic."""
+    """None for all topics."""
     duration_ms: int
     """How long the leaders may take to say what they hold."""
     spark: SparkOptions | None = None
-    """How Spark runs, by the operator's own choice. It reads more than ``most_bytes_here``, and then saves, too."""
+    """Spark's options, if the operator set any. If set, Spark writes, and reads more than ``most_bytes_here``."""
     most_bytes_here: int = MOST_BYTES_HERE
 
 
 def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_mode: bool) -> DiskSalvage:
-    """Save what the disks hold and the leaders' logs lack, into a new directory. In check mode, only find it.
+    """Save what the disks hold and the leaders' logs lack to a new directory. In check mode, only find it.
 
-    A partition that cannot be compared or saved is a finding, and does not keep others from being saved.
+    A partition that cannot be compared or saved becomes a finding; the others are saved.
 
-    Raises KafkaOpsError: a directory that must not be read, another cluster's disk, no destination, no Spark.
+    Raises KafkaOpsError: a log directory must not be read or belongs to another cluster, the salvage directory cannot
+    be written, or Spark is needed and cannot be started.
     """
     if not is_remote(request.destination):
         check_destination(request.destination)
@@ -100,12 +101,12 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         compared, salvage_id = run.salvage(check_mode=check_mode)
         ordered = tuple(sorted([*leaders.findings, *compared], key=lambda each: each.topic_partition))
         has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
-        commits = _find_newer_commits_saved(wire, cluster, request.destination) if has_commits else ()
+        commits = _read_newer_commits(wire, cluster, request.destination) if has_commits else ()
         return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
 
 
 class _DiskRun:
-    """One run over the partitions that the disks and the cluster have."""
+    """One run over the partitions that both the disks and the cluster have."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class _DiskRun:
         self.contents: dict[str, SegmentContents] = {}
 
     def salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
-        """Return what became of each partition, and the salvage's id."""
+        """Compare and save all partitions. Returns the findings and the id of the salvage, None if nothing is saved."""
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
         self.contents = read_outlines(logs)
@@ -139,24 +140,24 @@ class _DiskRun:
         is_read_here = size <= self.request.most_bytes_here
         if is_read_here:
             findings = self._read_whole(of_interest, size, scan_in_process)
-            # A destination elsewhere is looked at by Spark, in check mode, too.
+            # Only Spark can check a remote destination, in check mode too.
             if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
                 return findings, None
-        otherwise = SparkOptions(driver_memory=DRIVER_MEMORY)
-        spark = choose_spark(self.request.spark, otherwise, self.request.destination, is_little=is_read_here)
+        default = SparkOptions(driver_memory=DRIVER_MEMORY)
+        spark = choose_spark(self.request.spark, default, self.request.destination, is_little=is_read_here)
         if spark is not None:
             self.progress.step("starting Spark")
         with SalvageWriter(self.request.destination, spark) as writer:
-            # Before hours of reading: what is there is a finished salvage, or nothing.
-            there = writer.read_finished_manifest()
+            # Checked before hours of reading: the destination must be absent or a finished salvage.
+            earlier = writer.read_finished_manifest()
             if not is_read_here:
                 from .on_spark import scan  # noqa: PLC0415 - PySpark takes half a second to import
 
                 findings = self._read_whole(of_interest, size, partial(scan, writer.spark))
             if check_mode or not _has_work(findings):
                 return findings, None
-            if there is not None:
-                return self._accept_finished_salvage(there, findings), there.salvage_id
+            if earlier is not None:
+                return self._accept_finished_salvage(earlier, findings), earlier.salvage_id
             return self._save(writer, findings)
 
     def _read_whole(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
@@ -177,37 +178,37 @@ class _DiskRun:
             if found.status is Status.WOULD_BE_SAVED
             for one in self._wanted(each, found)
         ]
-        self.progress.step(f"saving what {len(wanted)} partitions lack, and reading it back")
-        # What several directories hold of one partition, in the order of offsets.
+        self.progress.step(f"saving records of {len(wanted)} replicas, and reading them back")
+        # Several directories may have records of one partition: write these in the order of offsets.
         wanted.sort(key=lambda each: each.stretches[0].start_offset)
-        written = writer.write(RowSource(wanted, rows, attrgetter("size"), attrgetter("topic_partition")))
+        written = writer.write(RowSource(wanted, read_replica_rows, attrgetter("size"), attrgetter("topic_partition")))
         _require_all_saved(findings, written.back)
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         held = {each.topic_partition: each.lost for each in findings if each.lost}
         manifest = writer.finish(written, self.disks.cluster_id, (origin,), held)
         saved = {each.topic_partition: each for each in manifest.partitions}
-        return [_now(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
+        return [_with_status(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
 
     def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
-        """Accept a finished salvage that has all that is to be saved. Raises SalvageDirectoryError."""
+        """Check that a finished salvage has all records to be saved, and accept it. Raises SalvageDirectoryError."""
         wanted = [
-            (each.topic_partition, each.topic_id, within(each.held, each.lost))
+            (each.topic_partition, each.topic_id, intersect_stretches(each.held, each.lost))
             for each in findings
             if each.status is Status.WOULD_BE_SAVED
         ]
         check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
         saved = {each.topic_partition: each for each in manifest.partitions}
-        return [_now(each, saved, Status.ALREADY_SAVED) for each in findings]
+        return [_with_status(each, saved, Status.ALREADY_SAVED) for each in findings]
 
     def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
-        """Yield what to save from each directory: of a record that several hold, the first one's."""
+        """Yield what to save from each directory. A record that several directories have is saved from the first."""
         left = finding.lost
         for replica in one.replicas:
-            held = within(held_in(replica, self.contents), left)
+            held = intersect_stretches(held_in(replica, self.contents), left)
             if not held:
                 continue
-            left = minus(left, held)
+            left = subtract_stretches(left, held)
             origin = Origin(
                 self.disks.cluster_id,
                 one.state.topic_id,
@@ -223,29 +224,29 @@ def _has_work(findings: Sequence[DiskFinding]) -> bool:
     return any(each.status is Status.WOULD_BE_SAVED for each in findings)
 
 
-def _find_newer_commits_saved(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
+def _read_newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
     from .remote import local_copy  # noqa: PLC0415 - see above
 
     with local_copy(place) as directory:
         files = read_manifest(directory).files
         commits = read_commits(read_saved_runs(directory, files, {OFFSETS_TOPIC}, contents=True))
-    return newer_commits(wire, cluster, commits)
+    return find_newer_commits(wire, cluster, commits)
 
 
 def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
-    """Compare what was read back with what was to be saved. Raises SalvageError with every difference."""
-    faults = list(back.faults)
+    """Check that the files have all records to be saved. Raises SalvageError, which names all differences."""
+    problems = list(back.problems)
     saved = {each.topic_partition: each for each in back.partitions}
     for finding in findings:
         if finding.status is not Status.WOULD_BE_SAVED:
             continue
-        there = saved.get(finding.topic_partition)
-        absent = minus(within(finding.held, finding.lost), there.ranges if there else ())
+        records = saved.get(finding.topic_partition)
+        absent = subtract_stretches(intersect_stretches(finding.held, finding.lost), records.ranges if records else ())
         if absent:
             ranges = ", ".join(each.offsets for each in absent)
-            faults.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")
-    if faults:
-        raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(faults))
+            problems.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")
+    if problems:
+        raise SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
 
 
 def _replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
@@ -260,7 +261,7 @@ def _replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskR
     return [each for each in found if each.directory.topic in topics]
 
 
-def _now(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: Status) -> DiskFinding:
+def _with_status(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: Status) -> DiskFinding:
     if finding.status is not Status.WOULD_BE_SAVED:
         return finding
     return replace(finding, status=status, saved=saved.get(finding.topic_partition))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Saves what only live replicas hold that are about to lose an election: after it, they delete it within a second."""
+"""Save the records that only losers of an election hold. After the election they delete these within a second."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
-from .stretch import merged, minus, within
+from .stretch import intersect_stretches, merge_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
 
 _SOME_BYTES = 1024
-"""A guess of what a record takes, to deal tails out to tasks."""
+"""A rough size of one record, to distribute tails to tasks."""
 _ATTEMPTS = 3
 _PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What one live replica holds of a partition, and the designated leader does not."""
+    """Records of one partition that one live replica holds and the designated leader lacks."""
 
     partition: TopicPartition
     topic_id: str
@@ -52,14 +52,14 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class TailSalvage:
-    """What became of tails."""
+    """Result of saving tails."""
 
     manifest: Manifest | None
-    """None where nothing was saved."""
+    """None if nothing was saved."""
     failures: dict[TopicPartition, str]
-    """Partitions of which not all was saved, and why."""
+    """Partitions that were not saved completely, and why."""
     held: dict[TopicPartition, Stretches]
-    """What losers hold of each partition, without what compaction removed."""
+    """Offsets that losers hold of each partition, without those that compaction removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class _TailRequest:
 
 
 def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
-    """Return the tails without what an earlier one of the same partition has, too."""
+    """Remove from each tail the offsets that an earlier tail of the same partition has too."""
     taken: dict[TopicPartition, Stretches] = {}
     found = []
     for each in tails:
         before = taken.get(each.partition, ())
-        rest = minus(merged(each.lost), before)
-        taken[each.partition] = merged([*before, *rest])
+        rest = subtract_stretches(merge_stretches(each.lost), before)
+        taken[each.partition] = merge_stretches([*before, *rest])
         if rest:
             found.append(Tail(each.partition, each.topic_id, each.broker_id, rest))
     return found
@@ -91,17 +91,18 @@ class TailSaver:
     addresses: Mapping[int, Address]
     destination: str
     spark: SparkOptions | None
-    """By the operator's own choice; None where Spark is to be used for much only."""
+    """Spark's options, if the operator set any; None to use Spark for large tails only."""
     progress: Progress
     settings_reference: str | None = None
-    """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
+    """Path of the connection settings on the executors' hosts; None if a file on this host is enough."""
 
     def save(self, tails: Sequence[Tail]) -> TailSalvage:
-        """Save the tails, sync them to disk, and read them back. What cannot be saved is named.
+        """Save the tails, sync them to disk, and read them back. The result names what could not be saved.
 
-        A finished salvage that has all of it is taken for what a run has saved that was killed before it elected.
+        If the directory is a finished salvage that has all tails, it is accepted: a run saved them and was killed
+        before the election.
 
-        Raises KafkaOpsError where nothing could be saved.
+        Raises KafkaOpsError if nothing could be saved.
         """
         wanted = remove_overlaps(tails)
         if not is_remote(self.destination):
@@ -113,7 +114,7 @@ class TailSaver:
         ]
         if not work:
             return TailSalvage(None, self._find_failures(wanted, ()), held_by_losers(wanted))
-        # What several replicas hold of one partition, in the order of offsets.
+        # Several replicas may have records of one partition: write these in the order of offsets.
         work.sort(key=lambda each: each.tail.lost[0].start_offset)
         is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
         spark = choose_spark(self.spark, SparkOptions(), self.destination, is_little=is_little)
@@ -122,8 +123,8 @@ class TailSaver:
             if spark is not None:
                 self.progress.step("starting Spark, to save what other replicas hold")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
-            if (there := writer.read_finished_manifest()) is not None:
-                return self._accept_finished_salvage(writer, there, wanted)
+            if (earlier := writer.read_finished_manifest()) is not None:
+                return self._accept_finished_salvage(writer, earlier, wanted)
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving what other replicas hold of {partitions} partitions")
             written = writer.write(RowSource(work, rows, _estimate_bytes, _partition))
@@ -138,43 +139,48 @@ class TailSaver:
     def _accept_finished_salvage(
         self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]
     ) -> TailSalvage:
-        """Accept a finished salvage that has all that is to be saved. Raises SalvageError or SalvageDirectoryError."""
+        """Check that a finished salvage has all records to be saved, and accept it.
+
+        Raises SalvageError or SalvageDirectoryError.
+        """
         held = held_by_losers(wanted)
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
         check_covers(manifest, self.destination, self.cluster_id, needed)
-        if faults := writer.find_problems_there(manifest):
-            raise SalvageError("; ".join(faults))
+        if problems := writer.find_problems_there(manifest):
+            raise SalvageError("; ".join(problems))
         return TailSalvage(manifest, {}, held)
 
     def _fetch_in_process(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         return _TailFetcher(stack.enter_context(Wire(self.settings))).rows
 
     def _fetch_in_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
-        """Tasks find the connection settings in a file: their values never travel with a task."""
+        """Return a function for Spark's tasks. It reads the connection settings from a file: no task carries them."""
         reference = self.settings_reference
         if reference is None:
             reference = stack.enter_context(temporary_settings_reference(self.settings))
         return partial(_build_rows_in_task, reference)
 
     def _find_failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
-        if back and back.faults:
-            raise SalvageError("what was saved does not read back, and was removed: " + "; ".join(back.faults))
+        if back and back.problems:
+            raise SalvageError(
+                "the saved files were read back with errors, and were removed: " + "; ".join(back.problems)
+            )
         saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
         failures: dict[TopicPartition, str] = {}
         silent: dict[int, str] = {}
         with Wire(self.settings) as wire:
             for each in wanted:
-                absent = minus(each.lost, saved.get(each.partition, ()))
+                absent = subtract_stretches(each.lost, saved.get(each.partition, ()))
                 reason = self._explain_missing(wire, each, absent, silent) if absent else ""
                 if reason:
                     failures[each.partition] = reason
         return failures
 
     def _explain_missing(self, wire: Wire, tail: Tail, absent: Stretches, silent: dict[int, str]) -> str:
-        """Return why offsets were not saved; empty where the broker has no batch of them, as after compaction.
+        """Return why offsets were not saved; empty if the broker has no batch of them (compaction removed it).
 
-        A broker that is in ``silent`` is not asked again, and one that does not answer is added.
+        ``silent`` has the brokers that do not answer. They are not asked again; new ones are added.
         """
         offsets = ", ".join(each.offsets for each in absent)
         what = f"offsets {offsets}, which only broker {tail.broker_id} holds, were not saved"
@@ -189,8 +195,8 @@ class TailSaver:
             if isinstance(error, BrokerCallError) and error.cause in (Cause.HUNG, Cause.UNREACHABLE):
                 silent[tail.broker_id] = str(error)
             return f"{what}: {error}"
-        there = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
-        return f"{what}, and can be read now: run again" if within(there, absent) else ""
+        readable = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
+        return f"{what}, and can be read now: run again" if intersect_stretches(readable, absent) else ""
 
 
 def _partition(work: _TailRequest) -> TopicPartition:
@@ -207,28 +213,31 @@ def _build_rows_in_task(settings_reference: str, work: _TailRequest) -> Iterator
 
 @lru_cache(maxsize=2)
 def _fetcher_in_task(settings_reference: str) -> _TailFetcher:
-    """Return the connections of this task's process: a broker's tails come over one connection each process."""
+    """Return the fetcher of this task's process, so that each process opens one connection to a broker."""
     return _TailFetcher(Wire(read_settings_reference(settings_reference)))
 
 
 class _TailFetcher:
-    """Asks brokers for tails. One that has not answered several times in turn is left alone, as elections wait."""
+    """Fetches tails from brokers.
+
+    A broker that did not answer several times in a row is not asked again, because elections wait.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._unanswered: Counter[Address] = Counter()
 
     def rows(self, work: _TailRequest) -> Iterator[pa.RecordBatch]:
-        """Yield one tail's rows. Of a broker that fails, those that it sent; reading back shows what is missing."""
+        """Yield the rows of one tail. If the broker fails, these are incomplete; reading back finds what is missing."""
         tail = work.tail
-        batches = self.sent(work)
+        batches = self.fetch(work)
         origin = Origin(
             work.cluster_id, tail.topic_id, tail.partition.topic, tail.partition.partition, tail.broker_id, None
         )
         return build_rows(lambda: batches, origin, tail.lost)
 
-    def sent(self, work: _TailRequest) -> list[Fetched]:
-        """Return what a broker sends of a tail. It is asked again where it fails, for its records are gone soon."""
+    def fetch(self, work: _TailRequest) -> list[Fetched]:
+        """Fetch the batches of a tail. Retries after an error, because the records will be deleted soon."""
         found: list[Fetched] = []
         ask = partial(self._wire.call, work.address)
         for attempt in range(_ATTEMPTS):
@@ -250,10 +259,10 @@ class _TailFetcher:
 
 
 def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: int = 0) -> Iterator[Fetched]:
-    """Yield the batches from the first offset, or ``after``, to the last one, whatever of them is wanted.
+    """Yield all batches from the first offset of the stretches, or from ``after``, to the last one.
 
-    Raises BrokerCallError or RequestRefusedError. Nothing where something must be is an error, too: compaction never
-    removes the last batch of a log.
+    Raises BrokerCallError or RequestRefusedError. An empty answer is an error too: compaction never removes the last
+    batch of a log.
     """
     offset, end = min(each.start_offset for each in stretches), max(each.end_offset for each in stretches)
     offset = max(offset, after)
@@ -263,7 +272,7 @@ def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: i
             raise BrokerCallError(
                 str(partition),
                 Cause.BAD_ANSWER,
-                f"it answers with nothing from offset {offset} on, and its log went on to {end}",
+                f"it sends no batch from offset {offset} on, and its log ended at {end}",
                 request="Fetch",
             )
         yield from answer.batches
@@ -271,22 +280,22 @@ def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: i
 
 
 def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
-    """Return what the losers hold of each partition, each offset once."""
+    """Return the offsets that losers hold of each partition, each offset once."""
     found: dict[TopicPartition, list[EpochRange]] = {}
     for each in tails:
         found.setdefault(each.partition, []).extend(each.lost)
-    return {partition: merged(ranges) for partition, ranges in found.items()}
+    return {partition: merge_stretches(ranges) for partition, ranges in found.items()}
 
 
 def drop_compacted(
     held: Mapping[TopicPartition, Stretches], back: ReadBack, failures: Collection[TopicPartition]
 ) -> dict[TopicPartition, Stretches]:
-    """Return what was held, without offsets of which no replica has a batch any more: compaction removed those.
+    """Remove from ``held`` the offsets that no replica has a batch of: compaction removed their records.
 
-    Of a partition in ``failures`` it is unknown why offsets are not in the files.
+    Partitions in ``failures`` stay as they are: it is unknown why their offsets are not in the files.
     """
     saved = {each.topic_partition: each.ranges for each in back.partitions}
     return {
-        partition: ranges if partition in failures else within(ranges, saved.get(partition, ()))
+        partition: ranges if partition in failures else intersect_stretches(ranges, saved.get(partition, ()))
         for partition, ranges in held.items()
     }

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the current leaders of partitions hold, asked of the leaders themselves.
+"""Ask the current leaders of partitions what they hold.
 
-Right after a broker has died, the cluster names it as a leader for seconds more. So a leader that does not answer is
-asked once, and then again what the cluster says: who leads now is asked, until the time is up.
+Right after a broker has died, the cluster still names it as leader for some seconds. So if a leader does not answer,
+the cluster's metadata is read again and the leader that it names then is asked, until the time is up.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
 _MOST_THREADS = 32
 _PAUSE_S = 1.0
 _MAY_PASS = frozenset({Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.FENCED, Cause.MISSING})
-"""Where the partition soon has another leader, or this one comes back."""
+"""Causes that may pass: the partition soon gets another leader, or this leader comes back."""
 
 Look: TypeAlias = Callable[[], "tuple[Cluster, Description]"]
-"""Asks the cluster for its brokers and partitions. Raises KafkaOpsError."""
+"""Describes the cluster's brokers and partitions. Raises KafkaOpsError."""
 Probe: TypeAlias = "Callable[[Broker, Sequence[TopicPartition], float], list[ReplicaLog]]"
-"""Asks a broker once what it holds, until a deadline."""
+"""Asks a broker once what it holds of some partitions, until a deadline."""
 
 
 @dataclass(slots=True)
 class Leaders:
-    """What became of each partition of the disks."""
+    """The answers of the leaders of all partitions on the disks."""
 
     comparable: list[Comparable] = field(default_factory=list)
-    """Those that have a leader, each as it was when the leader answered, or at last."""
+    """Partitions with a leader, in the state when the leader answered or, without an answer, in the last state seen."""
     findings: list[DiskFinding] = field(default_factory=list)
-    """Of those that cannot be compared."""
+    """Partitions that cannot be compared."""
     logs: dict[TopicPartition, ReplicaLog] = field(default_factory=dict)
-    """A leader that did not answer is named, with its cause."""
+    """If a leader did not answer, its entry has the cause."""
 
 
 def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
-    """Ask the leader of every partition of the replicas that has one, within ``duration_ms`` in total.
+    """Ask the leaders of the replicas' partitions what they hold, for at most ``duration_ms`` in total.
 
     Raises KafkaOpsError: the cluster does not describe its partitions.
     """
@@ -73,16 +73,16 @@ def ask_leaders(
     *,
     clock: Clock = time,
 ) -> Leaders:
-    """Ask until every leader has answered, every partition without an answer has no leader, or the time is up.
+    """Ask until each partition has an answer or no leader, or until the time is up.
 
-    Raises KafkaOpsError: the cluster could not be looked at, not even once.
+    Raises KafkaOpsError: the first description of the cluster failed.
     """
     deadline = clock.monotonic() + limit_s
-    found, left = Leaders(), list(replicas)
+    found, pending = Leaders(), list(replicas)
     cluster, description = look()
-    progress.step(f"asking the leaders of {len({each.topic_partition for each in left})} partitions")
+    progress.step(f"asking the leaders of {len({each.topic_partition for each in pending})} partitions")
     while True:
-        comparable, findings = compare_with_metadata(left, description)
+        comparable, findings = compare_with_metadata(pending, description)
         logs = _ask(probe, cluster, comparable, deadline)
         waiting = [each for each in comparable if _is_transient(logs.get(each.state.topic_partition))]
         names = {each.state.topic_partition for each in waiting}
@@ -95,8 +95,8 @@ def ask_leaders(
         if not waiting or clock.monotonic() >= deadline:
             found.comparable = sorted([*found.comparable, *waiting], key=lambda each: each.state.topic_partition)
             return found
-        left = [each for each in left if each.topic_partition in names]
-        # A broker may fail while it describes the cluster: what was seen before is asked again then.
+        pending = [each for each in pending if each.topic_partition in names]
+        # If a broker fails while it describes the cluster, the leaders of the last description are asked again.
         with suppress(KafkaOpsError):
             cluster, description = look()
 
@@ -104,7 +104,7 @@ def ask_leaders(
 def _ask(
     probe: Probe, cluster: Cluster, comparable: Sequence[Comparable], deadline: float
 ) -> dict[TopicPartition, ReplicaLog]:
-    """Ask all leaders at the same time."""
+    """Ask all leaders in parallel."""
     led: dict[int, list[TopicPartition]] = defaultdict(list)
     for each in comparable:
         led[each.state.leader_id].append(each.state.topic_partition)
@@ -123,12 +123,12 @@ def _ask(
 
 
 def _is_transient(log: ReplicaLog | None) -> bool:
-    """Return whether the partition may soon be led by a broker that answers. None: its leader is not registered."""
+    """Return whether the partition may soon have a leader that answers. None means: its leader is not registered."""
     return log is None or log.cause in _MAY_PASS
 
 
 def _describe_leaders(waiting: Sequence[Comparable], logs: Mapping[TopicPartition, ReplicaLog]) -> str:
-    """Name the leaders: "broker 1 (unreachable; leader of 3 partitions)"."""
+    """Describe the leaders, for example "broker 1 (unreachable; leader of 3 partitions)"."""
     counts = Counter(each.state.leader_id for each in waiting)
     causes = {each.state.leader_id: logs.get(each.state.topic_partition) for each in waiting}
     return ", ".join(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker's log directory on disk: whose it is, that no broker uses it, and which segments it holds. Read-only."""
+"""Read a broker's log directory: which broker it belongs to, that no broker uses it, and which segments it has."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ _PARTITION_METADATA = "partition.metadata"
 _PARTITION = re.compile(
     r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
 )
-"""A replica's directory, or what Kafka renamed it to (``UnifiedLog.logDirNameWithSuffix``)."""
+"""Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
 _SEGMENT = re.compile(r"(\d{20})\.log")
 METADATA_TOPIC = "__cluster_metadata"
 
 
 class LogDirError(KafkaOpsError):
-    """A directory that must not or cannot be read. The message names it and says what to do."""
+    """A directory must not or cannot be read. The message names it and says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment file. ``size`` is bytes, as they were when it was listed."""
+    """One segment file. ``size`` is in bytes, as the directory listing said."""
 
     path: str
     base_offset: int
     size: int
     end_offset: int | None = None
-    """Where the next segment begins, before which this one ends; None for the last one."""
+    """Base offset of the next segment; None for the last segment."""
 
 
 class DirKind(StrEnum):
-    """Which log of a replica a directory holds: the one in use, or one that Kafka has put aside."""
+    """Which log of a replica a directory holds: the log in use, or one that Kafka has set aside."""
 
     CURRENT = "current"
     FUTURE = "future"
-    """A copy of the current one that was being made, when the replica was moved to this log directory."""
+    """An unfinished copy of the current log: the replica was being moved to this log directory."""
     STRAY = "stray"
-    """The broker was not in the replica list any more when it started."""
+    """When the broker started, it was not in the replica list any more."""
     DELETE = "delete"
-    """The replica was moved away or deleted, and its files were still to be removed."""
+    """The replica was moved away or deleted, and its files were not removed yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionDir:
-    """One replica's directory, its segments in order of base offset."""
+    """One replica's directory, with its segments in order of base offset."""
 
     topic: str
     partition: int
     topic_id: str | None
-    """None where ``partition.metadata`` is missing or cannot be read."""
+    """None if ``partition.metadata`` is missing or cannot be read."""
     segments: tuple[Segment, ...]
     path: str
     kind: DirKind = DirKind.CURRENT
@@ -85,17 +85,17 @@ class LogDir:
     cluster_id: str
     node_id: int
     directory_id: str | None
-    """None on brokers before Kafka 3.7."""
+    """None if the broker is older than Kafka 3.7."""
 
 
 class LockedLogDirs:
-    """The log directories of one broker, kept from being used by a broker while the ``with`` block lasts.
+    """The log directories of one broker, locked so that no broker uses them during the ``with`` block.
 
-    A broker takes an exclusive lock on ``.lock`` (``FileChannel.tryLock``) and does not start without it. This takes
-    a shared one on a descriptor opened for reading: it fails while a broker runs, and a broker that is started
-    meanwhile stops with "Failed to acquire lock" before it truncates anything. Nothing is written.
+    A broker takes an exclusive lock on ``.lock`` (``FileChannel.tryLock``) and does not start without it. This class
+    takes a shared lock on a descriptor opened for reading. It fails while a broker runs. A broker that is started
+    during the block stops with "Failed to acquire lock" before it truncates anything. Nothing is written.
 
-    Raises LogDirError with every refusal: no such directory, no ``meta.properties``, a running broker,
+    Raises LogDirError, which names all reasons: no such directory, no ``meta.properties``, a running broker,
     directories of several brokers.
     """
 
@@ -141,7 +141,7 @@ class LockedLogDirs:
             file = self._locks.enter_context(open(Path(path, _LOCK), "rb"))  # noqa: SIM115
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except FileNotFoundError:
-            # A copy without it, or a directory that no broker has used yet: a running broker has made it.
+            # No broker runs, since it would have created the file: this is a copy, or no broker has used it yet.
             return found
         except BlockingIOError:
             raise LogDirError(
@@ -154,7 +154,7 @@ class LockedLogDirs:
 
 
 def read_log_dir(path: str) -> LogDir:
-    """Read whose directory it is. Raises LogDirError."""
+    """Read which cluster and broker a log directory belongs to. Raises LogDirError."""
     try:
         with Path(path, _META).open("rb") as file:
             properties = {name: value.strip() for name, value in javaproperties.load(file).items()}
@@ -169,14 +169,14 @@ def read_log_dir(path: str) -> LogDir:
             f"{path}/{_META} could not be read: {error.strerror}. Run as the user that the broker runs as"
         ) from None
     except (KeyError, ValueError):
-        raise LogDirError(f"{path}/{_META} does not say which cluster and broker it is of") from None
+        raise LogDirError(f"{path}/{_META} does not name the cluster and the broker") from None
     return LogDir(path, cluster_id, node_id, properties.get("directory.id"))
 
 
 def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
     """List the replicas' directories in a log directory, in order of name.
 
-    Those that Kafka has put aside are among them; the controllers' metadata log is no replica. Raises LogDirError.
+    Includes those that Kafka has set aside, without the controllers' metadata log. Raises LogDirError.
     """
     try:
         entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
@@ -194,14 +194,16 @@ def _check_same_broker(dirs: Sequence[LogDir]) -> None:
     brokers = {(each.cluster_id, each.node_id) for each in dirs}
     if len(brokers) > 1:
         named = ", ".join(f"{each.path} (broker {each.node_id} of cluster {each.cluster_id})" for each in dirs)
-        raise LogDirError(f"the log directories are of {len(brokers)} brokers: {named}. Salvage one broker at a time")
+        raise LogDirError(
+            f"the log directories belong to {len(brokers)} brokers: {named}. Salvage one broker at a time"
+        )
     real = [os.path.realpath(each.path) for each in dirs]
     if len(set(real)) < len(real):
         raise LogDirError(f"a log directory is given twice: {', '.join(sorted(real))}")
 
 
 def _topic_id(path: str) -> str | None:
-    """Read a topic's id in Kafka's text form (``partition.metadata``, KIP-516)."""
+    """Read the topic id, in Kafka's text form, from ``partition.metadata`` (KIP-516). None if there is none."""
     with suppress(OSError, ValueError):
         for line in Path(path, _PARTITION_METADATA).read_text("utf-8").splitlines():
             name, _colon, value = line.partition(":")

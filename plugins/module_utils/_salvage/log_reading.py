@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads batches of one partition from a broker as they are on its disk, checksums verified (Fetch, API key 1)."""
+"""Fetch batches of one partition from a broker as they are on its disk, and verify their checksums."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ Ask: TypeAlias = Callable[[Any], Any]
 
 
 class OpenTransactionError(KafkaOpsError):
-    """A transaction is open in a log that has to be read to its end."""
+    """A log cannot be read to its end, because a transaction is open in it."""
 
 
 class Fetched(NamedTuple):
-    """One batch as the broker has it."""
+    """One batch as it is on the broker's disk."""
 
     header: BatchHeader
     raw: bytes
 
 
 class Answer(NamedTuple):
-    """Whole batches of one answer, and the offsets that the broker returned with them."""
+    """The complete batches of one Fetch response, and the offsets that the broker returned with them."""
 
     batches: list[Fetched]
     aborted: dict[int, list[int]]
-    """By producer id: first offsets of its aborted transactions."""
+    """First offsets of aborted transactions, by producer id."""
     high_watermark: int
     last_stable_offset: int
 
@@ -58,9 +58,9 @@ class Answer(NamedTuple):
 def fetch(
     ask: Ask, partition: TopicPartition, offset: int, *, replica_id: int = -1, isolation_level: int = 0
 ) -> Answer:
-    """Return the batches from ``offset`` on, the first one perhaps from before.
+    """Fetch the batches from ``offset`` on. The first batch may begin before it.
 
-    Raises BrokerCallError, also for a batch without its checksum, or RequestRefusedError.
+    Raises RequestRefusedError, or BrokerCallError, also if the checksum of a batch is wrong.
     """
     response = ask(fetch_request(partition, offset, _MAX_BYTES, replica_id, isolation_level))
     answers = [each for topic in response.responses for each in topic.partitions]
@@ -80,7 +80,7 @@ def _batches(partition: TopicPartition, content: bytes) -> Iterator[Fetched]:
     while position + HEADER_BYTES <= len(content):
         header = read_header(content, position)
         if not header.is_plausible:
-            raise _bad_answer(partition, f"it answers with something else than batches of format 2 at byte {position}")
+            raise _bad_answer(partition, f"the answer has something else than a batch of format 2 at byte {position}")
         if position + header.size > len(content):
             return
         raw = content[position : position + header.size]
@@ -94,25 +94,26 @@ def _bad_answer(partition: TopicPartition, detail: str) -> BrokerCallError:
     return BrokerCallError(str(partition), Cause.BAD_ANSWER, detail, request="Fetch")
 
 
-class Tail(NamedTuple):
-    """One record of a log, with the epoch that it was written in."""
+class LogRecord(NamedTuple):
+    """One record of a log, with the leader epoch in which it was written."""
 
     epoch: int
     record: BatchRecord
 
 
 class CommittedLog:
-    """Reads on, from where it stopped, up to the high watermark, without what was aborted."""
+    """Reads the committed records of a log. Each call of ``read`` continues where the last one stopped."""
 
     def __init__(self, ask: Ask, partition: TopicPartition, offset: int) -> None:
         self._ask = ask
         self._partition = partition
         self.next_offset = offset
 
-    def read(self, deadline: float) -> Iterator[Tail]:
-        """Yield every committed record up to the present high watermark. ``deadline`` is of time.monotonic().
+    def read(self, deadline: float) -> Iterator[LogRecord]:
+        """Yield every committed record up to the current high watermark. ``deadline`` is a time.monotonic() value.
 
-        Raises OpenTransactionError when a transaction is still open by then; BrokerCallError; RequestRefusedError.
+        Raises OpenTransactionError (a transaction is still open at the deadline), BrokerCallError or
+        RequestRefusedError.
         """
         while True:
             answer = fetch(self._ask, self._partition, self.next_offset, isolation_level=_READ_COMMITTED)
@@ -124,12 +125,12 @@ class CommittedLog:
                 return
             if time.monotonic() >= deadline:
                 raise OpenTransactionError(
-                    f"{self._partition} has an open transaction from offset {answer.last_stable_offset} on, and what "
-                    "lies behind it cannot be read: wait for its end, or abort it (kafka-transactions.sh abort)"
+                    f"{self._partition} has an open transaction from offset {answer.last_stable_offset} on, and the "
+                    "records after it cannot be read: wait for its end, or abort it (kafka-transactions.sh abort)"
                 )
             time.sleep(_LOOK_EVERY_S)
 
-    def _committed(self, answer: Answer) -> Iterator[Tail]:
+    def _committed(self, answer: Answer) -> Iterator[LogRecord]:
         open_aborted: set[int] = set()
         pending = {producer: sorted(offsets) for producer, offsets in answer.aborted.items()}
         for header, raw in answer.batches:
@@ -145,4 +146,4 @@ class CommittedLog:
                 continue
             for record in decode_records(header, raw):
                 if record.offset >= self.next_offset:
-                    yield Tail(header.leader_epoch, record)
+                    yield LogRecord(header.leader_epoch, record)

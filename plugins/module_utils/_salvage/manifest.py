@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a salvage directory holds, and who saved it: the manifest, written last.
+"""Read and write the manifest of a salvage directory: what was saved, from where, and by whom.
 
-A directory without one was not finished. The manifest holds no key, no value and no secret.
+It is written last: a directory without a manifest is unfinished. It has no key, no value and no secret.
 Schema: docs/schemas/salvage-manifest.schema.json.
 """
 
@@ -44,7 +44,7 @@ _PIECE_BYTES = 8 * 1024 * 1024
 
 
 class ManifestError(KafkaOpsError):
-    """A directory that is no finished salvage, or whose files are not those of its manifest."""
+    """A directory is no finished salvage, or its files differ from its manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SavedFile:
 
 @dataclass(frozen=True, slots=True)
 class SavedFrom:
-    """The broker that records were saved from. Its log directories are empty where it was asked over the network."""
+    """The broker that records were saved from. Directories are empty if the records came over the network."""
 
     broker_id: BrokerId
     directory_ids: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class SavedFrom:
 
 @dataclass(frozen=True, slots=True)
 class HeldRecords:
-    """What losers held of one partition and the leader did not, saved or not."""
+    """Offsets of one partition that losers held and the leader lacked, saved or not."""
 
     topic: TopicName
     partition: PartitionIndex
@@ -102,13 +102,13 @@ _CODEC = codec(Manifest, "a manifest of a salvage is an object")
 SALVAGE_MANIFEST = document("salvage-manifest", "What a salvage directory holds, and who saved it", _CODEC.schema)
 
 
-def to_json(manifest: Manifest) -> bytes:
-    """Return the manifest's file."""
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return the content of the manifest file."""
     return readable(_CODEC.encode(manifest))
 
 
 def read_manifest(directory: str) -> Manifest:
-    """Read the manifest of a salvage directory, which is untrusted input. Raises ManifestError or DocumentError."""
+    """Read and validate the manifest of a salvage directory. Raises ManifestError or DocumentError."""
     path = Path(directory, MANIFEST)
     if not path.exists():
         raise ManifestError(
@@ -118,27 +118,29 @@ def read_manifest(directory: str) -> Manifest:
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:
-    """Return the manifest that was read from ``path``. Raises DocumentError."""
+    """Validate the content of a manifest file. ``path`` is for messages. Raises DocumentError."""
     return _CODEC.decode(parse_json(data, path, lambda value: schema_problems(value, SALVAGE_MANIFEST)))
 
 
 def find_file_problems(directory: str, files: Sequence[SavedFile]) -> list[str]:
-    """Compare the files with their manifest. Returns what is wrong, in order of name; empty when nothing is."""
-    faults = []
+    """Compare the files with their manifest. Returns one message per file that differs."""
+    problems = []
     for each in files:
         path = Path(directory, RECORDS, each.name)
         try:
             found = digest(path)
         except OSError as error:
-            faults.append(f"{path} could not be read: {error.strerror}")
+            problems.append(f"{path} could not be read: {error.strerror}")
             continue
         if found != each:
-            faults.append(f"{path} is not the file that was saved: its size or its SHA-256 differs from the manifest's")
-    return faults
+            problems.append(
+                f"{path} is not the file that was saved: its size or its SHA-256 differs from the manifest's"
+            )
+    return problems
 
 
 def digest(path: Path) -> SavedFile:
-    """Read a file and return its size and SHA-256. Raises OSError."""
+    """Return a file's name, size and SHA-256. Raises OSError."""
     total = hashlib.sha256()
     size = 0
     with path.open("rb") as file:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The work of a salvage in Spark's tasks: for more than this process does soon, and for other file systems.
+"""Scan, write and read back in Spark's tasks: for large salvages, and for file systems that only Spark reaches.
 
-Each function does what its counterpart in scan.py, writer.py and read_back.py does in this process.
+Each function has a counterpart in scan.py, writer.py or read_back.py that does the same in this process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 def scan(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
-    """Read every segment from end to end. Returns what each one holds, by path."""
+    """Read every segment from end to end. Returns the contents by path."""
     rows = in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
     return {
         row["path"]: SegmentContents(
@@ -70,7 +70,7 @@ def write(spark: SparkSession, source: RowSource[Any], uri: str) -> None:
 
 
 def read_back(spark: SparkSession, uri: str) -> ReadBack:
-    """Read all files of a directory."""
+    """Read all files of a directory and count their records."""
     rows = spark.read.parquet(uri)
     return combine_counts(rows.mapInArrow(count_rows, from_arrow_schema(PARTIAL_SCHEMA)).toArrow().to_pylist())
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where records are saved: options of saving losers' tails, and the place of a salvage directory.
+"""Options for saving the records of losers, and the place of a salvage directory.
 
-Imports no library: most elections save nothing.
+Imports no third-party library, because most elections save nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _READ_ONLY = frozenset({"data", "har", "http", "https", "jar"})
 
 
 class Salvage(StrEnum):
-    """Whether what live replicas are about to delete is saved before."""
+    """Whether to save, before an election, the records that live replicas are about to delete."""
 
     OFF = "off"
     BEST_EFFORT = "best_effort"
-    """What cannot be saved is a warning."""
+    """If records cannot be saved, warn and elect."""
     REQUIRED = "required"
-    """A partition whose tails cannot be saved is not elected."""
+    """If the records of a partition cannot be saved, do not elect it."""
 
 
 SALVAGE = SPARK + Arguments(
@@ -41,18 +41,18 @@ SALVAGE = SPARK + Arguments(
 
 
 class SalvageDirectoryError(KafkaOpsError):
-    """A directory that records cannot be saved to, or read from. The message says why and what to do."""
+    """Records cannot be saved to a directory, or not be read from it. The message says why and what to do."""
 
 
 def is_remote(place: str) -> bool:
-    """Return whether ``place`` is a URI. What ``resolve_place`` has returned is one where it is not a local path."""
+    """Return whether ``place``, as ``resolve_place`` returns it, is a URI and not a local path."""
     return _URI.match(place) is not None
 
 
 def resolve_place(given: str) -> str:
-    """Return an absolute path, or a URI of another file system than the local one.
+    """Return an absolute local path, or the URI of a directory on another file system.
 
-    Raises SalvageDirectoryError: a URI that names no directory, or a scheme that nothing can be written to.
+    Raises SalvageDirectoryError: the URI names no directory, has a password, or has a read-only scheme.
     """
     if not is_remote(given):
         return os.path.abspath(given)
@@ -60,11 +60,11 @@ def resolve_place(given: str) -> str:
     if uri.scheme == "file":
         if uri.netloc not in {"", "localhost"}:
             raise SalvageDirectoryError(
-                f"{given} names host {uri.netloc}, and file: is on this host: write file:///..."
+                f"{given} names host {uri.netloc}, but file: means this host: write file:///..."
             )
         return os.path.abspath(unquote(uri.path))
     if uri.scheme in _READ_ONLY:
-        raise SalvageDirectoryError(f"{given}: nothing can be written to {uri.scheme}:, name another file system")
+        raise SalvageDirectoryError(f"{given}: nothing can be written to {uri.scheme}: URIs. Name another file system")
     if uri.password is not None:
         raise SalvageDirectoryError(
             f"the URI of a salvage directory on {uri.scheme}: holds a password, which reports would show: put it into "

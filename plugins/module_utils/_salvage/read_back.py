@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads back what was saved from its Parquet files, and trusts nothing that their writer says of them.
+"""Read saved records back from their Parquet files, verify them and count them. The writer's counts are not used.
 
-Counts are made of some rows at a time, and added up (``combine_counts``): so they are made of any number of files,
-side by side, in this process or by Spark.
+Some rows are counted at a time (``count_rows``), and the counts are added up (``combine_counts``). So any number of
+files can be counted in parallel, in this process or by Spark.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .batch import BatchHeader, Outcome, has_valid_checksum, read_header
+from .batch import BatchHeader, TransactionOutcome, has_valid_checksum, read_header
 from .rows import read_row_batches
 from .saved import SavedRecords
-from .stretch import merged
+from .stretch import merge_stretches
 
 _SUMS = (
     "records",
@@ -59,25 +59,25 @@ with suppress(ImportError):  # a missing library is named before anything is don
             "ranges": pa.list_(RANGE),
         }
     )
-    """Counts of some rows of one partition."""
+    """The counts of some rows of one partition."""
 
 _HEADER_OVERHEAD_BYTES = 10
-"""What the framing of a header takes at most, besides name and value."""
+"""The most bytes that a record header takes besides its name and value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What all files hold, and what is wrong with them."""
+    """The records in all files, and the problems that were found."""
 
     partitions: tuple[SavedRecords, ...]
-    """In order of topic and number."""
-    faults: tuple[str, ...]
-    """Each names a partition. Empty when every raw batch has its checksum and no row is missing."""
+    """In order of topic and partition number."""
+    problems: tuple[str, ...]
+    """Each names a partition. Empty if the checksums of all raw batches are valid and no row is missing."""
 
 
 @dataclass(slots=True)
 class _Counts:
-    """Of all rows of one partition."""
+    """The counts of all rows of one partition."""
 
     sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*_SUMS, *_LARGEST), 0))
     timestamps_ms: list[int] = field(default_factory=list)
@@ -94,19 +94,19 @@ class _Counts:
         self.producers.update(row["unknown_producers"])
         self.ranges += [EpochRange(**each) for each in row["ranges"]]
 
-    def faults(self) -> Iterator[str]:
+    def problems(self) -> Iterator[str]:
         if self.sums["bad_batches"]:
             yield f"{self.sums['bad_batches']} batches do not have their checksum"
         if self.sums["rows"] != self.sums["batch_rows"]:
-            yield f"{self.sums['rows']} rows where its batches have {self.sums['batch_rows']}"
+            yield f"the files have {self.sums['rows']} rows, and its batches have {self.sums['batch_rows']}"
 
-    def saved(self, partition: TopicPartition, topic_id: str | None) -> SavedRecords:
+    def to_saved_records(self, partition: TopicPartition, topic_id: str | None) -> SavedRecords:
         counts = {name: count for name, count in self.sums.items() if name not in {"rows", "batch_rows", "bad_batches"}}
         return SavedRecords(
             topic=partition.topic,
             partition=partition.partition,
             topic_id=topic_id,
-            ranges=merged(self.ranges),
+            ranges=merge_stretches(self.ranges),
             first_timestamp_ms=min(self.timestamps_ms, default=None),
             last_timestamp_ms=max(self.timestamps_ms, default=None),
             open_transactions=len(self.producers),
@@ -134,20 +134,20 @@ def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
         counts.setdefault(key, _Counts()).add(row)
     found = sorted(counts.items(), key=lambda each: each[0][0])
     return ReadBack(
-        tuple(each.saved(*key) for key, each in found),
-        tuple(f"{partition}: {fault}" for (partition, _topic_id), each in found for fault in each.faults()),
+        tuple(each.to_saved_records(*key) for key, each in found),
+        tuple(f"{partition}: {problem}" for (partition, _topic_id), each in found for problem in each.problems()),
     )
 
 
 def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of ``ROW_SCHEMA`` to rows of ``PARTIAL_SCHEMA``."""
+    """Count rows of ``ROW_SCHEMA``. Yields rows of ``PARTIAL_SCHEMA``."""
     for table in tables:
-        rows = [_counts(each) for each in _by_partition(table)]
+        rows = [_count(each) for each in _split_by_partition(table)]
         yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL_SCHEMA)
 
 
-def _by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yield stretches of rows of one partition."""
+def _split_by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield slices of consecutive rows that belong to the same partition."""
     if not table.num_rows:
         return
     columns = (table.column("topic"), table.column("partition"), table.column("topic_id").fill_null(""))
@@ -158,11 +158,11 @@ def _by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield table.slice(start, stop - start)
 
 
-def _counts(rows: pa.RecordBatch) -> dict[str, Any]:
+def _count(rows: pa.RecordBatch) -> dict[str, Any]:
     control, transaction = rows.column("control_type"), rows.column("transaction")
     is_undecodable = rows.column("decode_error").is_valid()
     is_data = pc.invert(pc.or_(control.is_valid(), is_undecodable))
-    is_unknown = pc.and_(is_data, pc.equal(transaction, Outcome.UNKNOWN.value))
+    is_unknown = pc.and_(is_data, pc.equal(transaction, TransactionOutcome.UNKNOWN.value))
     sizes = pc.if_else(is_data, pc.add(_length(rows.column("key")), _length(rows.column("value"))), 0)
     times = pc.min_max(rows.column("timestamp_ms").filter(is_data)).as_py()
     raw = rows.column("raw_batch").drop_null()
@@ -173,8 +173,8 @@ def _counts(rows: pa.RecordBatch) -> dict[str, Any]:
         "bytes": pc.sum(sizes).as_py(),
         "first_timestamp_ms": times["min"],
         "last_timestamp_ms": times["max"],
-        "committed": _number(pc.and_(is_data, pc.equal(transaction, Outcome.COMMITTED.value))),
-        "aborted": _number(pc.and_(is_data, pc.equal(transaction, Outcome.ABORTED.value))),
+        "committed": _number(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.COMMITTED.value))),
+        "aborted": _number(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.ABORTED.value))),
         "unknown": _number(is_unknown),
         "committed_transactions": _number(pc.equal(control, "commit")),
         "aborted_transactions": _number(pc.equal(control, "abort")),
@@ -191,7 +191,7 @@ def _counts(rows: pa.RecordBatch) -> dict[str, Any]:
 
 
 def _coverage(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
-    """Return the ranges of raw batches, joined where one follows on another, and how many are damaged."""
+    """Return the offset ranges of raw batches, adjacent ones joined, and the number of damaged batches."""
     ranges: list[dict[str, int]] = []
     bad_batches = 0
     for raw in raw_batches:
@@ -210,7 +210,7 @@ def _follows(last: Mapping[str, int], header: BatchHeader) -> bool:
 
 
 def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanArray) -> int:
-    """Return the bytes of key, value and headers of the largest data record. ``sizes`` are those of key and value."""
+    """Return the bytes of key, value and headers of the largest data record. ``sizes`` has those of key and value."""
     largest: int = pc.max(sizes).as_py() or 0
     flat = headers.flatten()
     if not len(flat):

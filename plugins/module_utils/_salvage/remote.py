@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A salvage directory on a file system that Hadoop knows, by the FileSystem API of Spark's own JVM.
+"""Write a salvage directory on any file system that Hadoop supports, with the FileSystem API of Spark's own JVM.
 
-There is no lock and no rename that all of these file systems have. So a directory is claimed by a file that must not
-exist, it has its name from the beginning, and it is finished once it has a manifest. What a killed run leaves is not
-removed: it may be of a run that is still writing.
+No lock and no rename works on all of these file systems. So a run claims a directory by creating a file that must not
+exist, the directory has its final name from the beginning, and it is finished once it has a manifest. The files of a
+killed run are not removed, because another run may still be writing them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .._model.run import KafkaOpsError
 from .._module.libraries import unusable
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
-from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, to_json
+from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
 from .options import SalvageDirectoryError, is_remote, resolve_place
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -54,29 +54,32 @@ class RemoteDirectory:
         return f"{self.uri}/{RECORDS}"
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest of a finished salvage; None where there is nothing at all. Raises ManifestError, too."""
+        """Return the manifest of a finished salvage; None if the directory does not exist.
+
+        Raises SalvageDirectoryError, ManifestError or DocumentError.
+        """
         if self._do("could not be read", lambda: self._fs.exists(self._path(MANIFEST))):
             return decode_manifest(self._content(MANIFEST), f"{self.uri}/{MANIFEST}")
         if self._do("could not be read", lambda: self._fs.exists(self._path())):
             raise SalvageDirectoryError(
-                f"{self.uri} exists and is no finished salvage: name a directory that does not exist. If a run that "
-                "was killed has left it, delete it first"
+                f"{self.uri} exists and is no finished salvage: name a directory that does not exist. If a killed run "
+                "left it, delete it first"
             )
         return None
 
     def claim(self) -> None:
-        """Make the directory, for this run alone."""
+        """Create the directory for this run alone."""
         what = "could not be written"
         directory = self._path()
         self._do(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
         self._do(what, lambda: self._fs.create(self._path(_CLAIM_FILE), False).close())
 
     def remove(self) -> None:
-        """Remove what this run has made."""
+        """Remove the directory that this run created."""
         self._do("could not be removed", lambda: self._fs.delete(self._path(), True))
 
     def files(self) -> tuple[SavedFile, ...]:
-        """Leave the Parquet files alone there, with mode 0600 where there are modes, and return their digests."""
+        """Delete all files but the Parquet files, set their mode to 0600, and return their digests."""
         what = "could not be read back"
         for path in self._paths_of_records():
             if path.getName().endswith(_PARQUET):
@@ -86,7 +89,7 @@ class RemoteDirectory:
         return self.digests()
 
     def digests(self) -> tuple[SavedFile, ...]:
-        """Read every Parquet file from there."""
+        """Download every Parquet file and return the digests, in order of name."""
         found = []
         with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as name:
             for path in self._paths_of_records():
@@ -98,11 +101,11 @@ class RemoteDirectory:
         return tuple(sorted(found, key=lambda each: each.name))
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest, and read it back. The salvage is finished then."""
-        content = to_json(manifest)
+        """Write the manifest and read it back. Then the salvage is finished."""
+        content = encode_manifest(manifest)
         self._do("could not be written", lambda: self._write(MANIFEST, content))
         if self._content(MANIFEST) != content:
-            raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} does not read back as it was written")
+            raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} was read back, and differs from what was written")
         self.is_finished = True
         self._do("could not be written", lambda: self._fs.delete(self._path(_CLAIM_FILE), False))
 
@@ -121,7 +124,7 @@ class RemoteDirectory:
         stream = self._fs.create(self._path(name), False)
         try:
             stream.write(bytearray(content))
-            # To the disks of HDFS' DataNodes, for one. Object stores have it once it is closed.
+            # HDFS syncs to the disks of its DataNodes. In object stores the file is durable once it is closed.
             if stream.hasCapability("hsync"):
                 stream.hsync()
         finally:
@@ -147,12 +150,12 @@ class RemoteDirectory:
         try:
             return call()
         except (Py4JJavaError, PySparkException) as error:
-            raise SalvageDirectoryError(f"{self.uri} {what}: {_in_short(error)}") from None
+            raise SalvageDirectoryError(f"{self.uri} {what}: {_summarize(error)}") from None
 
 
 @contextmanager
 def open_unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDirectory]:
-    """Make a salvage directory. What it holds is removed unless it was finished. Raises SalvageDirectoryError."""
+    """Create a salvage directory. It is removed at the end unless it was finished. Raises SalvageDirectoryError."""
     directory = RemoteDirectory(spark, uri)
     if directory.manifest() is not None:
         raise SalvageDirectoryError(f"{uri} exists: name a directory that does not")
@@ -165,19 +168,19 @@ def open_unfinished_remote(spark: SparkSession, uri: str) -> Iterator[RemoteDire
         raise
     finally:
         if not directory.is_finished:
-            # Tasks of a job that failed may still write.
+            # Tasks of a failed job may still be writing.
             spark.sparkContext.cancelAllJobs()
             try:
                 directory.remove()
-            except SalvageDirectoryError as left:
-                # It must not hide why the run failed.
-                raise SalvageDirectoryError(f"{failure}; {left}" if failure else str(left)) from None
+            except SalvageDirectoryError as error:
+                # This error must not hide why the run failed.
+                raise SalvageDirectoryError(f"{failure}; {error}" if failure else str(error)) from None
 
 
 def check_remote(uri: str) -> None:
-    """Make the directory and remove it again, so that what cannot be written is known before anything is changed.
+    """Check that the directory can be written, before anything is changed: create it and remove it again.
 
-    A finished salvage there may be of a run that was killed: what it holds is compared later.
+    If it is a finished salvage, perhaps of a killed run, its records are compared later.
 
     Raises SalvageDirectoryError, ManifestError, DocumentError or SparkUnavailableError.
     """
@@ -189,7 +192,7 @@ def check_remote(uri: str) -> None:
 
 @contextmanager
 def local_copy(place: str) -> Iterator[str]:
-    """Yield the directory of a salvage on this host: of a remote one a copy, which is removed after the block.
+    """Yield a local directory of the salvage. A remote salvage is copied, and the copy is removed after the block.
 
     Raises SalvageDirectoryError, ManifestError or SparkUnavailableError.
     """
@@ -215,15 +218,15 @@ def local_copy(place: str) -> Iterator[str]:
 
 @contextmanager
 def _session() -> Iterator[SparkSession]:
-    lacking = unusable(("pyspark",))
-    if lacking:
-        raise SalvageDirectoryError(f"other file systems than the local one need Spark: {lacking}")
+    missing = unusable(("pyspark",))
+    if missing:
+        raise SalvageDirectoryError(f"other file systems than the local one need Spark: {missing}")
     with spark_session(SparkOptions(driver_memory=_DRIVER_MEMORY)) as spark:
         yield spark
 
 
-def _in_short(error: Exception) -> str:
-    """Return the first line of what Java says, without the names of its classes."""
+def _summarize(error: Exception) -> str:
+    """Return the first line of a Java error, without class names."""
     said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
     first = said.strip().splitlines()[0] if said.strip() else "unknown"
     return first.rsplit("Exception: ", 1)[-1]

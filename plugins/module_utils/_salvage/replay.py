@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gives saved records back, each exactly once, whatever interrupts a run."""
+"""Give saved records back, each exactly once, also if a run is interrupted and another run continues."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _SIDE_CONFIG = {
     "message.timestamp.before.max.ms": str(2**63 - 1),
     "message.timestamp.after.max.ms": str(2**63 - 1),
 }
-"""Nothing expires: records keep their old timestamps, which retention goes by."""
+"""No retention: records keep their old timestamps, so they would expire at once."""
 
 
 class ReplayError(KafkaOpsError):
-    """A salvage that cannot be given back. Nothing was written."""
+    """A salvage cannot be given back. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ReplayRequest:
 
     directory: str
     topics: frozenset[str] | None
-    """None for every topic of the salvage."""
+    """None for all topics of the salvage."""
     terms: ReplayTerms
     throttle_bytes_per_second: int
     """0 for no limit."""
@@ -63,33 +63,33 @@ class ReplayRequest:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What became of a salvage."""
+    """Result of giving a salvage back."""
 
     manifest: Manifest
     partitions: tuple[Replayed, ...]
-    """In order of topic and number."""
+    """In order of topic and partition number."""
     notes: Sequence[str] = ()
-    """What the person on call should know of the lock."""
+    """Messages about the lock for the person on call."""
 
 
 class Replayer:
     """Gives one salvage back."""
 
     def __init__(self, kafka: Kafka, request: ReplayRequest, progress: Progress, stop: threading.Event) -> None:
-        """Begin to verify every file of the salvage. Raises ManifestError, DocumentError or ReplayError."""
+        """Start to verify the files of the salvage. Raises ManifestError, DocumentError or ReplayError."""
         self._kafka = kafka
         self._request = request
         self._progress = progress
         self._stop = stop
         self._manifest = read_manifest(request.directory)
-        # Hashing takes seconds for each GB. Meanwhile brokers are asked, and the lock is taken.
+        # Hashing takes seconds per GB. Meanwhile brokers are asked and the lock is taken.
         work = partial(find_file_problems, request.directory, self._manifest.files)
-        self._faults = in_background(work, "verify")
+        self._file_problems = in_background(work, "verify")
         self._saved = _select_partitions(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
 
     def preview(self) -> Replay:
-        """Return what would be given back. Writes nothing. Raises KafkaOpsError."""
+        """Return what would be given back, without writing anything. Raises KafkaOpsError."""
         cluster = self._cluster()
         addresses = _live_addresses(cluster)
         targets = self._targets()
@@ -98,13 +98,13 @@ class Replayer:
         parts = self._parts(targets, {}, ledgers)
         self._count(parts)
         rows = [
-            each.result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
+            each.build_result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
             for each in parts.values()
         ]
         return Replay(self._manifest, self._add_untouched(rows, targets, ledgers))
 
     def give_back(self) -> Replay:
-        """Give back what can be. Raises KafkaOpsError, where nothing was given back."""
+        """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
@@ -114,37 +114,37 @@ class Replayer:
     def _give_back_under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
         targets = self._targets()
         self._require_intact_files()
-        kept = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
+        progress_topic = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
         transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
         most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
         self._progress.step("starting transactions")
         journal.require_lock()
         producer = TransactionalProducer(self._kafka.settings, transactional_id, most_bytes)
         try:
-            kept.create()
+            progress_topic.create()
             created = self._create_side_topics(targets, addresses, journal)
-            # Only now is nothing in progress that an earlier run has begun.
-            ledgers = kept.read()
+            # Read only now: the producer's start has ended all transactions of earlier runs.
+            ledgers = progress_topic.read()
             parts = self._parts(targets, created, ledgers)
             self._count(parts)
-            writing = ReplayWriter(producer, kept, parts, journal.require_lock, self._progress, self._stop)
-            writing.write(
+            writer = ReplayWriter(producer, progress_topic, parts, journal.require_lock, self._progress, self._stop)
+            writer.write(
                 read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=True),
                 self._manifest.cluster_id,
                 self._request.throttle_bytes_per_second,
             )
         finally:
             producer.close()
-        # What was committed can be read once another producer with this id was let in.
+        # Once another producer with the same id has started, all committed records can be read.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
         return self._add_untouched([_result(each) for each in parts.values()], targets, ledgers)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""
         self._progress.step("verifying the saved files")
-        faults = self._faults.result()
-        if faults:
-            raise ReplayError("; ".join(faults) + ". Nothing was given back")
+        problems = self._file_problems.result()
+        if problems:
+            raise ReplayError("; ".join(problems) + ". Nothing was given back")
 
     def _cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()
@@ -161,7 +161,7 @@ class Replayer:
     def _create_side_topics(
         self, targets: Targets, addresses: Mapping[int, Address], journal: Journal
     ) -> dict[str, str]:
-        """Create the side topics that are not there. Returns their ids by name."""
+        """Create the side topics that do not exist. Returns their ids by name."""
         wanted = {each.topic for each in self._saved if each.topic_partition not in targets.refused}
         ids = {}
         for topic in sorted(wanted & targets.topics.keys()):
@@ -175,26 +175,26 @@ class Replayer:
                 )
                 state = self._kafka.see_one(TopicPartition(target.name, 0))
                 if state is None:
-                    raise ReplayError(f"topic {target.name} was created, and is gone again")
+                    raise ReplayError(f"topic {target.name} was created, and does not exist any more")
                 ids[target.name] = state.topic_id
         return ids
 
     def _parts(
         self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[LedgerKey, Ledger]
     ) -> dict[TopicPartition, PartitionReplay]:
-        """Return the partitions that are not refused."""
+        """Return the partitions that are neither refused nor internal."""
         parts = {}
         for each in self._saved:
             partition = each.topic_partition
             if partition in targets.refused or partition in targets.internal:
                 continue
             target = targets.topics[each.topic]
-            place = LedgerKey(
+            key = LedgerKey(
                 target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition
             )
-            ledger = ledgers.get(place) or Ledger()
+            ledger = ledgers.get(key) or Ledger()
             is_compacted = each.topic in targets.compacted
-            part = PartitionReplay(each, target, place, ledger, self._request.terms.include_unknown, is_compacted)
+            part = PartitionReplay(each, target, key, ledger, self._request.terms.include_unknown, is_compacted)
             part.counts = _earlier_counts(ledger)
             parts[partition] = part
         compacted = {each for each, part in parts.items() if part.target.is_compacted}
@@ -217,19 +217,19 @@ class Replayer:
             ask = partial(self._kafka.wire.call, address)
             part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()))
             try:
-                part.newer.read_on()
+                part.newer.read_to_end()
             except KafkaOpsError as error:
                 part.failure = str(error)
 
     def _count(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
-        """Count what is to be given back, without changing what is known to be done."""
+        """Count the records to give back. Works on copies, so the ledgers are not changed."""
         self._progress.step("counting the saved records")
         trial = {
             name: PartitionReplay(
                 part.saved,
                 part.target,
-                part.place,
-                Ledger(part.ledger.done),
+                part.ledger_key,
+                Ledger(part.ledger.settled),
                 part.include_unknown,
                 part.is_compacted,
                 part.newer,
@@ -264,8 +264,8 @@ class Replayer:
 
 def _result(part: PartitionReplay) -> Replayed:
     if part.failure:
-        return part.result(ReplayStatus.FAILED, part.failure)
-    return part.result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
+        return part.build_result(ReplayStatus.FAILED, part.failure)
+    return part.build_result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
 
 
 def _untouched_result(saved: SavedRecords, target: str, status: ReplayStatus, reason: str, before: Counts) -> Replayed:
@@ -275,7 +275,7 @@ def _untouched_result(saved: SavedRecords, target: str, status: ReplayStatus, re
 
 
 def _earlier_counts(ledger: Ledger) -> Counts:
-    """Return what earlier runs did."""
+    """Return the counts of earlier runs."""
     return Counts(given_before=ledger.given, superseded_before=ledger.superseded)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options and results of salvage_replay. Knows Ansible's parameters; decides nothing."""
+"""Options and results of module salvage_replay. Decides nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .options import resolve_place
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
 from .replayed import ReplayStatus, Target, find_not_done
-from .report import REPLAY_REPORT, ReplayReport, replay_report_document, replay_summary
+from .report import REPLAY_REPORT, ReplayReport, describe_failures, encode_replay_report, summarize_replay
 from .targets import ReplayTerms
 
 REPLAY = Arguments(
@@ -41,19 +41,18 @@ REPLAY = Arguments(
         "max_rows": {"type": "int", "default": 1000},
     }
 )
-_MOST_NAMED = 20
 
 
 class ReplayOptionsError(KafkaOpsError):
-    """Options of a replay that make no sense."""
+    """An option of the replay is invalid."""
 
 
 def parse_replay_request(params: Mapping[str, Any]) -> ReplayRequest:
-    """Return what is asked for. Raises ReplayOptionsError or SalvageDirectoryError."""
+    """Convert the module's options. Raises ReplayOptionsError or SalvageDirectoryError."""
     if params["topics"] is not None and not params["topics"]:
         raise ReplayOptionsError("topics is empty: leave it out to give every topic back")
     if params["throttle_bytes_per_second"] < 0:
-        raise ReplayOptionsError("throttle_bytes_per_second is below 0: 0 is no limit")
+        raise ReplayOptionsError("throttle_bytes_per_second is below 0: use 0 for no limit")
     target = Target(params["target"])
     if params["include_compacted"] and target is Target.SIDE:
         raise ReplayOptionsError("include_compacted goes with target=original: a side topic keeps every record anyway")
@@ -77,7 +76,7 @@ def replay(
     *,
     check_mode: bool,
 ) -> Replay:
-    """Give back what is to be given back. A run that finds nothing to do takes no lock and writes nothing.
+    """Give the saved records back. If there is nothing to give back, take no lock and write nothing.
 
     Raises KafkaOpsError.
     """
@@ -90,12 +89,12 @@ def replay(
 
 
 def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile) -> dict[str, Any]:
-    """Return what the module returns, and write the report file. ``msg`` is there when one of them was not done."""
-    summary = replay_summary(done.partitions)
+    """Write the report file and return the module's results. If something failed, ``msg`` says what."""
+    summary = summarize_replay(done.partitions)
     accounts = build_accounts(_balances(done))
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return replay_report_document(
+        return encode_replay_report(
             ReplayReport(
                 cluster_id=done.manifest.cluster_id,
                 salvage_id=done.manifest.salvage_id,
@@ -124,17 +123,11 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "truncated": len(shown) < len(done.partitions),
     }
     failed = find_not_done(done.partitions)
-    faults = [report_error] if report_error else []
-    if failed:
-        named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
-        faults.insert(0, f"{len(failed)} of {len(done.partitions)} partitions were not given back: {named}")
-    if faults:
-        results["msg"] = "\n".join(faults)
-    return results
+    return results | describe_failures(failed, len(done.partitions), "given back", report_error)
 
 
 def _balances(done: Replay) -> dict[TopicPartition, Balance]:
-    """Return forecast, salvage and replays of the topics that were chosen."""
+    """Count the held, saved and given back records of each partition of the chosen topics."""
     topics = {each.topic for each in done.partitions}
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
     for held in done.manifest.held:

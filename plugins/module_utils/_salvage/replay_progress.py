@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was given back already, kept in the cluster: a compacted topic that a run writes in its own transactions.
+"""Keep in the cluster which records were given back: in a compacted topic, written in the replay's transactions.
 
-Not as a group's offsets: brokers forget those of a group without members after offsets.retention.minutes, a week by
-default, and a later run would then give everything back twice.
+Committed offsets of a group would not do: brokers forget them if the group has no members for
+offsets.retention.minutes, a week by default. A later run would then give everything back twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CONFIG = {
     "unclean.leader.election.enable": "false",
     "max.message.bytes": "2000000",
     "min.insync.replicas": "1",
-    # The active segment is never compacted, and every run reads all there is.
+    # Every run reads the whole topic, and the active segment is never compacted. So roll it every hour.
     "segment.ms": "3600000",
 }
 _APPEAR_S = 30.0
@@ -47,28 +47,28 @@ _LOOK_EVERY_S = 0.1
 
 
 class ReplayProgressError(KafkaOpsError):
-    """What was given back already cannot be read or kept, so that nothing is given back."""
+    """The ledgers cannot be read or written, so nothing is given back."""
 
 
 class LedgerKey(NamedTuple):
-    """What a ledger is about. Another topic of the same name is another place."""
+    """Identifies the ledger of one partition. A re-created topic of the same name has another key."""
 
     target_topic_id: str
     source: str
-    """Id of the topic that the records came from, or its name where the salvage does not know the id."""
+    """Id of the topic that the records came from, or its name if the salvage does not have the id."""
     partition: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressTopic:
-    """The topic, of which one partition is used."""
+    """The topic with the ledgers. It has one partition."""
 
     kafka: Kafka
     addresses: Mapping[int, Address]
     name: str
 
     def read(self) -> dict[LedgerKey, Ledger]:
-        """Return every ledger; none where there is no topic yet.
+        """Read all ledgers; empty if the topic does not exist.
 
         Raises ReplayProgressError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
@@ -83,12 +83,12 @@ class ProgressTopic:
                 try:
                     return self._read_from(self.addresses[state.leader_id], deadline)
                 except RequestRefusedError as error:
-                    # A broker learns late that it leads: a topic that was just created, or after an election.
+                    # After the topic is created, or after an election, the broker may not know yet that it leads.
                     if not error.is_transient or is_over:
                         raise
             elif is_over:
                 raise ReplayProgressError(
-                    f"{partition} has no leader, and it holds what was given back already: recover it first"
+                    f"{partition} has no leader, and it holds which records were given back: recover it first"
                 )
             time.sleep(_LOOK_EVERY_S)
 
@@ -98,38 +98,44 @@ class ProgressTopic:
         try:
             for _epoch, record in log.read(deadline):
                 if record.key is not None and record.value is not None:
-                    found[self._parse_key(record.offset, record.key)] = self._ledger(record.offset, record.value)
+                    found[self._decode_key(record.offset, record.key)] = self._decode_ledger(
+                        record.offset, record.value
+                    )
         except OpenTransactionError as error:
-            raise ReplayProgressError(f"{error}. Another run gives records back") from None
+            raise ReplayProgressError(f"{error}. Perhaps another run is giving records back") from None
         return found
 
     def create(self) -> None:
-        """Create the topic where there is none. Raises RequestRefusedError, BrokerCallError or ReplayProgressError."""
+        """Create the topic if it does not exist.
+
+        Raises RequestRefusedError, BrokerCallError or ReplayProgressError.
+        """
         if self.kafka.see_one(TopicPartition(self.name, 0)) is None:
             topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
 
     def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[Outgoing]:
-        """Return the records that keep these ledgers. Raises ReplayProgressError."""
-        return [self._record(place, ledger) for place, ledger in ledgers.items()]
+        """Return the records to write for these ledgers. Raises ReplayProgressError."""
+        return [self._encode(key, ledger) for key, ledger in ledgers.items()]
 
-    def _record(self, place: LedgerKey, ledger: Ledger) -> Outgoing:
-        done = [[each.epoch, each.start_offset, each.end_offset] for each in ledger.done]
+    def _encode(self, key: LedgerKey, ledger: Ledger) -> Outgoing:
+        done = [[each.epoch, each.start_offset, each.end_offset] for each in ledger.settled]
         if len(done) > MOST_STRETCHES:
             raise ReplayProgressError(
-                f"partition {place.partition} of topic {place.source} has more than {MOST_STRETCHES} separate ranges "
-                "of given back records, and no more can be kept: give the records of unknown outcome back too"
+                f"partition {key.partition} of topic {key.source} has more than {MOST_STRETCHES} separate ranges "
+                "of settled records, and no more can be stored: set include_unknown to give records of unknown outcome "
+                "back too"
             )
         value = {"version": _VERSION, "given": ledger.given, "superseded": ledger.superseded, "done": done}
-        return self.name, 0, _json(place._asdict()), _json(value), [], int(time.time() * 1000)
+        return self.name, 0, _json(key._asdict()), _json(value), [], int(time.time() * 1000)
 
-    def _parse_key(self, offset: int, key: bytes) -> LedgerKey:
+    def _decode_key(self, offset: int, key: bytes) -> LedgerKey:
         try:
             return LedgerKey(**json.loads(key))
         except (ValueError, TypeError):
-            raise self._damaged(offset) from None
+            raise self._unknown_format(offset) from None
 
-    def _ledger(self, offset: int, value: bytes) -> Ledger:
+    def _decode_ledger(self, offset: int, value: bytes) -> Ledger:
         try:
             found = json.loads(value)
             if found["version"] == _VERSION:
@@ -137,19 +143,19 @@ class ProgressTopic:
                 return Ledger(done, int(found["given"]), int(found.get("superseded", 0)))
         except (ValueError, TypeError, KeyError):
             pass
-        raise self._damaged(offset)
+        raise self._unknown_format(offset)
 
-    def _damaged(self, offset: int) -> ReplayProgressError:
+    def _unknown_format(self, offset: int) -> ReplayProgressError:
         return ReplayProgressError(
-            f"the record at offset {offset} of topic {self.name} was not written by this version: name another topic "
-            "(progress_topic), after you made sure that nothing was given back before"
+            f"the record at offset {offset} of topic {self.name} was not written by this version: make sure that "
+            "nothing was given back before, then set progress_topic to the name of another topic"
         )
 
 
 def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTopic) -> None:
-    """Create a topic and wait until brokers know a leader of every partition.
+    """Create a topic and wait until the cluster names a leader of every partition.
 
-    Raises RequestRefusedError: the topic was not created. BrokerCallError, ReplayProgressError.
+    Raises RequestRefusedError (the topic was not created), BrokerCallError or ReplayProgressError.
     """
     failure: KafkaOpsError = ReplayProgressError(f"topic {topic.name} cannot be created: no broker is alive")
     for address in addresses.values():
@@ -169,13 +175,13 @@ def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTo
     deadline = time.monotonic() + _APPEAR_S
     while time.monotonic() < deadline:
         with suppress(BrokerCallError):
-            if _is_ready(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
+            if _has_all_leaders(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
                 return
         time.sleep(_LOOK_EVERY_S)
-    raise ReplayProgressError(f"topic {topic.name} was created, and not all of its partitions have a leader")
+    raise ReplayProgressError(f"topic {topic.name} was created, but not all of its partitions have a leader")
 
 
-def _is_ready(states: Sequence[Any], partitions: int) -> bool:
+def _has_all_leaders(states: Sequence[Any], partitions: int) -> bool:
     return len(states) >= partitions and all(not each.is_offline for each in states)
 
 

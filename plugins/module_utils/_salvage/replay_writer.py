@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes records in transactions, which keep what was given back in the same step."""
+"""Write records in transactions. Each transaction also stores in the ledgers which records it gives back."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _MEGABYTE = 1_000_000
 
 
 class _StopError(KafkaOpsError):
-    """Nothing more can be written, whatever partition it is of."""
+    """Nothing more can be written to any partition."""
 
 
 @dataclass(slots=True)
 class ReplayWriter:
-    """One run's writes."""
+    """Writes the records of one run."""
 
     producer: TransactionalProducer
-    kept: ProgressTopic
+    progress_topic: ProgressTopic
     parts: Mapping[TopicPartition, PartitionReplay]
     require_lock: Callable[[], None]
-    """Raises JournalError when this run may not write any more."""
+    """Raises JournalError if this run has lost the lock and must not write any more."""
     progress: Progress
     stop: threading.Event
     _given: int = 0
@@ -48,66 +48,69 @@ class ReplayWriter:
     _began: float = 0.0
 
     def write(self, runs: Iterable[SavedRun], cluster_id: str, throttle_bytes_per_second: int) -> None:
-        """Write all that is to be given back. What fails is noted in its part."""
+        """Write all records to give back. If a partition fails, its ``failure`` says why."""
         total = sum(each.counts.to_give for each in self.parts.values() if not each.failure)
         for each in self.parts.values():
             each.counts.left_out.clear()
         self._began = time.monotonic()
         try:
-            self._tell(total)
-            # Of every record, several objects live until the end of its transaction.
+            self._report_progress(total)
+            # Every record has several objects until its transaction ends. The garbage collector would visit them all.
             with collector_paused():
                 transactions = _ReadAhead(self._transactions(runs, throttle_bytes_per_second))
                 for transaction in transactions:
                     self._write_transaction(transaction, cluster_id, transactions.read)
-                    self._tell(total)
+                    self._report_progress(total)
                     self._wait(throttle_bytes_per_second)
         except _StopError as error:
             for each in self.parts.values():
                 each.failure = each.failure or (str(error) if each.counts.given < each.counts.to_give else "")
 
     def _transactions(self, runs: Iterable[SavedRun], throttle_bytes_per_second: int) -> Iterator[list[SavedRun]]:
-        """Yield runs of records that are to be written together, without those of partitions that have failed."""
-        at_once = min(_BYTES_AT_ONCE, throttle_bytes_per_second or _BYTES_AT_ONCE)
-        some: list[SavedRun] = []
+        """Yield the records of each transaction, without those of partitions that have failed."""
+        most_bytes = min(_BYTES_AT_ONCE, throttle_bytes_per_second or _BYTES_AT_ONCE)
+        transaction: list[SavedRun] = []
         size = records = 0
         for run in runs:
-            part, left = self.parts.get(run.topic_partition), run
-            while part is not None and not part.failure and left.records:
-                head = left.take_first(at_once - size, _RECORDS_AT_ONCE - records)
-                left = left.between(head.next_offset, left.next_offset)
-                some.append(head)
+            part, rest = self.parts.get(run.topic_partition), run
+            while part is not None and not part.failure and rest.records:
+                head = rest.take_first(most_bytes - size, _RECORDS_AT_ONCE - records)
+                rest = rest.between(head.next_offset, rest.next_offset)
+                transaction.append(head)
                 size += head.size_with_headers
                 records += head.records
-                if size >= at_once or records >= _RECORDS_AT_ONCE:
-                    yield some
-                    some, size, records = [], 0, 0
-        yield some
+                if size >= most_bytes or records >= _RECORDS_AT_ONCE:
+                    yield transaction
+                    transaction, size, records = [], 0, 0
+        yield transaction
 
     def _write_transaction(self, runs: Sequence[SavedRun], cluster_id: str, meanwhile: Callable[[], None]) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
         by_part: dict[TopicPartition, list[SavedRun]] = {}
         for run in runs:
-            # It may have failed since these were read.
+            # The partition may have failed since these records were read.
             if not self.parts[run.topic_partition].failure:
                 by_part.setdefault(run.topic_partition, []).append(run)
-        batches = {name: self._batch(self.parts[name], some, cluster_id) for name, some in by_part.items()}
-        whole = {name: batch for name, batch in batches.items() if not self.parts[name].failure}
-        self._transact(whole, meanwhile)
+        batches = {name: self._select(self.parts[name], some, cluster_id) for name, some in by_part.items()}
+        self._transact({name: batch for name, batch in batches.items() if not self.parts[name].failure}, meanwhile)
 
-    def _batch(self, part: PartitionReplay, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
+    def _select(self, part: PartitionReplay, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
+        """Return the records that the partition still needs. If its log cannot be read, it fails."""
         if part.newer is not None:
             try:
-                # Whatever was written meanwhile is newer, too.
-                part.newer.read_on()
+                # Records that were written since the last transaction are newer too.
+                part.newer.read_to_end()
             except (OpenTransactionError, BrokerCallError, RequestRefusedError) as error:
                 part.failure = str(error)
                 return _Batch(part.target.name, (), cluster_id)
         return _Batch(part.target.name, [one for run in runs for one in part.take(run)], cluster_id)
 
     def _transact(self, batches: Mapping[TopicPartition, _Batch], meanwhile: Callable[[], None]) -> None:
-        """Write one transaction. Where it fails, each partition gets one of its own, so that one keeps none back."""
+        """Write one transaction. If it fails, write each partition in a transaction of its own.
+
+        So one partition that cannot be written does not stop the others.
+        """
         if not batches:
             return
         parts = [self.parts[name] for name in batches]
@@ -115,9 +118,9 @@ class ReplayWriter:
             part.ledger.given = part.counts.given_before + part.counts.given + batches[part.topic_partition].count
             part.ledger.superseded = part.counts.superseded
         try:
-            kept = self.kept.records({part.place: part.ledger for part in parts})
+            ledgers = self.progress_topic.records({part.ledger_key: part.ledger for part in parts})
             self.require_lock()
-            self.producer.write([*batches.values(), kept], meanwhile)
+            self.producer.write([*batches.values(), ledgers], meanwhile)
         except (ReplayProgressError, ProducerError) as error:
             if isinstance(error, ProducerError) and error.is_final:
                 raise _StopError(str(error)) from None
@@ -136,7 +139,7 @@ class ReplayWriter:
             self._given += batch.count
             self._given_bytes += batch.size
 
-    def _tell(self, total: int) -> None:
+    def _report_progress(self, total: int) -> None:
         text = "giving records back"
         if self._given:
             seconds = max(1e-3, time.monotonic() - self._began)
@@ -152,7 +155,7 @@ class ReplayWriter:
 
 
 class _ReadAhead:
-    """Yields transactions. The next one is read when ``read`` is called, or at last when it is wanted."""
+    """Iterates over transactions. ``read`` reads the next one ahead of time."""
 
     def __init__(self, transactions: Iterator[list[SavedRun]]) -> None:
         self._transactions = transactions
@@ -172,7 +175,7 @@ class _ReadAhead:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Records of one partition that are written together. They are made each time they are iterated over."""
+    """The records of one partition in one transaction. Each iteration builds them again."""
 
     topic: str
     runs: Sequence[SavedRun]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be given back, and what became of it. Standard library only."""
+"""Define the results of a replay: targets, statuses, reasons and counts. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .saved import Number
 
 
 class Target(StrEnum):
-    """Where records are given back to."""
+    """The topic that records are given back to."""
 
     SIDE = "side"
-    """Topic ``<topic>.salvaged``, so that no consumer is surprised."""
+    """Topic ``<topic>.salvaged``, so that consumers of the original topic do not get old records."""
     ORIGINAL = "original"
     """The topic and partition that they came from."""
 
@@ -33,34 +33,34 @@ def target_topic(topic: str, target: Target) -> str:
 
 
 class ReplayStatus(StrEnum):
-    """What became of one partition."""
+    """How the replay of one partition ended."""
 
     GIVEN_BACK = "given_back"
     WOULD_BE_GIVEN_BACK = "would_be_given_back"
     """Check mode."""
     NOTHING_LEFT = "nothing_left"
-    """All that may be given back was given back before."""
+    """All records that may be given back were given back by earlier runs."""
     NEVER_REPLAYED = "never_replayed"
     """An internal topic."""
     REFUSED = "refused"
-    """Before anything was written. The reason says why."""
+    """Refused before anything was written. The reason says why."""
     FAILED = "failed"
-    """Not all was given back. The reason says why; the next run continues."""
+    """Not all records were given back. The reason says why. The next run continues."""
 
 
 class LeftOut(StrEnum):
     """Why a record is not given back."""
 
     ABORTED = "aborted"
-    """Its transaction was aborted: no consumer was ever to see it."""
+    """Its transaction was aborted, so no consumer may see it."""
     UNKNOWN = "unknown"
-    """What became of its transaction is unknown. Given back by opt-in."""
+    """The outcome of its transaction is unknown. Given back only with ``include_unknown``."""
     UNDECODABLE = "undecodable"
-    """Batches. They are kept as raw batches."""
+    """The batch does not decode. Counted in batches; the salvage has the raw batches."""
     NEWER_KEY = "newer_key"
     """The compacted topic has a newer record of its key."""
     NO_KEY = "no_key"
-    """The topic is compacted, and takes no record without a key."""
+    """The compacted topic takes no record without a key."""
 
 
 _IN_WORDS: Mapping[str, str] = {
@@ -73,29 +73,29 @@ _IN_WORDS: Mapping[str, str] = {
 
 
 def describe_left_out(counts: Mapping[str, int]) -> str:
-    """Return how many records were left out for which reason; empty when none was."""
+    """Say how many records were left out for which reasons; empty if there are none."""
     return ", ".join(f"{count:,} {_IN_WORDS[why]}" for why, count in counts.items() if count)
 
 
 @dataclass(slots=True)
 class Counts:
-    """Of one partition, while a run proceeds. All are records, but for undecodable batches."""
+    """The counts of one partition during a run, in records; undecodable ones in batches."""
 
     to_give: int = 0
-    """Foreseen for this run."""
+    """Records that this run is to give back."""
     given: int = 0
-    """By this run."""
+    """Records that this run gave back."""
     given_bytes: int = 0
-    """Of keys and values."""
+    """Bytes of keys and values."""
     given_before: int = 0
-    """By earlier runs, of this salvage or of another one that has the same records."""
+    """Records that earlier runs gave back, from this salvage or another one that has the same records."""
     superseded_before: int = 0
-    """Left out by earlier runs, because a compacted topic does not need them."""
+    """Records that earlier runs left out because a compacted topic does not need them."""
     left_out: dict[LeftOut, int] = field(default_factory=dict)
 
     @property
     def superseded(self) -> int:
-        """Records that a compacted topic does not need, by all runs: without a key, or with a newer record of it."""
+        """Records that all runs left out because a compacted topic does not need them."""
         return self.superseded_before + sum(self.left_out.get(why, 0) for why in (LeftOut.NEWER_KEY, LeftOut.NO_KEY))
 
     def leave_out(self, why: LeftOut, records: int = 1) -> None:
@@ -103,12 +103,12 @@ class Counts:
 
 
 CountsLeftOut: TypeAlias = Annotated[dict[LeftOut, int], each_word(LeftOut, Number, "what was left out is an object")]
-"""Without the reasons of which there was no record; documents name each."""
+"""A reason without records is missing here. Documents have all reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of the saved records of one partition."""
+    """The result for the saved records of one partition."""
 
     topic: TopicName
     partition: PartitionIndex

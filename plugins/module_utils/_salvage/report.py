@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write what became of a broker's disks, or of a replay, into a file without keys, values or secrets.
+"""Build the reports of a disk salvage and of a replay. They have no keys, values or secrets.
 
 Schemas: docs/schemas/salvage-report.schema.json and docs/schemas/replay-report.schema.json.
 """
@@ -23,16 +23,17 @@ from .replayed import CountsLeftOut, LeftOut, Replayed, ReplayStatus, Target
 from .saved import Number
 
 _BY_STATUS = "partitions by status are an object"
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSummary:
-    """What all replicas on the disks have in common."""
+    """Sums over all replicas on the disks."""
 
     partitions: Number
     statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=Status)]
     lost_offsets: Number
-    """What the cluster lacks; counts transaction markers and what compaction removed."""
+    """Offsets that the cluster lacks, those of transaction markers and of records that compaction removed included."""
     unreadable_offsets: Number
     saved_records: Number
     saved_bytes: SizeBytes
@@ -41,7 +42,7 @@ class DiskSummary:
 
 @dataclass(frozen=True, slots=True)
 class ReplaySummary:
-    """What all partitions that were to be given back have in common, in records."""
+    """Sums over all partitions of a replay. Counts are records."""
 
     partitions: Number
     statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=ReplayStatus)]
@@ -55,7 +56,7 @@ class ReplaySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskReport:
-    """What the disks of a stopped broker hold that the cluster lacks, and what was saved of it."""
+    """The records that only the disks of a stopped broker hold, and which of them were saved."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
@@ -63,7 +64,7 @@ class DiskReport:
     log_dirs: tuple[str, ...]
     salvage_dir: str
     salvage_id: str | None
-    """None where nothing was saved."""
+    """None if nothing was saved."""
     started_at: Time
     finished_at: Time
     summary: DiskSummary
@@ -74,7 +75,7 @@ class DiskReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReport:
-    """What was given back of a salvage."""
+    """The result of giving the records of a salvage back."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
@@ -93,20 +94,20 @@ DISK_REPORT = document("salvage-report", "What became of the replicas on the dis
 REPLAY_REPORT = document("replay-report", "What became of saved records that were to be given back", _REPLAY.schema)
 
 
-def disk_report_document(report: DiskReport) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+def encode_disk_report(report: DiskReport) -> dict[str, Any]:
+    """Return the report as JSON values."""
     document: dict[str, Any] = _DISKS.encode(report)
     return document
 
 
-def replay_report_document(report: ReplayReport) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+def encode_replay_report(report: ReplayReport) -> dict[str, Any]:
+    """Return the report as JSON values."""
     document: dict[str, Any] = _REPLAY.encode(report)
     return document
 
 
-def disk_summary(findings: Sequence[DiskFinding]) -> DiskSummary:
-    """Add up what became of the replicas on the disks."""
+def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:
+    """Add up the findings of all replicas on the disks."""
     saved = [each.saved for each in findings if each.saved is not None]
     return DiskSummary(
         len(findings),
@@ -119,8 +120,22 @@ def disk_summary(findings: Sequence[DiskFinding]) -> DiskSummary:
     )
 
 
-def replay_summary(rows: Sequence[Replayed]) -> ReplaySummary:
-    """Add up what was given back."""
+def describe_failures(
+    failed: Sequence[DiskFinding] | Sequence[Replayed], total: int, what: str, report_error: str
+) -> dict[str, str]:
+    """Return a module's ``msg``: failed partitions, what was not done to them, and why there is no report file.
+
+    Empty if nothing failed.
+    """
+    lines = [report_error] if report_error else []
+    if failed:
+        named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
+        lines.insert(0, f"{len(failed)} of {total} partitions were not {what}: {named}")
+    return {"msg": "\n".join(lines)} if lines else {}
+
+
+def summarize_replay(rows: Sequence[Replayed]) -> ReplaySummary:
+    """Add up the results of all partitions."""
     return ReplaySummary(
         len(rows),
         counted((each.status for each in rows), ReplayStatus),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is kept of each record: the columns of a salvage's Parquet files, and how batches become rows."""
+"""Convert record batches to rows of a salvage's Parquet files, and define their columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .batch import (
     BatchRecord,
     ControlType,
     Markers,
-    Outcome,
+    TransactionOutcome,
     decode_records,
     read_control_type,
 )
@@ -64,9 +64,9 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 5000
 _BYTES_READ_AT_ONCE, _MOST_ROWS_READ = 2 * 1024 * 1024, 4000
 _READ_BUFFER_BYTES = 1024 * 1024
-"""Of each column."""
+"""Buffer of each column."""
 REPEATED = ("cluster_id", "topic_id", "topic", "timestamp_type", "transaction", "control_type", "origin_directory_id")
-"""Columns with few values. Of the others, a dictionary would hide how large a file's rows are."""
+"""Columns with few distinct values. For the others, a dictionary would hide how large the rows of a file are."""
 _OF_RECORD = ("offset", "timestamp_ms", "key", "value", "headers")
 _OF_ORIGIN = {
     "cluster_id": "cluster_id",
@@ -76,18 +76,18 @@ _OF_ORIGIN = {
     "origin_broker": "broker_id",
     "origin_directory_id": "directory_id",
 }
-"""Columns that all rows of a replica share, and the fields they are of."""
+"""Columns that have one value for all rows of a replica, and the fields of ``Origin`` with the values."""
 Item = TypeVar("Item")
 CREATE_TIME = "create_time"
 LOG_APPEND_TIME = "log_append_time"
 
 
 def read_row_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file, some megabytes at a time: memory stays flat, however much was saved.
+    """Yield the rows of a file, some megabytes at a time, so that memory does not grow with the file.
 
     Raises OSError or pyarrow.ArrowException.
     """
-    # Not memory-mapped, and not buffered ahead, for which Arrow holds the whole file.
+    # Neither memory-mapped nor pre-buffered: Arrow would hold the whole file in memory.
     with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES) as file:
         yield from file.iter_batches(_rows_read_at_once(file.metadata, columns), columns=columns, use_threads=False)
 
@@ -104,19 +104,19 @@ def _rows_read_at_once(metadata: parquet.FileMetaData, columns: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True)
 class RowSource(Generic[Item]):
-    """What rows of ``ROW_SCHEMA`` are made of, item by item."""
+    """Items and the function that reads an item's rows of ``ROW_SCHEMA``."""
 
     items: Sequence[Item]
     rows: Callable[[Item], Iterator[pa.RecordBatch]]
     weight: Callable[[Item], int]
-    """About how many bytes are read for an item."""
+    """Returns about how many bytes are read for an item."""
     together: Callable[[Item], Hashable]
-    """Items for which this is the same go into one file, in their order, for whoever gives them back."""
+    """Returns a key. Items with the same key go into one file in their order, which a replay needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where records were found."""
+    """The replica that records were read from."""
 
     cluster_id: str
     topic_id: str | None
@@ -127,7 +127,7 @@ class Origin:
 
 
 class RowBuffer:
-    """Collects rows until there are enough of them for one Arrow batch: by column, as a row of its own is slow."""
+    """Collects rows until there are enough for one Arrow batch. Rows are kept by column, which is faster."""
 
     def __init__(self, origin: Origin, wanted: Stretches) -> None:
         self._origin = origin
@@ -135,23 +135,25 @@ class RowBuffer:
         self._columns: dict[str, list[Any]] = {name: [] for name in ROW_SCHEMA.names if name not in _OF_ORIGIN}
         self._collected_bytes = 0
 
-    def add(self, header: BatchHeader, batch: bytes, outcome: Outcome) -> None:
-        """Take the wanted records of a batch, and the batch itself. A batch that does not decode is one row."""
+    def add(self, header: BatchHeader, batch: bytes, outcome: TransactionOutcome) -> None:
+        """Add the wanted records of a batch, and the raw batch. A batch that does not decode becomes one row."""
         columns: dict[str, list[Any]] = {}
-        control = error = None
+        control = decode_error = None
         try:
             control = read_control_type(header, batch).value if header.is_control else None
             records = self._select_wanted(header, list(decode_records(header, batch)))
             columns = dict(zip(_OF_RECORD, map(list, zip(*records, strict=True)), strict=False))
             count = len(records)
-        except BatchError as fault:
-            control, error, count = None, str(fault), 1
+        except BatchError as error:
+            control, decode_error, count = None, str(error), 1
             columns = {"offset": [header.base_offset], "timestamp_ms": [header.max_timestamp]}
             columns |= {name: [None] for name in ("key", "value", "headers")}
         if not count:
-            # Compaction leaves batches without records behind, for the producer's state.
+            # Compaction leaves batches without records, to keep the state of their producers.
             return
-        for name, value in (_batch_columns(header, outcome) | {"control_type": control, "decode_error": error}).items():
+        for name, value in (
+            _batch_columns(header, outcome) | {"control_type": control, "decode_error": decode_error}
+        ).items():
             columns[name] = [value] * count
         nothing = [None] * (count - 1)
         columns |= {"raw_batch": [batch, *nothing], "batch_rows": [count, *nothing]}
@@ -160,7 +162,7 @@ class RowBuffer:
         self._collected_bytes += 2 * len(batch)
 
     def batches(self, *, last: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yield what has been collected, once it is enough, or ``last``."""
+        """Yield the collected rows if there are enough of them, or if this is the ``last`` call."""
         count = len(self._columns["offset"])
         if not count or not (last or self._collected_bytes >= _BYTES_AT_ONCE or count >= _ROWS_AT_ONCE):
             return
@@ -189,7 +191,7 @@ class RowBuffer:
         ]
 
 
-def _batch_columns(header: BatchHeader, outcome: Outcome) -> dict[str, Any]:
+def _batch_columns(header: BatchHeader, outcome: TransactionOutcome) -> dict[str, Any]:
     return {
         "leader_epoch": header.leader_epoch,
         "timestamp_type": LOG_APPEND_TIME if header.has_log_append_time else CREATE_TIME,
@@ -203,7 +205,7 @@ def _batch_columns(header: BatchHeader, outcome: Outcome) -> dict[str, Any]:
 
 
 def _headers(rows: list[list[tuple[str, bytes | None]] | None], kind: pa.ListType) -> pa.Array:
-    """Return lists of structs, which Arrow makes of Python's own much more slowly."""
+    """Build an array of lists of structs. Arrow's own conversion from Python objects is much slower."""
     starts: list[int | None] = []
     end = 0
     for row in rows:
@@ -218,12 +220,12 @@ def _headers(rows: list[list[tuple[str, bytes | None]] | None], kind: pa.ListTyp
 
 @dataclass(frozen=True, slots=True)
 class WantedReplica:
-    """What to save of one replica on a disk."""
+    """The records to save from one replica on a disk."""
 
     origin: Origin
     stretches: Stretches
     segments: tuple[Segment, ...]
-    """From the first one with wanted records to the last one of the log: there are the markers of transactions."""
+    """From the first segment with wanted records to the end of the log, which has the transaction markers."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -231,19 +233,22 @@ class WantedReplica:
 
     @property
     def size(self) -> int:
-        """Bytes that are read."""
+        """Bytes to read."""
         return sum(each.size for each in self.segments)
 
 
-def rows(wanted: WantedReplica) -> Iterator[pa.RecordBatch]:
-    """Yield one replica's rows of ``ROW_SCHEMA``, in the order of its log."""
+def read_replica_rows(wanted: WantedReplica) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one replica in the order of its log."""
     return build_rows(lambda: _batches(wanted.segments), wanted.origin, wanted.stretches)
 
 
 def build_rows(
     read: Callable[[], Iterable[tuple[BatchHeader, bytes | memoryview]]], origin: Origin, stretches: Stretches
 ) -> Iterator[pa.RecordBatch]:
-    """Yield rows of what lies in the stretches. ``read`` is called twice: markers lie behind what they are about."""
+    """Yield the rows of the records in the stretches.
+
+    ``read`` is called twice, because a transaction's marker comes after its records.
+    """
     markers = Markers()
     for header, raw in read():
         if header.is_control:
@@ -257,7 +262,7 @@ def build_rows(
 
 
 def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
-    """Whether a batch has offsets in one of the stretches of its epoch."""
+    """Return whether a batch has offsets in one of the stretches of its epoch."""
     return any(
         each.epoch == header.leader_epoch
         and header.base_offset < each.end_offset
@@ -267,7 +272,7 @@ def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
 
 
 def _control_type_or_other(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
-    """Return what a control batch says; one that does not decode ends no transaction."""
+    """Return the type of a control batch; OTHER, which ends no transaction, if it does not decode."""
     try:
         return read_control_type(header, raw)
     except BatchError:
@@ -276,7 +281,8 @@ def _control_type_or_other(header: BatchHeader, raw: bytes | memoryview) -> Cont
 
 def _batches(segments: Sequence[Segment]) -> Iterator[tuple[BatchHeader, memoryview]]:
     for segment in segments:
-        # The first pass names what cannot be read. What only this one cannot read is missed when all is read back.
+        # The first pass reports unreadable files. Records that only this pass cannot read are found missing by the
+        # check after reading back.
         with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
             for found in read_segment(file, segment):
                 if isinstance(found, Batch):

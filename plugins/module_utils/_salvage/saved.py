@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the files of a salvage hold of one partition. Standard library only."""
+"""Define the summary of one partition's saved records. Standard library only."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ TimestampMs: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class SavedRecords:
-    """What the files hold of one partition. Counts are records unless named otherwise; times are milliseconds."""
+    """The saved records of one partition. Counts are records unless named otherwise; timestamps are milliseconds."""
 
     topic: TopicName
     partition: PartitionIndex
     topic_id: TopicId | None
     ranges: Annotated[Stretches, Meta(description="what was saved is a list of stretches")]
-    """Of whole batches."""
+    """Offsets of whole batches."""
     records: Number
-    """Data records, whatever became of their transactions. Control records are not among them."""
+    """Data records, with any transaction outcome. Control records are not among them."""
     bytes: SizeBytes
-    """Of keys and values."""
+    """Bytes of keys and values."""
     first_timestamp_ms: TimestampMs | None
     last_timestamp_ms: TimestampMs | None
     committed: Number
     aborted: Number
     unknown: Number
-    """Of transactions without a marker."""
+    """Records of transactions without a marker."""
     committed_transactions: Number
     aborted_transactions: Number
     open_transactions: Number
     undecodable_batches: Number
-    """Kept as raw batches only."""
+    """Saved as raw batches only."""
     batches: Number
     largest_record_bytes: SizeBytes
-    """Of key, value and headers."""
+    """Bytes of key, value and headers."""
     largest_batch_bytes: SizeBytes
-    """Of a raw batch, compressed as it was."""
+    """Bytes of a raw batch, compressed as it was."""
 
     @property
     def topic_partition(self) -> TopicPartition:

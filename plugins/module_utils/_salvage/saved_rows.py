@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads saved records from the Parquet files of a salvage."""
+"""Read saved records from the Parquet files of a salvage."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _FILES_AT_ONCE = 4
 def read_saved_runs(
     directory: str, files: Sequence[SavedFile], topics: Collection[str], *, contents: bool
 ) -> Iterator[SavedRun]:
-    """Yield the rows of these topics; without ``contents`` faster, and without values and headers.
+    """Yield the rows of these topics. Without ``contents``, values and headers are not read, which is faster.
 
-    Rows of one partition come in the order of the files, and in the order of its log where they are in one file.
+    The rows of a partition come in the order of the files and, within a file, in the order of the log.
 
-    Raises ManifestError: a file cannot be read as what the manifest says it is.
+    Raises ManifestError: a file cannot be read, or is no file of a salvage.
     """
     for block in _blocks(directory, files, contents=contents):
         yield from (block.prepare() if contents else block).runs(topics)
 
 
 def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> Iterator[Block]:
-    """Yield blocks of several files in turns: one partition's leader alone takes records more slowly than several."""
+    """Yield blocks of several files in turns, so that a replay writes to the leaders of several partitions at once."""
     columns = [*PLACES, *CONTENTS] if contents else [*PLACES]
     paths = [Path(directory, RECORDS, each.name) for each in files]
     waiting = deque(
@@ -58,7 +58,7 @@ def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> It
 
 
 def _group_by_partition(paths: Iterable[Path]) -> list[list[Path]]:
-    """Return the files in groups, so that all that have records of one partition are in the same group."""
+    """Group the files so that all files with records of one partition are in the same group."""
     groups: list[tuple[set[tuple[str, int]], list[Path]]] = []
     for path in paths:
         partitions, together = _partitions(path), []

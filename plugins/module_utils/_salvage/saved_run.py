@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Saved records as runs that share all but what each record is, so that most is decided of many of them at once.
+"""Handle saved records as runs: consecutive records that share partition, leader epoch and transaction outcome.
 
-Python's work for each record is what bounds a replay.
-A record that is given back gets headers that name where it was.
+Most decisions are made for a whole run, because Python's work for each record limits the speed of a replay. Also adds
+the headers that name the origin of a record that is given back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import accumulate, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .batch import Outcome
+from .batch import TransactionOutcome
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -28,24 +28,24 @@ with suppress(ImportError):  # a missing library is named before anything is don
 Header: TypeAlias = "tuple[str, bytes | None]"
 _SHARED = ("topic", "partition", "leader_epoch", "transaction", "origin_broker")
 _FLAGS = ("control_type", "decode_error")
-"""Of which only counts whether there is one."""
+"""Columns for which only matters whether a row has a value."""
 PLACES = (*_SHARED, *_FLAGS, "offset", "batch_base_offset", "key", "timestamp_ms")
 CONTENTS = ("value", "headers")
 _LISTS = ("batches", "offsets_as_text", "timestamps_as_text", "timestamps_ms", "keys", "values", "headers", "ends")
 PREFIX = "kafkaops.salvage."
 _EPOCH, _OFFSET, _TIMESTAMP = f"{PREFIX}epoch", f"{PREFIX}offset", f"{PREFIX}timestamp"
 OVERHEAD_BYTES = 512
-"""What they and the framing of a record and its batch add at most, without the topic's name."""
+"""The most bytes that these headers and the framing of a record and its batch add, without the topic's name."""
 
 
 class Block:
-    """Some rows of a file. A column becomes a list when it is first asked for."""
+    """Some rows of a file. A column is converted to a list at its first use."""
 
     def __init__(self, table: pa.RecordBatch) -> None:
         self._table = table
 
     def prepare(self) -> Block:
-        """Return this block with every list made that a replay needs."""
+        """Convert all columns that a replay needs, and return this block."""
         for name in _LISTS:
             getattr(self, name)
         return self
@@ -77,7 +77,7 @@ class Block:
 
     @cached_property
     def headers(self) -> list[list[Header]]:
-        """Of each row. Most records have none, and lists of structs are slow to convert."""
+        """Headers of each row. Converted by hand, because Arrow converts lists of structs slowly."""
         column = self._table.column("headers")
         flat = column.flatten()
         if not len(flat):
@@ -91,19 +91,19 @@ class Block:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Bytes of keys and values up to each row, that one included."""
+        """Sum of the bytes of keys and values up to and including each row."""
         sizes = (pc.binary_length(self._table.column(name)).fill_null(0) for name in ("key", "value"))
         return _list(pc.cumulative_sum(reduce(pc.add, sizes).cast(pa.int64())))
 
     @cached_property
     def ends_of_headers(self) -> list[int]:
-        """Bytes of headers up to each row, that one included."""
+        """Sum of the bytes of headers up to and including each row."""
         if not any(self.headers):
             return [0] * self._table.num_rows
         return list(accumulate(sum(len(name) + len(value or b"") for name, value in each) for each in self.headers))
 
     def runs(self, topics: Collection[str]) -> Iterator[SavedRun]:
-        """Yield the rows of these topics."""
+        """Yield the rows of these topics as runs."""
         if not self._table.num_rows:
             return
         shared = [self._table.column(name) for name in _SHARED]
@@ -125,20 +125,21 @@ class Block:
 
 
 class SavedRun(NamedTuple):
-    """Rows of one partition whose offsets follow on one another, and which share what is said here."""
+    """Consecutive offsets of one partition with the same epoch, transaction outcome, broker and flags."""
 
     block: Block
     start: int
+    """First row in the block."""
     stop: int
-    """Which rows of the block."""
+    """The row after the last one."""
     topic: str
     partition: int
     epoch: int
     outcome: str
-    """An ``Outcome``."""
+    """A ``TransactionOutcome``."""
     broker_id: int
     offset: int
-    """Of the first record."""
+    """Offset of the first record."""
     is_control: bool
     is_undecodable: bool
 
@@ -198,16 +199,16 @@ class SavedRun(NamedTuple):
 
     @property
     def has_known_outcome(self) -> bool:
-        """Return whether it is known what became of its transaction."""
-        return self.outcome != Outcome.UNKNOWN
+        """Whether the outcome of the transaction is known."""
+        return self.outcome != TransactionOutcome.UNKNOWN
 
     def between(self, offset: int, next_offset: int) -> SavedRun:
-        """Return the records of these offsets, which must be in the run."""
+        """Return the records of these offsets. They must be in the run."""
         start = self.start + offset - self.offset
         return self._replace(start=start, stop=start + next_offset - offset, offset=offset)
 
     def take_first(self, most_bytes: int, most_records: int) -> SavedRun:
-        """Return the first records that reach ``most_bytes``, headers included, or ``most_records``; else all."""
+        """Return the first records, until they reach ``most_bytes`` (headers included) or ``most_records``."""
 
         def size(records: int) -> int:
             return self._replace(stop=self.start + records).size_with_headers
@@ -218,7 +219,7 @@ class SavedRun(NamedTuple):
 
 
 def _changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
-    """Return the rows that do not go on with what the row before shares, or with its offset."""
+    """Return the rows that differ from the row before in a shared column, or do not have the next offset."""
     last = len(offsets) - 1
     changed = [pc.not_equal(each.slice(1), each.slice(0, last)) for each in shared]
     changed.append(pc.not_equal(pc.subtract(offsets.slice(1), offsets.slice(0, last)), 1))
@@ -231,15 +232,15 @@ def _between(sums: Sequence[int], start: int, stop: int) -> int:
 
 
 def _list(column: Any) -> list[Any]:
-    """Return what ``to_pylist`` does, which makes an object of its own of each value first."""
+    """Return the same as ``to_pylist``, but faster: that makes an Arrow object of each value first."""
     found: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return found
 
 
 def add_origin_headers(cluster_id: str, run: SavedRun) -> list[list[Header]]:
-    """Return the headers of each record of a run with those that are added, values as text.
+    """Return the headers of each record of a run, followed by those that name its origin, with values as text.
 
-    The timestamp is there for topics that set their own.
+    They include the timestamp, because a topic with log append time replaces it.
     """
     shared = {
         "cluster": cluster_id,
@@ -249,7 +250,7 @@ def add_origin_headers(cluster_id: str, run: SavedRun) -> list[list[Header]]:
         "epoch": run.epoch,
     }
     of_all = [(PREFIX + name, str(value).encode()) for name, value in shared.items()]
-    # Pairs from zip are made much faster than by an expression for each record.
+    # zip builds the pairs much faster than an expression for each record.
     offsets = zip(repeat(_OFFSET), run.offsets_as_text, strict=False)
     timestamps = zip(repeat(_TIMESTAMP), run.timestamps_as_text, strict=False)
     columns = zip(run.headers, offsets, timestamps, strict=True)
@@ -258,7 +259,7 @@ def add_origin_headers(cluster_id: str, run: SavedRun) -> list[list[Header]]:
 
 def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
     """Return leader epoch and offset that a record had before it was given back; None for any other record."""
-    # The last ones count: a record that was given back twice, after two incidents, was last lost where they say.
+    # The last headers count: a record that was given back after two incidents has the headers of both.
     found = {name: value for name, value in headers if name in (_EPOCH, _OFFSET)}
     try:
         return int(found[_EPOCH] or b""), int(found[_OFFSET] or b"")

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads one log segment file batch by batch, without its indexes, in bounded memory.
+"""Read one log segment file batch by batch, without its indexes, in bounded memory.
 
-What cannot be read is named with its place and the offsets around it, and reading goes on after it. Headers alone are
-enough to know which epochs and offsets a file holds; whether the records are whole, only their checksums say.
+Bytes that cannot be read are reported as ``Damage``, and reading continues after them. Headers alone show which epochs
+and offsets a file holds. Only the checksums show whether the records are intact.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ _CHUNK_BYTES = 4 * 1024 * 1024
 _HEADER_CHUNK_BYTES, _HEADER_PIECE_BYTES = 1024 * 1024, 4096
 _MAGIC_BYTE = bytes([MAGIC])
 _FAR_BYTES = 128 * 1024
-"""From here on, a disk is quicker at the next header alone than at all that lies between."""
+"""If the next header is farther away than this, reading it alone is faster than reading everything up to it."""
 _FARTHEST = 2**31
-"""Offsets of a segment lie less than this beyond its base offset: its index has 4 bytes for them."""
+"""All offsets of a segment are less than this above its base offset, because its index has 4 bytes for them."""
 
 
 class DamageKind(StrEnum):
     """Why bytes of a segment could not be read."""
 
     TORN_TAIL = "torn_tail"
-    """The file ends within a batch, or in bytes that are none: the broker died while it wrote."""
+    """The file ends within a batch or with other bytes: the broker died while it wrote."""
     CORRUPT = "corrupt"
-    """A batch without its checksum, or with a header that contradicts its neighbors."""
+    """A batch has a wrong checksum, or a header that contradicts the neighboring batches."""
     OLD_FORMAT = "old_format"
     """Message format v0 or v1, which Kafka 3.0 and later do not write."""
     UNREADABLE = "unreadable"
-    """The disk refused to read some of it (EIO)."""
+    """The disk refused to read some of these bytes (EIO)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes that were skipped. Offsets ``from_offset`` up to, not including, ``to_offset`` may have been there."""
+    """Bytes that were skipped. They may have had the offsets from ``from_offset`` to ``to_offset``, exclusive."""
 
     kind: DamageKind
     position: SizeBytes
     size: SizeBytes
     from_offset: Offset
     to_offset: Offset | None
-    """None where no batch follows in this file."""
+    """None if no batch follows in this file."""
 
 
 class Batch(NamedTuple):
-    """A batch with a good checksum, header included."""
+    """A batch with a valid checksum. ``data`` includes the header."""
 
     position: int
     header: BatchHeader
@@ -67,15 +67,15 @@ Found: TypeAlias = "Batch | Damage"
 
 
 def read_segment(file: BinaryIO, segment: Segment) -> Iterator[Found]:
-    """Yield all batches of a segment file in order, and what could not be read between them.
+    """Yield all batches of a segment file in order, and the damages between them.
 
-    A file that grows meanwhile is read up to the size that it was listed with.
+    A file that is still growing is read up to ``segment.size``.
     """
     return _Reader(file, segment, headers_only=False).batches()
 
 
 def read_headers(file: BinaryIO, segment: Segment) -> Iterator[BatchHeader | Damage]:
-    """Yield the headers of all batches in order, without a look at the records. See ``read_segment``."""
+    """Yield the headers of all batches in order, without reading the records. See ``read_segment``."""
     return _Reader(file, segment, headers_only=True).headers()
 
 
@@ -125,7 +125,7 @@ class _Reader:
         )
 
     def _contradicts_next_header(self, header: BatchHeader) -> bool:
-        """Compare base offset and epoch, which no checksum covers, with the next batch's."""
+        """Compare base offset and epoch, which no checksum covers, with those of the next batch."""
         following = self._read_header_at(self._position + header.size)
         if following is None or not following.is_plausible:
             return False
@@ -134,7 +134,7 @@ class _Reader:
         return is_offset_wrong or is_epoch_wrong
 
     def _skip(self, header: BatchHeader | None) -> Damage:
-        """Go on after what cannot be read: at the next batch, where its length leads to one, or where one is found."""
+        """Continue at the next batch: where the length in the header says, or where a search finds one."""
         start, from_offset = self._position, self._lowest
         if header is not None and header.magic in range(MAGIC) and header.length > 0:
             self._position = min(self._size, start + header.size)
@@ -160,7 +160,7 @@ class _Reader:
         return self._search(self._position + 1)
 
     def _search(self, start: int) -> tuple[int, BatchHeader] | None:
-        """Find the next place with a plausible header, a higher offset and a good checksum."""
+        """Find the next position with a plausible header, a higher offset and a valid checksum."""
         begin = start + MAGIC_AT
         while begin < self._size:
             piece = self._file.read(begin, min(_CHUNK_BYTES, self._size - begin))
@@ -185,10 +185,10 @@ class _Reader:
         return read_header(self._read_bytes(position, HEADER_BYTES), 0)
 
     def _read_bytes(self, position: int, count: int) -> memoryview:
-        """Return ``count`` bytes, which the caller knows to be there. Reads on in pieces of the size that serves."""
+        """Return ``count`` bytes. The caller has checked that the file has them. Reads ahead in larger pieces."""
         start = position - self._buffer_at
         if start < 0 or start + count > len(self._buffer):
-            # From the batch in hand on, so that a look at the header after it does not make it be read twice.
+            # Begin at the current batch, so that reading the header after it does not discard and reread the batch.
             is_near = not self._headers_only and self._position <= position <= self._position + _CHUNK_BYTES
             self._buffer_at = self._position if is_near else position
             start = position - self._buffer_at

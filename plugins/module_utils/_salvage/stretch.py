@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a disk's log holds that the cluster lacks, as stretches of offsets of one epoch. Pure; standard library only."""
+"""Calculate with stretches, and find those that a disk holds and the leader lacks. Pure; standard library only.
+
+A stretch is a range of offsets of one leader epoch.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .._model.log_contents import EpochRange, Lacking, Stretches, stretches_of, union
-from .._model.log_contents import lacking as compared
+from .._model.log_contents import lacking as compare_logs
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
 
 NO_EPOCH = -1
-"""The leader epoch of a batch that has none: it was written before Kafka 0.11, and converted since."""
+"""The leader epoch of a batch that has none: it was written before Kafka 0.11, and converted later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,48 +29,48 @@ class _Log:
 
 
 class IncomparableError(KafkaOpsError):
-    """Two logs of which one has records without a leader epoch. The message says which one."""
+    """Two logs cannot be compared, because one has records without a leader epoch. The message says which one."""
 
 
-def lacking(leader: ReplicaLog, held: Stretches) -> Lacking:
-    """Compare what a disk holds with the log of the partition's leader, which has answered.
+def find_lacking(leader: ReplicaLog, held: Stretches) -> Lacking:
+    """Find what a disk holds and the leader lacks. The leader must have answered.
 
-    ``held`` is what was read, in the order of ``merged``. What lies between two of its stretches counts as held: it was
-    in the log, whether it can be read or not. Raises IncomparableError.
+    ``held`` is what was read from the disk, as ``merge_stretches`` returns it. A gap between two stretches counts as
+    held: the records were in the log, but cannot be read now. Raises IncomparableError.
     """
     if leader.log_start_offset is None or leader.log_end_offset is None:
-        raise ValueError("only a leader that reported its offsets can be compared with")
+        raise ValueError("the leader has not reported its offsets")
     of_leader = _Log(leader.log_start_offset, leader.log_end_offset, leader.lineage)
     mine, theirs = stretches_of(of_leader), stretches_of(_of_disk(held))
     if theirs is None or any(each.epoch == NO_EPOCH for each in held):
         raise IncomparableError("the disk has records without a leader epoch")
     if mine is None:
         raise IncomparableError(f"the log of broker {leader.broker_id}, the leader, has records without a leader epoch")
-    return compared(of_leader, mine, theirs)
+    return compare_logs(of_leader, mine, theirs)
 
 
-def merged(runs: Iterable[EpochRange]) -> Stretches:
-    """Merge what follows on one another, in order of epoch, then offset."""
+def merge_stretches(runs: Iterable[EpochRange]) -> Stretches:
+    """Merge adjacent and overlapping ranges, in order of epoch, then offset."""
     return union([(each,) for each in runs])
 
 
-def within(runs: Sequence[EpochRange], wanted: Stretches) -> Stretches:
-    """Cut ``runs`` down to what lies in ``wanted``."""
+def intersect_stretches(runs: Sequence[EpochRange], wanted: Stretches) -> Stretches:
+    """Return the parts of ``runs`` that are in ``wanted``."""
     found = []
     for run in runs:
         for each in wanted:
             start, end = max(run.start_offset, each.start_offset), min(run.end_offset, each.end_offset)
             if run.epoch == each.epoch and start < end:
                 found.append(EpochRange(run.epoch, start, end))
-    return merged(found)
+    return merge_stretches(found)
 
 
-def minus(wanted: Stretches, runs: Sequence[EpochRange]) -> Stretches:
-    """Return what of ``wanted`` lies in none of ``runs``."""
+def subtract_stretches(wanted: Stretches, runs: Sequence[EpochRange]) -> Stretches:
+    """Return the parts of ``wanted`` that are in none of ``runs``."""
     left = []
     for each in wanted:
         start = each.start_offset
-        for run in within(runs, (each,)):
+        for run in intersect_stretches(runs, (each,)):
             left.append(EpochRange(each.epoch, start, run.start_offset))
             start = run.end_offset
         left.append(EpochRange(each.epoch, start, each.end_offset))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The results of saving losers' tails, for designated_election. Knows Ansible's parameters."""
+"""Save the records of losers in a run of designated_election or unclean_recovery, and build its results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .options import Salvage, is_remote, resolve_place
 if TYPE_CHECKING:
     from .from_replicas import Tail, TailSalvage, TailSaver
 
-# In most runs no loser holds anything of its own, and Spark's libraries are not needed.
+# In most runs no loser has records of its own, so the libraries of Spark are imported only when they are needed.
 # ruff: noqa: PLC0415
 
 _MOST_NAMED = 20
@@ -37,7 +37,7 @@ _ELSEWHERE = (
 
 
 class LosersTail(Protocol):
-    """What one replica that answered holds of a partition, and the designated leader does not."""
+    """Records of one partition that one replica holds and the designated leader lacks."""
 
     @property
     def partition(self) -> TopicPartition: ...
@@ -51,24 +51,24 @@ class LosersTail(Protocol):
 
 @dataclass(slots=True)
 class RunTails:
-    """Saves the tails of one run, once, and remembers how that ended."""
+    """Saves the tails of one run, and keeps the result."""
 
     params: Mapping[str, Any]
     check_mode: bool = False
     held: dict[TopicPartition, Stretches] = field(default_factory=dict)
-    """What losers hold, by partition."""
+    """Offsets that losers hold, by partition."""
     done: TailSalvage | None = None
     saved_in: str = ""
-    """The directory that was named, or one beside it."""
+    """The directory with the records: ``salvage_dir``, or the same name with a number."""
     failure: str = ""
-    """Why nothing was saved."""
+    """Why nothing was saved; empty if it was."""
 
     @property
     def is_wanted(self) -> bool:
         return self.params["salvage"] != Salvage.OFF and not self.check_mode
 
     def check(self) -> None:
-        """Raise KafkaOpsError when it is known now that nothing can be saved, and something must be."""
+        """Check the options before the run. Raises KafkaOpsError, also if ``salvage`` is required and cannot work."""
         if not self.is_wanted:
             return
         if not self.params["salvage_dir"]:
@@ -79,7 +79,8 @@ class RunTails:
             return
         if self._reason_not_lasting:
             raise KafkaOpsError(
-                f"salvage is required, and {self._reason_not_lasting}, so what is saved is lost with it: {_ELSEWHERE}"
+                f"salvage is required, and {self._reason_not_lasting}, so the saved records would be lost with it: "
+                f"{_ELSEWHERE}"
             )
         if is_remote(self._destination):
             from .remote import check_remote
@@ -89,7 +90,7 @@ class RunTails:
             check_destination(self._destination)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
-        """Return what saves tails before elections: see ``_recovery.plan.SaveTails``. None where that is not wanted."""
+        """Return the function that saves tails before elections (``_recovery.plan.SaveTails``); None to save none."""
         if not self.is_wanted:
             return None
 
@@ -106,9 +107,9 @@ class RunTails:
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
         self.held = held_by_losers(found)
         try:
-            lacking = unusable((*KAFKA, *RECORDS))
-            if lacking:
-                raise KafkaOpsError(lacking)
+            missing = unusable((*KAFKA, *RECORDS))
+            if missing:
+                raise KafkaOpsError(missing)
             with Wire(settings) as wire:
                 cluster = describe_cluster(wire)
             addresses = {each.broker_id: each.address for each in cluster.registrations}
@@ -130,9 +131,9 @@ class RunTails:
         return failures if self.params["salvage"] == Salvage.REQUIRED else {}
 
     def save_beside_others(self, saver: TailSaver, tails: Sequence[Tail]) -> TailSalvage:
-        """Save to the directory that was named, or where that has the records of another incident, to DIR-2 and so on.
+        """Save to ``salvage_dir``. If it has the records of another incident, save to DIR-2, DIR-3 and so on.
 
-        A scheduled job names the same directory each time. Raises KafkaOpsError where nothing could be saved.
+        A scheduled job names the same directory each time. Raises KafkaOpsError if nothing could be saved.
         """
         number = 1
         while True:
@@ -144,12 +145,14 @@ class RunTails:
                 saver = replace(saver, destination=f"{self._destination}-{number}")
 
     def _spark(self) -> tuple[SparkOptions | None, str | None]:
-        """Return where Spark runs by the operator's choice, and the file with the connection settings there.
+        """Return Spark's options, and the path of the connection settings on the executors' hosts.
 
-        None where nothing was chosen, and where our own file will do. Raises SparkOptionsError.
+        The options are None if the operator set none. The path is None if a file on this host is enough.
 
-        A directory of this host is written here. One elsewhere is made by Spark's own JVM,
-        which a Spark Connect server does not share.
+        Spark runs on this host to write a local directory. It also does so in place of Spark Connect: a remote
+        directory is created by the JVM of our own session, which a Connect server does not share.
+
+        Raises SparkOptionsError.
         """
         given = self.params.get("spark")
         options = given_options(given)
@@ -171,26 +174,28 @@ class RunTails:
 
     @property
     def _reason_not_lasting(self) -> str:
-        """Why what is saved would not stay; empty where it does."""
+        """Why saved records would not last; empty if they do."""
         return "" if is_remote(self._destination) else why_passing(Path(self._destination))
 
     def warnings(self) -> list[str]:
-        """Return what could not be saved, or will not stay, where the elections went on."""
+        """Return warnings about records that could not be saved or will not last, if elections continued."""
         if self.params["salvage"] == Salvage.REQUIRED:
             return []
         if self.failure:
             return [self.failure]
         if self.done is None:
             return []
-        passing = self._reason_not_lasting if self.done.manifest is not None else ""
-        copied = f"copy the saved records away, because {passing}; next time, {_ELSEWHERE}"
+        warnings = []
+        reason = self._reason_not_lasting if self.done.manifest is not None else ""
+        if reason:
+            warnings.append(f"copy the saved records away, because {reason}; next time, {_ELSEWHERE}")
         failures = sorted(self.done.failures.items())[:_MOST_NAMED]
-        return [copied] * bool(passing) + [f"{partition}: {reason}" for partition, reason in failures]
+        return warnings + [f"{partition}: {why}" for partition, why in failures]
 
     def results(self, refused: Collection[TopicPartition]) -> dict[str, Any]:
-        """Return what the module returns, by partition in order of topic and number.
+        """Return the module's result, with one row per partition in order of topic and partition number.
 
-        A partition in ``refused`` was not elected: its losers still hold everything.
+        Partitions in ``refused`` were not elected, so their losers still hold all their records.
         """
         manifest = self.done.manifest if self.done is not None else None
         saved = {each.topic_partition: each for each in manifest.partitions} if manifest else {}

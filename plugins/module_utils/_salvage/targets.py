@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where records may be given back to, and why not. Reads only."""
+"""Find the topics that records are given back to, and the reasons against writing to them. Reads only."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class TargetTopic:
 
     name: str
     topic_id: str | None
-    """None for one that is to be created."""
+    """None for a topic that is to be created."""
     partitions: int
     copies: int
-    """Of each partition of a topic that is to be created; -1 for the brokers' default."""
+    """Replicas per partition of a topic that is to be created; -1 for the brokers' default."""
     most_bytes: int
     is_compacted: bool
     states: Mapping[int, PartitionState]
@@ -44,29 +44,30 @@ class TargetTopic:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTerms:
-    """What is asked for."""
+    """What the operator allows."""
 
     target: Target
     include_unknown: bool
     include_compacted: bool
     never: frozenset[str] = frozenset()
-    """Topics of our own, which are never given back."""
+    """This collection's own topics. Their records are never given back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Where to give what back to."""
+    """The targets of all saved records."""
 
     topics: dict[str, TargetTopic]
-    """By the topic that the records came from, where it is known."""
+    """By the topic that the records came from."""
     compacted: frozenset[str]
-    """Topics that the records came from."""
+    """The compacted ones among the topics that the records came from."""
     refused: dict[TopicPartition, str]
+    """Partitions that cannot be written to, and why."""
     internal: frozenset[TopicPartition]
 
 
 def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms) -> Targets:
-    """Look at the topics that the saved records belong to, and those that they are given back to.
+    """Describe the topics that the saved records came from, and the topics that they are given back to.
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
@@ -78,7 +79,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
     hidden = {each.topic: str(each) for each in description.refused if not each.is_unknown}
     access = kafka.topic_operations(sorted(states))
     forbidden = {name for name, each in access.items() if "WRITE" not in each.operations}
-    configs = {name: _configs(kafka, name) for name in states}
+    configs = {name: _read_configs(kafka, name) for name in states}
     now_ms = int(time.time() * 1000)
     topics, refused, internal = {}, {}, set()
     for topic in sorted(origins):
@@ -87,21 +88,22 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
             internal |= {each.topic_partition for each in wanted}
             continue
         name = target_topic(topic, terms.target)
-        found = _target(name, topic, states, configs, wanted)
-        topics[topic] = found
+        found = topics[topic] = _build_target(name, topic, states, configs, wanted)
         for each in wanted:
-            obstacle = _hidden(hidden, name) or (name in forbidden and f"our principal needs WRITE on topic {name}")
             obstacle = (
-                obstacle or _find_obstacle(each, found, terms) or _timestamps(each, name, configs.get(name, {}), now_ms)
+                (name in hidden and f"topic {name} cannot be looked at: {hidden[name]}")
+                or (name in forbidden and f"our principal needs WRITE on topic {name}")
+                or _check_topic(each, found, terms)
+                or _check_timestamps(each, name, configs.get(name, {}), now_ms)
+                or _check_replicas(found, each.partition, configs.get(name, {}))
             )
-            obstacle = obstacle or _check_accepts_records(found, each.partition, configs.get(name, {}))
             if obstacle:
                 refused[each.topic_partition] = obstacle
     compacted = frozenset(name for name in origins if "compact" in configs.get(name, {}).get(_POLICY, ""))
     return Targets(topics, compacted, refused, frozenset(internal))
 
 
-def _target(
+def _build_target(
     name: str,
     origin: str,
     states: Mapping[str, Mapping[int, PartitionState]],
@@ -122,31 +124,28 @@ def _target(
     return TargetTopic(name, None, partitions, copies, most_bytes, is_compacted=False, states={})
 
 
-def _hidden(hidden: Mapping[str, str], name: str) -> str:
-    return f"topic {name} cannot be looked at: {hidden[name]}" if name in hidden else ""
-
-
-def _find_obstacle(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms) -> str:
+def _check_topic(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms) -> str:
+    """Return why the topic cannot take the records; empty if it can."""
     name = target.name
     if len(name) > _LONGEST_NAME:
         return f"{name} is longer than a topic's name may be: give it back to the original topic"
     if target.topic_id is None and terms.target is Target.SIDE:
         return ""
     if target.topic_id is None:
-        return f"topic {name} is gone: give its records back to a side topic (target: side)"
+        return f"topic {name} does not exist any more: give its records back to a side topic (target: side)"
     if terms.target is Target.ORIGINAL and saved.topic_id is not None and saved.topic_id != target.topic_id:
         return (
             f"topic {name} was re-created: its id is {target.topic_id}, and the records are of {saved.topic_id}: give "
             "them back to a side topic (target: side)"
         )
     if saved.partition not in target.states:
-        return f"topic {name} is smaller: it has {target.partitions} partitions, and no partition {saved.partition}"
+        return f"topic {name} has only {target.partitions} partitions, and no partition {saved.partition}"
     if target.is_compacted and terms.target is Target.SIDE:
-        return f"topic {name} is compacted, and would not keep all that is given back: set its cleanup.policy to delete"
+        return f"topic {name} is compacted, and would not keep all records: set its cleanup.policy to delete"
     if target.is_compacted and not terms.include_compacted:
         return (
-            f"topic {name} is compacted: give its records back to a side topic (target: side), or say that keys "
-            "without a newer record may be written again (include_compacted)"
+            f"topic {name} is compacted: give its records back to a side topic (target: side), or set "
+            "include_compacted to write again the keys that have no newer record"
         )
     needed = saved.largest_record_bytes + OVERHEAD_BYTES + len(saved.topic)
     if needed > target.most_bytes:
@@ -157,7 +156,8 @@ def _find_obstacle(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms)
     return ""
 
 
-def _check_accepts_records(target: TargetTopic, partition: int, configs: Mapping[str, str]) -> str:
+def _check_replicas(target: TargetTopic, partition: int, configs: Mapping[str, str]) -> str:
+    """Return why the partition takes no records now: no leader, or too few replicas in sync. Empty if it does."""
     state = target.states.get(partition)
     if state is None:
         return ""
@@ -171,7 +171,8 @@ def _check_accepts_records(target: TargetTopic, partition: int, configs: Mapping
     return ""
 
 
-def _timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str], now_ms: int) -> str:
+def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str], now_ms: int) -> str:
+    """Return which limit of the topic the saved timestamps exceed; empty if none."""
     if saved.first_timestamp_ms is None or saved.last_timestamp_ms is None:
         return ""
     limits = {each: int(configs.get(each, _UNLIMITED)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
@@ -188,11 +189,11 @@ def _timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str], now_
     return ""
 
 
-def _configs(kafka: Kafka, topic: str) -> dict[str, str]:
+def _read_configs(kafka: Kafka, topic: str) -> dict[str, str]:
     try:
         found = kafka.read_own(None, TOPIC, topic, _NAMES)
     except RequestRefusedError as error:
-        # A topic that was deleted in between has no partitions then either; the write itself would say so.
+        # The broker's message does not name the topic.
         raise RequestRefusedError(
             "DescribeConfigs", error.code, f"configs of topic {topic}: {error}", is_transient=error.is_transient
         ) from None

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A transactional producer: records and the progress of a run are committed together, or not at all (KIP-98).
+"""Write records and the ledgers of a replay in one transaction: all are committed, or none (KIP-98).
 
-librdkafka's, since kafka-python's is many times slower.
+Uses librdkafka's producer, because kafka-python's is many times slower.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 _TRANSACTION_TIMEOUT_S = 60.0
 _INIT_TIMEOUT_S = 60.0
-"""Longer than Kafka takes to elect a coordinator and to abort what a killed run left."""
+"""Longer than Kafka takes to elect a coordinator and to abort the transaction of a killed run."""
 _ATTEMPTS = 3
 _LIBRDKAFKA_MOST_BYTES = 1_000_000_000
 _BATCH_OVERHEAD = 1024
@@ -38,35 +38,35 @@ _SILENT.propagate = False
 
 
 class ProducerError(KafkaOpsError):
-    """Records that could not be written. Nothing of the last transaction is visible, unless ``is_final``."""
+    """Records could not be written. The last transaction was not committed, unless ``is_final``."""
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         self.is_final = is_final
-        """The producer can write nothing more, and whether the last transaction was committed is unknown."""
+        """The producer cannot write any more, and it is unknown whether the last transaction was committed."""
         super().__init__(message)
 
 
 class TakenOverError(ProducerError):
-    """Another run uses the same transactional id: this one must not write anything more."""
+    """Another run uses the same transactional id, so this run must not write any more."""
 
 
 Headers: TypeAlias = "list[tuple[str, bytes | None]]"
 Outgoing: TypeAlias = "tuple[str, int, bytes | None, bytes | None, Headers, int]"
-"""A record to be written: topic, partition, key, value, headers and timestamp (ms).
+"""A record to write: topic, partition, key, value, headers and timestamp (ms).
 
-A timestamp of 0 cannot be written: librdkafka takes it for "now".
+A timestamp of 0 cannot be written: librdkafka replaces it by the current time.
 """
 
 
 class TransactionalProducer:
-    """Writes one transaction after another. To be closed by ``close``."""
+    """Writes one transaction after another. Call ``close`` at the end."""
 
     def __init__(self, settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> None:
-        """``most_batch_bytes`` is the smallest max.message.bytes of all topics that are written.
+        """Start the producer. Aborts an open transaction of an earlier run, which then cannot write any more.
 
-        Whatever an earlier run with the same id left open is aborted, and that run can write nothing more.
+        ``most_batch_bytes`` is the smallest max.message.bytes of all topics that are written.
 
-        Raises ProducerError; SettingsError: a mechanism that librdkafka does not have.
+        Raises ProducerError, or SettingsError: librdkafka does not have the SASL mechanism.
         """
         self._timeout_s = _timeout_s(settings)
         config = producer_config(settings, transactional_id, most_batch_bytes)
@@ -81,11 +81,11 @@ class TransactionalProducer:
             ) from None
 
     def write(self, batches: Sequence[Iterable[Outgoing]], meanwhile: Callable[[], None]) -> None:
-        """Write the records, all or none. Each batch is iterated over again where the transaction is.
+        """Write all records in one transaction. If it is tried again, each batch is iterated again.
 
-        ``meanwhile`` is called while brokers commit: Python has nothing else to do then.
+        ``meanwhile`` is called while brokers commit, because Python is idle then.
 
-        Raises TakenOverError, or ProducerError: it says whether the outcome is unknown. The next run finds out.
+        Raises TakenOverError or ProducerError. If ``is_final`` is set, the outcome is unknown; the next run finds out.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -111,7 +111,7 @@ class TransactionalProducer:
                 return
 
     def close(self) -> None:
-        """Drop what is not committed. Waits for nobody."""
+        """Drop the records that are not committed. Does not wait."""
         self._producer.purge()
         self._producer.poll(0)
 
@@ -127,7 +127,7 @@ class TransactionalProducer:
                     break
 
     def _commit(self) -> None:
-        """Commit. A commit whose answer is lost may be asked for again. Raises KafkaException."""
+        """Commit the transaction. Commits again if the answer is lost, which is safe. Raises KafkaException."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -139,13 +139,13 @@ class TransactionalProducer:
                 return
 
     def _is_aborted(self, error: KafkaException) -> bool:
-        """Abort the transaction. Returns False where that cannot be done. Raises TakenOverError."""
-        fault = error.args[0]
-        if fault.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
+        """Abort the transaction after an error. Returns False if it cannot be aborted. Raises TakenOverError."""
+        kafka_error = error.args[0]
+        if kafka_error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
             raise TakenOverError(
                 "another run has taken over, and this one writes nothing more", is_final=True
             ) from None
-        if not fault.txn_requires_abort():
+        if not kafka_error.txn_requires_abort():
             return False
         with suppress(KafkaException):
             self._producer.abort_transaction(self._timeout_s)
@@ -154,7 +154,7 @@ class TransactionalProducer:
 
 
 def producer_config(settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> dict[str, Any]:
-    """Return librdkafka's configuration. Raises SettingsError: a mechanism that librdkafka does not have."""
+    """Return librdkafka's configuration. Raises SettingsError: librdkafka does not have the SASL mechanism."""
     timeout_ms = int(_timeout_s(settings) * 1000)
     return {
         **librdkafka_config(settings),
@@ -174,5 +174,5 @@ def _timeout_s(settings: ConnectionSettings) -> float:
 
 
 def _describe(error: KafkaException) -> str:
-    fault = error.args[0]
-    return f"{fault.name()}: {fault.str()}"
+    kafka_error = error.args[0]
+    return f"{kafka_error.name()}: {kafka_error.str()}"

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes one salvage directory: rows, read back, and a manifest last. Without it, nothing is kept.
+"""Write one salvage directory: write the rows, read them back, then write the manifest. Without it, nothing is kept.
 
-Threads of this process write what is not much: Spark's start would take longer. Spark writes what is more, what goes to
-other file systems, and whatever the operator wants it to.
+Threads of this process write small salvages, because Spark's start would take longer. Spark writes large ones, those on
+other file systems, and those for which the operator set Spark's options.
 """
 
 from __future__ import annotations
@@ -45,35 +45,38 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from .rows import ROW_SCHEMA
 
 MOST_BYTES_HERE = 4 * 1024**3
-"""This much takes this process about as long as it takes Spark, its start included."""
+"""For this size, this process takes about as long as Spark with its start."""
 _ROW_GROUP_BYTES = 32 * 1024**2
-"""Of each thread, uncompressed, in memory."""
+"""Uncompressed, in the memory of each thread."""
 _THREADS = 4
-"""Side by side: they wait for brokers and disks, and Arrow writes without Python's lock."""
+"""Threads wait for brokers and disks, and Arrow writes without Python's lock."""
 
 
 class SalvageError(KafkaOpsError):
-    """Records that could not be saved. The message says which and why; nothing was written to the cluster."""
+    """Records could not be saved. The message says which and why. Nothing was written to the cluster."""
 
 
 class Written(NamedTuple):
-    """Rows that are on disk, and were read back."""
+    """Rows that were written to disk and read back."""
 
     back: ReadBack
     files: tuple[SavedFile, ...]
 
 
 def choose_spark(
-    chosen: SparkOptions | None, otherwise: SparkOptions, destination: str, *, is_little: bool
+    chosen: SparkOptions | None, default: SparkOptions, destination: str, *, is_little: bool
 ) -> SparkOptions | None:
-    """Return how Spark runs, by the operator's own choice or ``otherwise``; None where it is not needed."""
-    return None if chosen is None and is_little and not is_remote(destination) else chosen or otherwise
+    """Return Spark's options: those that the operator set, else ``default``. None if Spark is not needed."""
+    if chosen is None and is_little and not is_remote(destination):
+        return None
+    return chosen or default
 
 
 class SalvageWriter:
-    """The directory that is written, which is removed when the block ends without a manifest, and Spark, if given.
+    """Writes one salvage directory, with Spark if options are given.
 
-    Entering raises SalvageError, and what ``spark_session`` raises.
+    If the ``with`` block ends without a manifest, the directory is removed. Entering the block raises SalvageError and
+    the errors of ``spark_session``.
     """
 
     def __init__(self, destination: str, spark: SparkOptions | None) -> None:
@@ -87,14 +90,15 @@ class SalvageWriter:
 
     def __enter__(self) -> SalvageWriter:
         with ExitStack() as stack:
-            # What is written is for this user only, also what Spark and its workers write.
+            # All files are for this user only, also those that Spark and its workers write.
             stack.callback(os.umask, os.umask(0o077))
-            # Removed once Spark is gone: its tasks may still write until then. Elsewhere, only Spark can remove it.
+            # A local directory is removed after Spark has ended, because its tasks may still write until then.
+            # A remote directory is removed before, because only Spark can remove it.
             stack.enter_context(self._local)
             if self._options is not None:
-                lacking = unusable(("pandas", "pyspark"))
-                if lacking:
-                    raise SalvageError(f"so much, or to that place, is written by Spark: {lacking}")
+                missing = unusable(("pandas", "pyspark"))
+                if missing:
+                    raise SalvageError(f"Spark is needed for so many records, or for that place: {missing}")
                 from .._spark.session import spark_session  # noqa: PLC0415 - PySpark takes half a second to import
 
                 self._session = stack.enter_context(spark_session(self._options))
@@ -109,13 +113,16 @@ class SalvageWriter:
 
     @property
     def spark(self) -> SparkSession:
-        """The session, where Spark was given."""
+        """The Spark session. Raises ValueError if the writer has none."""
         if self._session is None:
             raise ValueError("this writer has no Spark")
         return self._session
 
     def read_finished_manifest(self) -> Manifest | None:
-        """Return the manifest of a finished salvage at the destination. Raises KafkaOpsError where anything else is."""
+        """Return the manifest of a finished salvage at the destination; None if there is none.
+
+        Raises KafkaOpsError.
+        """
         place = self._destination
         if is_remote(place):
             from .remote import RemoteDirectory  # noqa: PLC0415 - see above
@@ -124,7 +131,7 @@ class SalvageWriter:
         return read_manifest(place) if Path(place, MANIFEST).is_file() else None
 
     def find_problems_there(self, manifest: Manifest) -> list[str]:
-        """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError where they cannot be read."""
+        """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError if they cannot be read."""
         place = self._destination
         if not is_remote(place):
             return find_file_problems(place, manifest.files)
@@ -134,7 +141,7 @@ class SalvageWriter:
         return [] if is_same else [f"the files in {place} are not those of its manifest"]
 
     def write(self, source: RowSource[Any]) -> Written:
-        """Make the directory, write all rows to it, and read them back.
+        """Create the directory, write all rows to it, and read them back.
 
         Raises SalvageError or SalvageDirectoryError.
         """
@@ -142,12 +149,12 @@ class SalvageWriter:
             return self._write_on_spark(self._session, source)
         directory = self._directory = self._local.enter_context(open_unfinished_salvage(self._destination))
         directory.records.mkdir()
-        hands = deal_together(source.items, source.weight, _THREADS, source.together)
-        paths = [directory.records / f"part-{number:05}.parquet" for number in range(len(hands))]
+        shares = deal_together(source.items, source.weight, _THREADS, source.together)
+        paths = [directory.records / f"part-{number:05}.parquet" for number in range(len(shares))]
         with ThreadPoolExecutor(_THREADS) as threads:
-            for _done in threads.map(lambda path, hand: _write_file(path, hand, source.rows), paths, hands):
+            for _done in threads.map(lambda path, share: _write_file(path, share, source.rows), paths, shares):
                 pass
-        # On disk first: what is read back is what is kept.
+        # Sync to disk before reading back.
         files = directory.files()
         return Written(read_back(directory.records), files)
 
@@ -166,7 +173,7 @@ class SalvageWriter:
         try:
             on_spark.write(spark, source, self._directory.records_uri)
         except (PySparkException, Py4JJavaError) as error:
-            raise SalvageError(_in_short(error)) from None
+            raise SalvageError(_describe_spark_error(error)) from None
         files = self._directory.files()
         return Written(on_spark.read_back(spark, self._directory.records_uri), files)
 
@@ -177,9 +184,9 @@ class SalvageWriter:
         origins: tuple[SavedFrom, ...],
         held: Mapping[TopicPartition, Stretches],
     ) -> Manifest:
-        """Write the manifest. ``held`` is what the disks or replicas hold, saved or not."""
+        """Write the manifest. ``held`` has the offsets that disks or losers hold, saved or not."""
         if self._directory is None:
-            raise ValueError("a directory is finished after it was written")
+            raise ValueError("write() was not called before finish()")
         manifest = Manifest(
             salvage_id=str(uuid.uuid4()),
             cluster_id=cluster_id,
@@ -196,9 +203,9 @@ class SalvageWriter:
         return manifest
 
 
-def _write_file(path: Path, hand: Sequence[Item], rows: Callable[[Item], Iterator[pa.RecordBatch]]) -> None:
+def _write_file(path: Path, items: Sequence[Item], rows: Callable[[Item], Iterator[pa.RecordBatch]]) -> None:
     with pq.ParquetWriter(path, ROW_SCHEMA, use_dictionary=[*REPEATED]) as file:
-        for group in _row_groups(each for item in hand for each in rows(item)):
+        for group in _row_groups(each for item in items for each in rows(item)):
             file.write_table(pa.Table.from_batches(group))
 
 
@@ -221,8 +228,8 @@ def _user() -> str:
     return f"uid {os.geteuid()}"
 
 
-def _in_short(error: Exception) -> str:
-    """Return the line of a Java stack that says why the records could not be written."""
+def _describe_spark_error(error: Exception) -> str:
+    """Return a message with the line of a Java stack trace that names the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "No space left" in line or line.startswith("Caused by:") or "OSError" in line]
     return f"the records could not be written: {(causes or lines or ['unknown'])[0]}. Nothing was kept"

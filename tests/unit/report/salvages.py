@@ -25,7 +25,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import Manifest, SavedFrom, to_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
+    Manifest,
+    SavedFrom,
+    encode_manifest,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay import Replay
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import LeftOut, Replayed, ReplayStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
@@ -113,4 +117,4 @@ def written(path: Path, content: Mapping[str, Any] | bytes) -> Path:
 
 def manifest_in(directory: Path) -> Path:
     """Write the manifest of the salvage, and return its path."""
-    return written(directory / "manifest.json", to_json(MANIFEST))
+    return written(directory / "manifest.json", encode_manifest(MANIFEST))

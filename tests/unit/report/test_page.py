@@ -32,7 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approval
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, to_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, encode_manifest
 from unit.documents.examples import a_plan
 from unit.recovery import outages
 from unit.report import salvages
@@ -173,10 +173,10 @@ def test_a_picture_for_each_way_to_lose_and_at_most_fifty(tmp_path: Path, monkey
 def test_what_was_saved_is_framed_and_named_in_the_picture(tmp_path: Path) -> None:
     report = a_report([outages.recovered(outages.losing(0, lost=5))])
     saved = replace(salvages.MANIFEST, partitions=(replace(salvages.SAVED[0], ranges=(EpochRange(0, 100, 105),)),))
-    page = html_of(tmp_path, report, json.loads(to_json(replace(saved, origins=(SavedFrom(2),)))))
+    page = html_of(tmp_path, report, json.loads(encode_manifest(replace(saved, origins=(SavedFrom(2),)))))
     assert "Saved: 100 to 104 of broker 2." in page
     assert f'stroke-width="{charts.FRAME}"' in page
-    page = html_of(tmp_path, report, json.loads(to_json(replace(saved, origins=(SavedFrom(3),)))))
+    page = html_of(tmp_path, report, json.loads(encode_manifest(replace(saved, origins=(SavedFrom(3),)))))
     assert f'stroke-width="{charts.FRAME}"' not in page, "the elected replica has no frame"
 
 

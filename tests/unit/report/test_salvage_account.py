@@ -20,15 +20,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, to_json
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, encode_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Replayed, ReplayStatus, Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import (
     DiskReport,
     ReplayReport,
-    disk_report_document,
-    disk_summary,
-    replay_report_document,
-    replay_summary,
+    encode_disk_report,
+    encode_replay_report,
+    summarize_disks,
+    summarize_replay,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
 from unit.recovery import outages
@@ -41,7 +41,7 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: St
     losers = (HeldRecords("orders", 0, held),) if held else ()
     parts = (salvages.saved(0, start, end, aborted=aborted),)
     document: dict[str, Any] = json.loads(
-        to_json(replace(salvages.MANIFEST, salvage_id=salvage_id, held=losers, partitions=parts))
+        encode_manifest(replace(salvages.MANIFEST, salvage_id=salvage_id, held=losers, partitions=parts))
     )
     return document
 
@@ -49,7 +49,7 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: St
 def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str, Any]:
     lost = {"status": Status.SAVED, "lost": (EpochRange(3, start, end),)}
     found = (DiskFinding("orders", 0, None, None, **lost | fields),)
-    return disk_report_document(
+    return encode_disk_report(
         DiskReport(
             cluster_id=CLUSTER,
             broker_id=broker_id,
@@ -58,7 +58,7 @@ def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str,
             salvage_id="a",
             started_at=AT,
             finished_at=AT,
-            summary=disk_summary(found),
+            summary=summarize_disks(found),
             account=build_accounts({}),
             partitions=found,
             newer_commits=(),
@@ -69,7 +69,7 @@ def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str,
 def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str, Any]:
     counts = (250, given, given, 40 * given, given_before, superseded)
     rows = (Replayed("orders", 0, None, "orders", ReplayStatus.GIVEN_BACK, "", *counts, {}),)
-    return replay_report_document(
+    return encode_replay_report(
         ReplayReport(
             cluster_id=CLUSTER,
             salvage_id="a",
@@ -77,7 +77,7 @@ def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str
             target=Target.ORIGINAL,
             started_at=AT,
             finished_at=AT,
-            summary=replay_summary(rows),
+            summary=summarize_replay(rows),
             account=build_accounts({}),
             partitions=rows,
         )

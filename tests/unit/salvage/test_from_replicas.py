@@ -65,7 +65,7 @@ def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> Non
     """And what it sent before that is kept."""
     batches = _batches(FakeReplica(*some(0, 2), high_watermark=8), ORDERS, (EpochRange(0, 0, 8),))
     assert [next(batches).header.base_offset for _each in range(2)] == [0, 2]
-    with pytest.raises(BrokerCallError, match="it answers with nothing from offset 4 on, and its log went on to 8"):
+    with pytest.raises(BrokerCallError, match="it sends no batch from offset 4 on, and its log ended at 8"):
         next(batches)
 
 
@@ -102,7 +102,7 @@ def test_a_broker_that_fails_is_asked_on_from_where_it_stopped() -> None:
             raise BrokerCallError("broker", Cause.HUNG, "no answer", request="Fetch")
         return replica(request)
 
-    found = [header.base_offset for header, _raw in asking(ask).sent(work(Address("first", 1)))]
+    found = [header.base_offset for header, _raw in asking(ask).fetch(work(Address("first", 1)))]
     assert (found, asked) == ([0, 2, 4, 6], [0, 0, 4, 4])
 
 
@@ -116,7 +116,7 @@ def test_a_silent_broker_does_not_cost_a_timeout_for_each_tail() -> None:
 
     broker = asking(ask)
     for _tail in range(10):
-        assert broker.sent(work(Address("second", 1))) == []
+        assert broker.fetch(work(Address("second", 1))) == []
     assert len(asked) == 3
 
 

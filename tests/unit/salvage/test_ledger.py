@@ -22,7 +22,7 @@ def test_records_that_follow_on_one_another_are_one_stretch() -> None:
     ledger = Ledger()
     for offset in range(10, 20):
         add(ledger, 3, offset, 10, fill=False)
-    assert ledger.done == (EpochRange(3, 10, 20),)
+    assert ledger.settled == (EpochRange(3, 10, 20),)
 
 
 def test_a_gap_between_batches_stays_open_unless_the_topic_is_compacted() -> None:
@@ -31,14 +31,14 @@ def test_a_gap_between_batches_stays_open_unless_the_topic_is_compacted() -> Non
         ledger = Ledger()
         add(ledger, 3, 10, 10, fill=fill)
         add(ledger, 3, 15, 15, fill=fill)
-        assert len(ledger.done) == expected
+        assert len(ledger.settled) == expected
 
 
 def test_what_compaction_removed_within_a_batch_is_dealt_with() -> None:
     ledger = Ledger()
     add(ledger, 3, 10, 10, fill=False)
     add(ledger, 3, 15, 10, fill=False)
-    assert ledger.done == (EpochRange(3, 10, 16),)
+    assert ledger.settled == (EpochRange(3, 10, 16),)
 
 
 def test_a_record_that_is_left_for_later_is_never_filled() -> None:
@@ -46,19 +46,19 @@ def test_a_record_that_is_left_for_later_is_never_filled() -> None:
     add(ledger, 3, 10, 10, fill=True)
     ledger.leave_unsettled()
     add(ledger, 3, 12, 10, fill=True)
-    assert ledger.done == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
+    assert ledger.settled == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
 
 
 def test_what_earlier_runs_dealt_with_is_known_by_epoch_and_offset() -> None:
     ledger = Ledger((EpochRange(3, 10, 20), EpochRange(5, 20, 30)), given=20)
-    assert ledger.lacking(3, 0, 40) == [(0, 10), (20, 40)]
-    assert ledger.lacking(5, 25, 35) == [(30, 35)]
-    assert ledger.lacking(3, 12, 18) == ledger.lacking(5, 20, 30) == []
-    assert ledger.lacking(4, 0, 40) == [(0, 40)]
+    assert ledger.find_unsettled(3, 0, 40) == [(0, 10), (20, 40)]
+    assert ledger.find_unsettled(5, 25, 35) == [(30, 35)]
+    assert ledger.find_unsettled(3, 12, 18) == ledger.find_unsettled(5, 20, 30) == []
+    assert ledger.find_unsettled(4, 0, 40) == [(0, 40)]
     add(ledger, 5, 30, 30, fill=False)
-    assert ledger.done == (EpochRange(3, 10, 20), EpochRange(5, 20, 31))
+    assert ledger.settled == (EpochRange(3, 10, 20), EpochRange(5, 20, 31))
     # What this run adds is not asked about again: a salvage has each record once.
-    assert ledger.lacking(5, 30, 31) == [(30, 31)]
+    assert ledger.find_unsettled(5, 30, 31) == [(30, 31)]
 
 
 @given(
@@ -72,7 +72,7 @@ def test_what_is_lacking_is_all_that_is_not_done(
 ) -> None:
     known = {(one, at) for one, start, length in done for at in range(start, start + length)}
     ledger = Ledger(tuple(EpochRange(one, start, start + length) for one, start, length in done))
-    lacking = [at for start, end in ledger.lacking(epoch, offset, offset + count) for at in range(start, end)]
+    lacking = [at for start, end in ledger.find_unsettled(epoch, offset, offset + count) for at in range(start, end)]
     assert lacking == [at for at in range(offset, offset + count) if (epoch, at) not in known]
 
 
@@ -83,4 +83,4 @@ def test_many_records_at_once_are_as_one_by_one() -> None:
             for offset in range(first, end):
                 add(one_by_one, 3, offset, offset // 10 * 10, fill=fill)
             at_once.add(EpochRange(3, first, end), first // 10 * 10, (end - 1) // 10 * 10, fill=fill)
-        assert at_once.done == one_by_one.done
+        assert at_once.settled == one_by_one.settled

@@ -25,9 +25,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
     HeldRecords,
     Manifest,
     SavedFrom,
+    encode_manifest,
     find_file_problems,
     read_manifest,
-    to_json,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from unit.salvage.saved import SAVED
@@ -67,7 +67,7 @@ def test_there_and_back(tmp_path: Path) -> None:
 )
 def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
     path = tmp_path / MANIFEST
-    content = json.loads(to_json(finished(tmp_path / "saved")))
+    content = json.loads(encode_manifest(finished(tmp_path / "saved")))
     path.write_text(json.dumps(edit(content)))
     with pytest.raises(DocumentError):
         read_manifest(str(tmp_path))

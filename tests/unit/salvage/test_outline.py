@@ -36,7 +36,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan im
     read_outlines,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import read_segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import within
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import intersect_stretches
 from unit.salvage.batches import batch
 
 STATE = PartitionState("orders", 0, "A" * 22, 2, 9, (1, 2), (2,), (), (), ())
@@ -106,7 +106,7 @@ def test_the_cluster_lacks_what_reading_all_of_it_says(
     found, _read = found_by_two_passes(one, leader)
     expected = found_by_reading_all(one, leader)
     assert (found.status, found.lost, found.unreadable) == (expected.status, expected.lost, expected.unreadable)
-    assert within(found.held, found.lost) == within(expected.held, expected.lost)
+    assert intersect_stretches(found.held, found.lost) == intersect_stretches(expected.held, expected.lost)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -127,8 +127,10 @@ def test_whatever_is_damaged_nothing_is_missed(
     one, leader = comparable(segments), leader_with([0, *epochs][: leaders + 1])
     found, _read = found_by_two_passes(one, leader)
     expected = found_by_reading_all(one, leader)
-    saved = within(found.held, found.lost)
-    assert within(expected.held, expected.lost) == within(saved, within(expected.held, expected.lost))
+    saved = intersect_stretches(found.held, found.lost)
+    assert intersect_stretches(expected.held, expected.lost) == intersect_stretches(
+        saved, intersect_stretches(expected.held, expected.lost)
+    )
 
 
 def test_a_log_that_the_leader_has_is_not_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import Outcome, read_header
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import TransactionOutcome, read_header
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combine_counts, count_rows
@@ -34,7 +34,7 @@ from unit.salvage.batches import batch
 TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
 
 
-def rows(partition: int, batches: Sequence[tuple[bytes, Outcome]]) -> Iterator[pa.RecordBatch]:
+def rows(partition: int, batches: Sequence[tuple[bytes, TransactionOutcome]]) -> Iterator[pa.RecordBatch]:
     buffer = RowBuffer(Origin("cluster", TOPIC_ID, "orders", partition, 1, None), (EpochRange(0, 0, 10**6),))
     for raw, outcome in batches:
         buffer.add(read_header(raw, 0), raw, outcome)
@@ -51,13 +51,15 @@ def with_headers(producer_id: int) -> bytes:
     return bytes(builder.build())
 
 
-def table(partition: int, *batches: tuple[bytes, Outcome]) -> pa.Table:
+def table(partition: int, *batches: tuple[bytes, TransactionOutcome]) -> pa.Table:
     return pa.Table.from_batches(rows(partition, batches), ROW_SCHEMA)
 
 
 def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
-    first = table(3, (with_headers(7), Outcome.UNKNOWN), (batch(3, [b"x" * 9, None]), Outcome.COMMITTED))
-    second = table(4, (batch(10, [b"y"] * 4), Outcome.NONE), (batch(20, [b"z"]), Outcome.ABORTED))
+    first = table(
+        3, (with_headers(7), TransactionOutcome.UNKNOWN), (batch(3, [b"x" * 9, None]), TransactionOutcome.COMMITTED)
+    )
+    second = table(4, (batch(10, [b"y"] * 4), TransactionOutcome.NONE), (batch(20, [b"z"]), TransactionOutcome.ABORTED))
     expected = SavedRecords(
         topic="orders",
         partition=3,
@@ -81,22 +83,22 @@ def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
     for rows_at_once in (1, 2, 3, 100):
         both = pa.concat_tables([first, second]).combine_chunks()
         found = combine_counts(row for each in count_rows(both.to_batches(rows_at_once)) for row in each.to_pylist())
-        assert not found.faults
+        assert not found.problems
         assert found.partitions[0] == expected
         assert found.partitions[1].ranges == (EpochRange(0, 10, 14), EpochRange(0, 20, 21))
         assert (found.partitions[1].records, found.partitions[1].aborted) == (5, 1)
 
 
 def test_a_damaged_batch_and_a_missing_row_are_named() -> None:
-    whole = table(3, (batch(0, [b"a", b"b"]), Outcome.NONE), (batch(2, [b"c"]), Outcome.NONE))
+    whole = table(3, (batch(0, [b"a", b"b"]), TransactionOutcome.NONE), (batch(2, [b"c"]), TransactionOutcome.NONE))
     raw = whole.column("raw_batch").to_pylist()
     raw[2] = raw[2][:-1] + b"?"
     place = whole.schema.get_field_index("raw_batch")
     damaged = whole.set_column(place, whole.schema.field(place), pa.array(raw, pa.binary())).take([0, 2])
     found = combine_counts(row for each in count_rows(damaged.to_batches()) for row in each.to_pylist())
-    assert found.faults == (
+    assert found.problems == (
         "orders-3: 1 batches do not have their checksum",
-        "orders-3: 2 rows where its batches have 3",
+        "orders-3: the files have 2 rows, and its batches have 3",
     )
 
 
@@ -104,7 +106,7 @@ def test_what_this_process_writes_is_one_file_for_each_partition_and_read_back(t
     """And Spark is not needed."""
     items = [(partition, batch(number, [b"v"])) for number in range(3) for partition in range(5)]
     source = RowSource(
-        items, lambda each: rows(each[0], [(each[1], Outcome.NONE)]), lambda _each: 1, lambda each: each[0]
+        items, lambda each: rows(each[0], [(each[1], TransactionOutcome.NONE)]), lambda _each: 1, lambda each: each[0]
     )
     with SalvageWriter(str(tmp_path / "saved"), None) as writer:
         written = writer.write(source)
@@ -131,13 +133,13 @@ def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path)
     peaks = []
 
     def large(number: int) -> Iterator[pa.RecordBatch]:
-        for each in rows(number, [(raw, Outcome.NONE)] * 100):
+        for each in rows(number, [(raw, TransactionOutcome.NONE)] * 100):
             peaks.append(pa.total_allocated_bytes())
             yield each
 
     with SalvageWriter(str(tmp_path / "saved"), None) as writer:
         written = writer.write(RowSource([0], large, lambda _each: 1, lambda each: each))
-        assert not written.back.faults
+        assert not written.back.problems
         (file,) = (tmp_path / "saved.unfinished/records").iterdir()
         for _each in read_row_batches(file, ROW_SCHEMA.names):
             peaks.append(pa.total_allocated_bytes())
@@ -146,7 +148,7 @@ def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path)
 
 def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     def full(_each: int) -> Iterator[pa.RecordBatch]:
-        yield from rows(0, [(batch(0, [b"v"]), Outcome.NONE)])
+        yield from rows(0, [(batch(0, [b"v"]), TransactionOutcome.NONE)])
         raise OSError(28, "No space left on device")
 
     with (

@@ -112,12 +112,12 @@ def test_a_key_is_newer_by_where_it_was_written_first() -> None:
         end=103,
     )
     newer = NewerKeys(leader, ORDERS, 100, {hash_key(b"newer"), hash_key(b"given")})
-    newer.read_on()
-    assert newer.has_newer(b"newer", 3, 120)
-    assert not newer.has_newer(b"given", 3, 105)
-    assert not newer.has_newer(b"given", 3, 110)
-    assert newer.has_newer(b"given", 3, 104)
-    assert not newer.has_newer(b"absent", 3, 104)
+    newer.read_to_end()
+    assert newer.has_newer_record(b"newer", 3, 120)
+    assert not newer.has_newer_record(b"given", 3, 105)
+    assert not newer.has_newer_record(b"given", 3, 110)
+    assert newer.has_newer_record(b"given", 3, 104)
+    assert not newer.has_newer_record(b"absent", 3, 104)
 
 
 def test_headers_name_the_origin() -> None:

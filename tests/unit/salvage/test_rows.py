@@ -11,7 +11,11 @@ from typing import Any
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import HEADER_BYTES, Outcome, read_header
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import (
+    HEADER_BYTES,
+    TransactionOutcome,
+    read_header,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import ROW_SCHEMA, Origin, RowBuffer
 from unit.salvage.batches import batch
 
@@ -22,7 +26,7 @@ def rows(*batches: bytes, wanted: tuple[EpochRange, ...] = (EpochRange(0, 0, 10*
     buffer = RowBuffer(ORIGIN, wanted)
     found = []
     for raw in batches:
-        buffer.add(read_header(raw, 0), raw, Outcome.COMMITTED)
+        buffer.add(read_header(raw, 0), raw, TransactionOutcome.COMMITTED)
         found += list(buffer.batches())
     found += list(buffer.batches(last=True))
     assert list(buffer.batches(last=True)) == []
@@ -89,7 +93,7 @@ def test_a_batch_that_does_not_decode_is_one_row() -> None:
 def test_many_records_of_one_batch_come_in_several_pieces() -> None:
     buffer = RowBuffer(ORIGIN, (EpochRange(0, 0, 10**6),))
     raw = batch(0, [b"x"] * 12_000)
-    buffer.add(read_header(raw, 0), raw, Outcome.NONE)
+    buffer.add(read_header(raw, 0), raw, TransactionOutcome.NONE)
     pieces = list(buffer.batches())
     assert [each.num_rows for each in pieces] == [5000, 5000, 2000]
     assert [offset for each in pieces for offset in each.column("offset").to_pylist()] == list(range(12_000))

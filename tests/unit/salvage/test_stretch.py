@@ -12,10 +12,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import (
     IncomparableError,
-    lacking,
-    merged,
-    minus,
-    within,
+    find_lacking,
+    intersect_stretches,
+    merge_stretches,
+    subtract_stretches,
 )
 
 
@@ -53,7 +53,7 @@ def test_what_the_leader_lacks(
     lost: list[tuple[int, int, int]],
     earlier: list[tuple[int, int, int]],
 ) -> None:
-    reported = lacking(leader_log, merged(EpochRange(*each) for each in held))
+    reported = find_lacking(leader_log, merge_stretches(EpochRange(*each) for each in held))
     assert reported.lost == tuple(EpochRange(*each) for each in lost)
     is_unknown = reported.divergence_offset is None
     assert (reported.earlier if is_unknown else ()) == tuple(EpochRange(*each) for each in earlier)
@@ -61,16 +61,18 @@ def test_what_the_leader_lacks(
 
 def test_logs_without_epochs_are_not_compared() -> None:
     with pytest.raises(IncomparableError, match="the disk"):
-        lacking(leader((0, 100)), (EpochRange(-1, 0, 100),))
+        find_lacking(leader((0, 100)), (EpochRange(-1, 0, 100),))
     with pytest.raises(IncomparableError, match="broker 2, the leader"):
-        lacking(ReplicaLog("t", 0, 2, log_start_offset=0, log_end_offset=100, lineage=()), (EpochRange(0, 0, 100),))
+        find_lacking(
+            ReplicaLog("t", 0, 2, log_start_offset=0, log_end_offset=100, lineage=()), (EpochRange(0, 0, 100),)
+        )
 
 
 def test_what_lies_within_and_what_is_missing() -> None:
     runs = (EpochRange(0, 0, 50), EpochRange(0, 60, 90), EpochRange(1, 90, 95))
     wanted = (EpochRange(0, 40, 100), EpochRange(2, 0, 10))
-    assert within(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
-    assert minus(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
+    assert intersect_stretches(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
+    assert subtract_stretches(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
 
 
 def test_offsets_are_named_by_the_first_and_the_last() -> None:

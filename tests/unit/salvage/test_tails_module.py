@@ -22,7 +22,9 @@ _TMPFS = "/dev/shm/kafkaops-saved"
 
 
 def test_a_required_salvage_is_refused_where_its_directory_would_be_lost() -> None:
-    with pytest.raises(KafkaOpsError, match=f"{_TMPFS} is on a file system of type tmpfs, so what is saved is lost"):
+    with pytest.raises(
+        KafkaOpsError, match=f"{_TMPFS} is on a file system of type tmpfs, so the saved records would be lost"
+    ):
         RunTails({"salvage": "required", "salvage_dir": _TMPFS}).check()
     assert not Path(_TMPFS).exists()
 

@@ -87,9 +87,9 @@ def test_a_topic_as_it_was_takes_its_records() -> None:
 @pytest.mark.parametrize(
     ("state", "configs", "reason"),
     [
-        (None, {}, "topic orders is gone"),
+        (None, {}, "topic orders does not exist any more"),
         (STATE._replace(topic_id="x" * 22), {}, "was re-created"),
-        (STATE._replace(partition=1), {}, "is smaller: it has 1 partitions, and no partition 0"),
+        (STATE._replace(partition=1), {}, "has only 1 partitions, and no partition 0"),
         (STATE._replace(leader_id=-1), {}, "has no leader"),
         (STATE, {"min.insync.replicas": "3"}, "2 of its replicas are in sync, and min.insync.replicas is 3"),
         (STATE, {"max.message.bytes": "1200"}, "max.message.bytes of topic orders is 1200"),
