@@ -115,7 +115,7 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
     work = target.with_name(target.name + _SUFFIX)
     with ExitStack() as cleanup:
         try:
-            _claim_work_directory(work, cleanup)
+            _claim(work, cleanup)
             started = UnfinishedSalvage(target, work)
             yield started
         except OSError as error:
@@ -125,7 +125,7 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
             ) from error
 
 
-def _claim_work_directory(work: Path, cleanup: ExitStack) -> None:
+def _claim(work: Path, cleanup: ExitStack) -> None:
     if work.exists() and not (work / _CLAIM_FILE).is_file() and any(work.iterdir()):
         raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
     work.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)

@@ -125,7 +125,7 @@ def compare_with_metadata(
         of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
         obstacle = _find_obstacle(of_topic or ordered, state, refused.get(partition.topic))
         if obstacle is not None:
-            findings.append(_finding(ordered[0], *obstacle))
+            findings.append(_build_finding(ordered[0], *obstacle))
         elif state is not None:
             comparable.append(Comparable(of_topic, state))
     return comparable, findings
@@ -154,7 +154,7 @@ def compare_with_leader(
         why = "the leader's address is unknown" if leader is None else f"{leader.cause}: {leader.error}"
         return replace(found, reason=f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
     try:
-        lacked = [find_lacking(leader, held_in(each, contents)) for each in one.replicas]
+        lacked = [find_lacking(leader, stretches_on_disk(each, contents)) for each in one.replicas]
     except IncomparableError as error:
         return replace(found, reason=f"what the cluster lacks is unknown, because {error}")
     lost = union(each.lost for each in lacked)
@@ -176,12 +176,12 @@ def compare_with_leader(
     return replace(found, status=Status.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it")
 
 
-def held_in(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
+def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
     """Return the offsets that were read from one directory."""
     return merge_stretches(run for each in replica.directory.segments for run in contents[each.path].runs)
 
 
-def segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
+def find_segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
     """Yield the segments that may have wanted records according to their base offsets, readable or not."""
     for replica in one.replicas:
         for segment in replica.directory.segments:
@@ -193,7 +193,7 @@ def segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
                 yield segment
 
 
-def segments_to_save(
+def find_segments_to_save(
     replica: DiskReplica, wanted: Stretches, contents: Mapping[str, SegmentContents]
 ) -> Iterator[Segment]:
     """Yield the segments from the first one that has records to save up to the end of the log."""
@@ -231,7 +231,7 @@ def _find_obstacle(
     return None
 
 
-def _finding(replica: DiskReplica, status: Status, reason: str) -> DiskFinding:
+def _build_finding(replica: DiskReplica, status: Status, reason: str) -> DiskFinding:
     directory = replica.directory
     return DiskFinding(
         directory.topic, directory.partition, directory.topic_id, replica.log_dir.directory_id, status, reason

@@ -28,9 +28,9 @@ from .finding import (
     DiskReplica,
     Status,
     compare_with_leader,
-    held_in,
-    segments_to_save,
-    segments_with,
+    find_segments_to_save,
+    find_segments_with,
+    stretches_on_disk,
 )
 from .group_offsets import OFFSETS_TOPIC, NewerCommit, find_newer_commits, read_commits
 from .leaders import read_leader_logs
@@ -96,7 +96,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
                 f"{', '.join(request.log_dirs)}: the disk is of cluster {disks.cluster_id}, and this is cluster "
                 f"{cluster.cluster_id}: check bootstrap_servers and the log directories"
             )
-        leaders = read_leader_logs(wire, _replicas(disks, request.topics), request.duration_ms, progress)
+        leaders = read_leader_logs(wire, _find_replicas(disks, request.topics), request.duration_ms, progress)
         run = _DiskRun(disks, request, leaders.comparable, leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         ordered = tuple(sorted([*leaders.findings, *compared], key=lambda each: each.topic_partition))
@@ -128,18 +128,18 @@ class _DiskRun:
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
         self.contents = read_outlines(logs)
-        findings = self._compared()
+        findings = self._compare()
         of_interest = [
             segment
             for one, found in zip(self.comparable, findings, strict=True)
-            for segment in segments_with(one, found.lost)
+            for segment in find_segments_with(one, found.lost)
         ]
         if not of_interest:
             return findings, None
         size = sum(each.size for each in of_interest)
         is_read_here = size <= self.request.most_bytes_here
         if is_read_here:
-            findings = self._read_whole(of_interest, size, scan_in_process)
+            findings = self._scan_whole_segments(of_interest, size, scan_in_process)
             # Only Spark can check a remote destination, in check mode too.
             if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
                 return findings, None
@@ -153,19 +153,19 @@ class _DiskRun:
             if not is_read_here:
                 from .on_spark import scan  # noqa: PLC0415 - PySpark takes half a second to import
 
-                findings = self._read_whole(of_interest, size, partial(scan, writer.spark))
+                findings = self._scan_whole_segments(of_interest, size, partial(scan, writer.spark))
             if check_mode or not _has_work(findings):
                 return findings, None
             if earlier is not None:
                 return self._accept_finished_salvage(earlier, findings), earlier.salvage_id
             return self._save(writer, findings)
 
-    def _read_whole(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
+    def _scan_whole_segments(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
         self.progress.step(f"reading {len(segments)} segments, {size} bytes")
         self.contents |= scan(segments)
-        return self._compared()
+        return self._compare()
 
-    def _compared(self) -> list[DiskFinding]:
+    def _compare(self) -> list[DiskFinding]:
         return [
             compare_with_leader(each, self.leaders.get(each.state.topic_partition), self.contents)
             for each in self.comparable
@@ -176,7 +176,7 @@ class _DiskRun:
             one
             for each, found in zip(self.comparable, findings, strict=True)
             if found.status is Status.WOULD_BE_SAVED
-            for one in self._wanted(each, found)
+            for one in self._choose_sources(each, found)
         ]
         self.progress.step(f"saving records of {len(wanted)} replicas, and reading them back")
         # Several directories may have records of one partition: write these in the order of offsets.
@@ -201,11 +201,11 @@ class _DiskRun:
         saved = {each.topic_partition: each for each in manifest.partitions}
         return [_with_status(each, saved, Status.ALREADY_SAVED) for each in findings]
 
-    def _wanted(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
+    def _choose_sources(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
         """Yield what to save from each directory. A record that several directories have is saved from the first."""
         left = finding.lost
         for replica in one.replicas:
-            held = intersect_stretches(held_in(replica, self.contents), left)
+            held = intersect_stretches(stretches_on_disk(replica, self.contents), left)
             if not held:
                 continue
             left = subtract_stretches(left, held)
@@ -217,7 +217,7 @@ class _DiskRun:
                 self.disks.node_id,
                 replica.log_dir.directory_id,
             )
-            yield WantedReplica(origin, held, tuple(segments_to_save(replica, held, self.contents)))
+            yield WantedReplica(origin, held, tuple(find_segments_to_save(replica, held, self.contents)))
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:
@@ -249,7 +249,7 @@ def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
         raise SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
 
 
-def _replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
+def _find_replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
     found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
     if topics is None:
         return found

@@ -186,7 +186,7 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and entry.is_dir() and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
-            topic_id, segments = _topic_id(entry.path), _segments(entry.path)
+            topic_id, segments = _read_topic_id(entry.path), _list_segments(entry.path)
             yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind)
 
 
@@ -202,7 +202,7 @@ def _check_same_broker(dirs: Sequence[LogDir]) -> None:
         raise LogDirError(f"a log directory is given twice: {', '.join(sorted(real))}")
 
 
-def _topic_id(path: str) -> str | None:
+def _read_topic_id(path: str) -> str | None:
     """Read the topic id, in Kafka's text form, from ``partition.metadata`` (KIP-516). None if there is none."""
     with suppress(OSError, ValueError):
         for line in Path(path, _PARTITION_METADATA).read_text("utf-8").splitlines():
@@ -212,7 +212,7 @@ def _topic_id(path: str) -> str | None:
     return None
 
 
-def _segments(path: str) -> tuple[Segment, ...]:
+def _list_segments(path: str) -> tuple[Segment, ...]:
     try:
         found = [
             Segment(entry.path, int(match[1]), entry.stat().st_size)

@@ -19,7 +19,7 @@ from .._spark.tasks import in_tasks
 from .log_dir import Segment
 from .read_back import ReadBack, combine_counts, count_rows
 from .rows import RowSource
-from .scan import SegmentContents, whole
+from .scan import SegmentContents, read_whole_segment
 from .segment import Damage, DamageKind
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -80,7 +80,7 @@ def _size(segment: Segment) -> int:
 
 
 def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:
-    found = whole(segment)
+    found = read_whole_segment(segment)
     row = {
         "path": found.path,
         "runs": [each._asdict() for each in found.runs],

@@ -118,11 +118,11 @@ def read_back(records: Path) -> ReadBack:
     """Read every Parquet file of a directory. Raises OSError or pyarrow's errors."""
     with ThreadPoolExecutor() as readers:
         return combine_counts(
-            row for found in readers.map(_of_file, sorted(records.glob("*.parquet"))) for row in found
+            row for found in readers.map(_count_file, sorted(records.glob("*.parquet"))) for row in found
         )
 
 
-def _of_file(path: Path) -> list[dict[str, Any]]:
+def _count_file(path: Path) -> list[dict[str, Any]]:
     return [row for each in count_rows(read_row_batches(path, ROW_SCHEMA.names)) for row in each.to_pylist()]
 
 
@@ -142,7 +142,7 @@ def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
 def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Count rows of ``ROW_SCHEMA``. Yields rows of ``PARTIAL_SCHEMA``."""
     for table in tables:
-        rows = [_count(each) for each in _split_by_partition(table)]
+        rows = [_count_partition(each) for each in _split_by_partition(table)]
         yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL_SCHEMA)
 
 
@@ -158,31 +158,31 @@ def _split_by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield table.slice(start, stop - start)
 
 
-def _count(rows: pa.RecordBatch) -> dict[str, Any]:
+def _count_partition(rows: pa.RecordBatch) -> dict[str, Any]:
     control, transaction = rows.column("control_type"), rows.column("transaction")
     is_undecodable = rows.column("decode_error").is_valid()
     is_data = pc.invert(pc.or_(control.is_valid(), is_undecodable))
     is_unknown = pc.and_(is_data, pc.equal(transaction, TransactionOutcome.UNKNOWN.value))
-    sizes = pc.if_else(is_data, pc.add(_length(rows.column("key")), _length(rows.column("value"))), 0)
+    sizes = pc.if_else(is_data, pc.add(_byte_lengths(rows.column("key")), _byte_lengths(rows.column("value"))), 0)
     times = pc.min_max(rows.column("timestamp_ms").filter(is_data)).as_py()
     raw = rows.column("raw_batch").drop_null()
-    ranges, bad_batches = _coverage(raw.to_pylist())
+    ranges, bad_batches = _check_raw_batches(raw.to_pylist())
     return {
         **{name: rows.column(name)[0].as_py() for name in ("topic", "partition", "topic_id")},
-        "records": _number(is_data),
+        "records": _count_true(is_data),
         "bytes": pc.sum(sizes).as_py(),
         "first_timestamp_ms": times["min"],
         "last_timestamp_ms": times["max"],
-        "committed": _number(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.COMMITTED.value))),
-        "aborted": _number(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.ABORTED.value))),
-        "unknown": _number(is_unknown),
-        "committed_transactions": _number(pc.equal(control, "commit")),
-        "aborted_transactions": _number(pc.equal(control, "abort")),
+        "committed": _count_true(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.COMMITTED.value))),
+        "aborted": _count_true(pc.and_(is_data, pc.equal(transaction, TransactionOutcome.ABORTED.value))),
+        "unknown": _count_true(is_unknown),
+        "committed_transactions": _count_true(pc.equal(control, "commit")),
+        "aborted_transactions": _count_true(pc.equal(control, "abort")),
         "unknown_producers": rows.column("producer_id").filter(is_unknown).unique().to_pylist(),
-        "undecodable_batches": _number(is_undecodable),
+        "undecodable_batches": _count_true(is_undecodable),
         "batches": len(raw),
         "largest_record_bytes": _largest_record(rows.column("headers"), sizes, is_data),
-        "largest_batch_bytes": pc.max(_length(raw)).as_py() or 0,
+        "largest_batch_bytes": pc.max(_byte_lengths(raw)).as_py() or 0,
         "rows": rows.num_rows,
         "batch_rows": pc.sum(rows.column("batch_rows")).as_py() or 0,
         "ranges": ranges,
@@ -190,7 +190,7 @@ def _count(rows: pa.RecordBatch) -> dict[str, Any]:
     }
 
 
-def _coverage(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
+def _check_raw_batches(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
     """Return the offset ranges of raw batches, adjacent ones joined, and the number of damaged batches."""
     ranges: list[dict[str, int]] = []
     bad_batches = 0
@@ -215,7 +215,9 @@ def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanA
     flat = headers.flatten()
     if not len(flat):
         return largest
-    of_each = pc.add(pc.add(_length(flat.field("key")), _length(flat.field("value"))), _HEADER_OVERHEAD_BYTES)
+    of_each = pc.add(
+        pc.add(_byte_lengths(flat.field("key")), _byte_lengths(flat.field("value"))), _HEADER_OVERHEAD_BYTES
+    )
     table = pa.table({"row": pc.list_parent_indices(headers), "size": of_each})
     of_rows = table.group_by("row").aggregate([("size", "sum")])
     at = of_rows["row"]
@@ -223,11 +225,11 @@ def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanA
     return max(largest, pc.max(with_headers).as_py() or 0)
 
 
-def _length(column: pa.Array) -> pa.Array:
+def _byte_lengths(column: pa.Array) -> pa.Array:
     """Return the bytes of each value; 0 for null."""
     return pc.binary_length(column).fill_null(0).cast(pa.int64())
 
 
-def _number(condition: pa.BooleanArray) -> int:
+def _count_true(condition: pa.BooleanArray) -> int:
     found: int = pc.sum(condition).as_py() or 0
     return found

@@ -47,7 +47,7 @@ class RemoteDirectory:
         jvm: Any = spark._jvm  # PySpark has no public name for it
         self._hadoop = jvm.org.apache.hadoop
         configuration = spark.sparkContext._jsc.hadoopConfiguration()
-        self._fs = self._do("could not be reached", lambda: self._hadoop.fs.Path(uri).getFileSystem(configuration))
+        self._fs = self._call("could not be reached", lambda: self._hadoop.fs.Path(uri).getFileSystem(configuration))
 
     @property
     def records_uri(self) -> str:
@@ -58,9 +58,9 @@ class RemoteDirectory:
 
         Raises SalvageDirectoryError, ManifestError or DocumentError.
         """
-        if self._do("could not be read", lambda: self._fs.exists(self._path(MANIFEST))):
-            return decode_manifest(self._content(MANIFEST), f"{self.uri}/{MANIFEST}")
-        if self._do("could not be read", lambda: self._fs.exists(self._path())):
+        if self._call("could not be read", lambda: self._fs.exists(self._path(MANIFEST))):
+            return decode_manifest(self._read(MANIFEST), f"{self.uri}/{MANIFEST}")
+        if self._call("could not be read", lambda: self._fs.exists(self._path())):
             raise SalvageDirectoryError(
                 f"{self.uri} exists and is no finished salvage: name a directory that does not exist. If a killed run "
                 "left it, delete it first"
@@ -71,21 +71,21 @@ class RemoteDirectory:
         """Create the directory for this run alone."""
         what = "could not be written"
         directory = self._path()
-        self._do(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
-        self._do(what, lambda: self._fs.create(self._path(_CLAIM_FILE), False).close())
+        self._call(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
+        self._call(what, lambda: self._fs.create(self._path(_CLAIM_FILE), False).close())
 
     def remove(self) -> None:
         """Remove the directory that this run created."""
-        self._do("could not be removed", lambda: self._fs.delete(self._path(), True))
+        self._call("could not be removed", lambda: self._fs.delete(self._path(), True))
 
     def files(self) -> tuple[SavedFile, ...]:
         """Delete all files but the Parquet files, set their mode to 0600, and return their digests."""
         what = "could not be read back"
         for path in self._paths_of_records():
             if path.getName().endswith(_PARQUET):
-                self._do(what, partial(self._fs.setPermission, path, self._permission(_FILE_MODE)))
+                self._call(what, partial(self._fs.setPermission, path, self._permission(_FILE_MODE)))
             else:
-                self._do(what, partial(self._fs.delete, path, True))
+                self._call(what, partial(self._fs.delete, path, True))
         return self.digests()
 
     def digests(self) -> tuple[SavedFile, ...]:
@@ -95,7 +95,7 @@ class RemoteDirectory:
             for path in self._paths_of_records():
                 if path.getName().endswith(_PARQUET):
                     copy = Path(name, path.getName())
-                    self._copy(path, copy)
+                    self._download(path, copy)
                     found.append(digest(copy))
                     copy.unlink()
         return tuple(sorted(found, key=lambda each: each.name))
@@ -103,21 +103,21 @@ class RemoteDirectory:
     def finish(self, manifest: Manifest) -> None:
         """Write the manifest and read it back. Then the salvage is finished."""
         content = encode_manifest(manifest)
-        self._do("could not be written", lambda: self._write(MANIFEST, content))
-        if self._content(MANIFEST) != content:
+        self._call("could not be written", lambda: self._write(MANIFEST, content))
+        if self._read(MANIFEST) != content:
             raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} was read back, and differs from what was written")
         self.is_finished = True
-        self._do("could not be written", lambda: self._fs.delete(self._path(_CLAIM_FILE), False))
+        self._call("could not be written", lambda: self._fs.delete(self._path(_CLAIM_FILE), False))
 
     def fetch(self, manifest: Manifest, directory: Path) -> None:
         """Copy a finished salvage to a local directory."""
         (directory / RECORDS).mkdir()
         for each in manifest.files:
-            self._copy(self._path(RECORDS, each.name), directory / RECORDS / each.name)
-        (directory / MANIFEST).write_bytes(self._content(MANIFEST))
+            self._download(self._path(RECORDS, each.name), directory / RECORDS / each.name)
+        (directory / MANIFEST).write_bytes(self._read(MANIFEST))
 
     def _paths_of_records(self) -> list[Any]:
-        listed = self._do("could not be read back", lambda: list(self._fs.listStatus(self._path(RECORDS))))
+        listed = self._call("could not be read back", lambda: list(self._fs.listStatus(self._path(RECORDS))))
         return [each.getPath() for each in listed]
 
     def _write(self, name: str, content: bytes) -> None:
@@ -130,15 +130,15 @@ class RemoteDirectory:
         finally:
             stream.close()
 
-    def _content(self, name: str) -> bytes:
+    def _read(self, name: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as directory:
             copy = Path(directory, name)
-            self._copy(self._path(name), copy)
+            self._download(self._path(name), copy)
             return copy.read_bytes()
 
-    def _copy(self, path: Any, copy: Path) -> None:
+    def _download(self, path: Any, copy: Path) -> None:
         target = self._hadoop.fs.Path(copy.as_uri())
-        self._do("could not be read", lambda: self._fs.copyToLocalFile(False, path, target, True))
+        self._call("could not be read", lambda: self._fs.copyToLocalFile(False, path, target, True))
 
     def _path(self, *names: str) -> Any:
         return self._hadoop.fs.Path("/".join((self.uri, *names)))
@@ -146,7 +146,7 @@ class RemoteDirectory:
     def _permission(self, mode: str) -> Any:
         return self._hadoop.fs.permission.FsPermission(mode)
 
-    def _do(self, what: str, call: Callable[[], _Result]) -> _Result:
+    def _call(self, what: str, call: Callable[[], _Result]) -> _Result:
         try:
             return call()
         except (Py4JJavaError, PySparkException) as error:

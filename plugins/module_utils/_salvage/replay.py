@@ -90,29 +90,29 @@ class Replayer:
 
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
-        cluster = self._cluster()
+        cluster = self._describe_cluster()
         addresses = _live_addresses(cluster)
-        targets = self._targets()
+        targets = self._find_targets()
         self._require_intact_files()
         ledgers = ProgressTopic(self._kafka, addresses, self._request.progress_topic).read()
-        parts = self._parts(targets, {}, ledgers)
-        self._count(parts)
+        parts = self._build_partitions(targets, {}, ledgers)
+        self._count_records_to_give(parts)
         rows = [
             each.build_result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
             for each in parts.values()
         ]
-        return Replay(self._manifest, self._add_untouched(rows, targets, ledgers))
+        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers))
 
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
-        cluster = self._cluster()
+        cluster = self._describe_cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
             found = self._give_back_under_lock(_live_addresses(cluster), journal)
         return Replay(self._manifest, found, journal.notes)
 
     def _give_back_under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
-        targets = self._targets()
+        targets = self._find_targets()
         self._require_intact_files()
         progress_topic = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
         transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
@@ -125,8 +125,8 @@ class Replayer:
             created = self._create_side_topics(targets, addresses, journal)
             # Read only now: the producer's start has ended all transactions of earlier runs.
             ledgers = progress_topic.read()
-            parts = self._parts(targets, created, ledgers)
-            self._count(parts)
+            parts = self._build_partitions(targets, created, ledgers)
+            self._count_records_to_give(parts)
             writer = ReplayWriter(producer, progress_topic, parts, journal.require_lock, self._progress, self._stop)
             writer.write(
                 read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=True),
@@ -137,7 +137,7 @@ class Replayer:
             producer.close()
         # Once another producer with the same id has started, all committed records can be read.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
-        return self._add_untouched([_result(each) for each in parts.values()], targets, ledgers)
+        return self._with_untouched([_build_final_result(each) for each in parts.values()], targets, ledgers)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""
@@ -146,7 +146,7 @@ class Replayer:
         if problems:
             raise ReplayError("; ".join(problems) + ". Nothing was given back")
 
-    def _cluster(self) -> Cluster:
+    def _describe_cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()
         if cluster.cluster_id != self._manifest.cluster_id:
             raise ReplayError(
@@ -155,7 +155,7 @@ class Replayer:
             )
         return cluster
 
-    def _targets(self) -> Targets:
+    def _find_targets(self) -> Targets:
         return find_targets(self._kafka, self._saved, self._request.terms)
 
     def _create_side_topics(
@@ -179,7 +179,7 @@ class Replayer:
                 ids[target.name] = state.topic_id
         return ids
 
-    def _parts(
+    def _build_partitions(
         self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[LedgerKey, Ledger]
     ) -> dict[TopicPartition, PartitionReplay]:
         """Return the partitions that are neither refused nor internal."""
@@ -209,7 +209,7 @@ class Replayer:
             part = parts[partition]
             self._progress.step(f"reading the keys of {partition}")
             leader = part.target.states[partition.partition].leader_id
-            address = _live_addresses(self._cluster()).get(leader)
+            address = _live_addresses(self._describe_cluster()).get(leader)
             if address is None:
                 part.failure = f"broker {leader}, its leader, has no address"
                 continue
@@ -221,7 +221,7 @@ class Replayer:
             except KafkaOpsError as error:
                 part.failure = str(error)
 
-    def _count(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
+    def _count_records_to_give(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
         """Count the records to give back. Works on copies, so the ledgers are not changed."""
         self._progress.step("counting the saved records")
         trial = {
@@ -245,7 +245,7 @@ class Replayer:
                 _earlier_counts(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out
             )
 
-    def _add_untouched(
+    def _with_untouched(
         self, rows: list[Replayed], targets: Targets, ledgers: Mapping[LedgerKey, Ledger]
     ) -> tuple[Replayed, ...]:
         for each in self._saved:
@@ -262,7 +262,7 @@ class Replayer:
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
-def _result(part: PartitionReplay) -> Replayed:
+def _build_final_result(part: PartitionReplay) -> Replayed:
     if part.failure:
         return part.build_result(ReplayStatus.FAILED, part.failure)
     return part.build_result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)

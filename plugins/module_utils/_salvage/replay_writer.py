@@ -93,7 +93,9 @@ class ReplayWriter:
             if not self.parts[run.topic_partition].failure:
                 by_part.setdefault(run.topic_partition, []).append(run)
         batches = {name: self._select(self.parts[name], some, cluster_id) for name, some in by_part.items()}
-        self._transact({name: batch for name, batch in batches.items() if not self.parts[name].failure}, meanwhile)
+        self._write_all_or_each(
+            {name: batch for name, batch in batches.items() if not self.parts[name].failure}, meanwhile
+        )
 
     def _select(self, part: PartitionReplay, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
         """Return the records that the partition still needs. If its log cannot be read, it fails."""
@@ -106,7 +108,7 @@ class ReplayWriter:
                 return _Batch(part.target.name, (), cluster_id)
         return _Batch(part.target.name, [one for run in runs for one in part.take(run)], cluster_id)
 
-    def _transact(self, batches: Mapping[TopicPartition, _Batch], meanwhile: Callable[[], None]) -> None:
+    def _write_all_or_each(self, batches: Mapping[TopicPartition, _Batch], meanwhile: Callable[[], None]) -> None:
         """Write one transaction. If it fails, write each partition in a transaction of its own.
 
         So one partition that cannot be written does not stop the others.
@@ -128,7 +130,7 @@ class ReplayWriter:
                 parts[0].failure = str(error)
                 return
             for name, batch in batches.items():
-                self._transact({name: batch}, meanwhile)
+                self._write_all_or_each({name: batch}, meanwhile)
             return
         except JournalError as error:
             raise _StopError(str(error)) from None

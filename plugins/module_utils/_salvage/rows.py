@@ -172,7 +172,7 @@ class RowBuffer:
                 value = pa.scalar(getattr(self._origin, _OF_ORIGIN[field.name]), field.type)
                 arrays.append(pa.repeat(value, count))
             else:
-                make = _headers if field.name == "headers" else pa.array
+                make = _build_headers if field.name == "headers" else pa.array
                 arrays.append(make(self._columns[field.name], field.type))
                 self._columns[field.name].clear()
         self._collected_bytes = 0
@@ -204,7 +204,7 @@ def _batch_columns(header: BatchHeader, outcome: TransactionOutcome) -> dict[str
     }
 
 
-def _headers(rows: list[list[tuple[str, bytes | None]] | None], kind: pa.ListType) -> pa.Array:
+def _build_headers(rows: list[list[tuple[str, bytes | None]] | None], kind: pa.ListType) -> pa.Array:
     """Build an array of lists of structs. Arrow's own conversion from Python objects is much slower."""
     starts: list[int | None] = []
     end = 0
@@ -252,16 +252,16 @@ def build_rows(
     markers = Markers()
     for header, raw in read():
         if header.is_control:
-            markers.add(header, _control_type_or_other(header, raw))
+            markers.add(header, _read_end_of_transaction(header, raw))
     buffer = RowBuffer(origin, stretches)
     for header, raw in read():
-        if _overlaps(header, stretches):
+        if _has_wanted_offsets(header, stretches):
             buffer.add(header, bytes(raw), markers.outcome(header))
             yield from buffer.batches()
     yield from buffer.batches(last=True)
 
 
-def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
+def _has_wanted_offsets(header: BatchHeader, stretches: Stretches) -> bool:
     """Return whether a batch has offsets in one of the stretches of its epoch."""
     return any(
         each.epoch == header.leader_epoch
@@ -271,7 +271,7 @@ def _overlaps(header: BatchHeader, stretches: Stretches) -> bool:
     )
 
 
-def _control_type_or_other(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
+def _read_end_of_transaction(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
     """Return the type of a control batch; OTHER, which ends no transaction, if it does not decode."""
     try:
         return read_control_type(header, raw)

@@ -53,27 +53,27 @@ class Block:
     @cached_property
     def batches(self) -> list[int]:
         """Base offset of each row's batch."""
-        return self._numbers("batch_base_offset")
+        return self._to_numbers("batch_base_offset")
 
     @cached_property
     def timestamps_ms(self) -> list[int]:
-        return self._numbers("timestamp_ms")
+        return self._to_numbers("timestamp_ms")
 
     @cached_property
     def offsets_as_text(self) -> list[bytes]:
-        return self._texts("offset")
+        return self._to_texts("offset")
 
     @cached_property
     def timestamps_as_text(self) -> list[bytes]:
-        return self._texts("timestamp_ms")
+        return self._to_texts("timestamp_ms")
 
     @cached_property
     def keys(self) -> list[bytes | None]:
-        return _list(self._table.column("key"))
+        return _to_list(self._table.column("key"))
 
     @cached_property
     def values(self) -> list[bytes | None]:
-        return _list(self._table.column("value"))
+        return _to_list(self._table.column("value"))
 
     @cached_property
     def headers(self) -> list[list[Header]]:
@@ -82,7 +82,7 @@ class Block:
         flat = column.flatten()
         if not len(flat):
             return [[]] * self._table.num_rows
-        pairs = list(zip(flat.field("key").to_pylist(), _list(flat.field("value")), strict=True))
+        pairs = list(zip(flat.field("key").to_pylist(), _to_list(flat.field("value")), strict=True))
         found, start = [], 0
         for length in column.value_lengths().fill_null(0).to_pylist():
             found.append(pairs[start : start + length])
@@ -93,7 +93,7 @@ class Block:
     def ends(self) -> list[int]:
         """Sum of the bytes of keys and values up to and including each row."""
         sizes = (pc.binary_length(self._table.column(name)).fill_null(0) for name in ("key", "value"))
-        return _list(pc.cumulative_sum(reduce(pc.add, sizes).cast(pa.int64())))
+        return _to_list(pc.cumulative_sum(reduce(pc.add, sizes).cast(pa.int64())))
 
     @cached_property
     def ends_of_headers(self) -> list[int]:
@@ -109,7 +109,7 @@ class Block:
         shared = [self._table.column(name) for name in _SHARED]
         flags = [self._table.column(name).is_valid() for name in _FLAGS]
         offsets = self._table.column("offset")
-        starts = [0, *_changes([*shared, *flags], offsets)]
+        starts = [0, *_find_changes([*shared, *flags], offsets)]
         at = pa.array(starts)
         firsts = (each.take(at).to_pylist() for each in (*shared, offsets, *flags))
         stops = [*starts[1:], self._table.num_rows]
@@ -117,11 +117,11 @@ class Block:
             if topic in topics:
                 yield SavedRun(self, start, stop, topic, *more)
 
-    def _texts(self, name: str) -> list[bytes]:
-        return _list(self._table.column(name).cast(pa.string()).cast(pa.binary()))
+    def _to_texts(self, name: str) -> list[bytes]:
+        return _to_list(self._table.column(name).cast(pa.string()).cast(pa.binary()))
 
-    def _numbers(self, name: str) -> list[int]:
-        return _list(self._table.column(name))
+    def _to_numbers(self, name: str) -> list[int]:
+        return _to_list(self._table.column(name))
 
 
 class SavedRun(NamedTuple):
@@ -191,11 +191,11 @@ class SavedRun(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of keys and values."""
-        return _between(self.block.ends, self.start, self.stop)
+        return _sum_between(self.block.ends, self.start, self.stop)
 
     @property
     def size_with_headers(self) -> int:
-        return self.size + _between(self.block.ends_of_headers, self.start, self.stop)
+        return self.size + _sum_between(self.block.ends_of_headers, self.start, self.stop)
 
     @property
     def has_known_outcome(self) -> bool:
@@ -218,7 +218,7 @@ class SavedRun(NamedTuple):
         return self._replace(stop=self.start + min(records, most))
 
 
-def _changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
+def _find_changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
     """Return the rows that differ from the row before in a shared column, or do not have the next offset."""
     last = len(offsets) - 1
     changed = [pc.not_equal(each.slice(1), each.slice(0, last)) for each in shared]
@@ -227,11 +227,11 @@ def _changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
     return found
 
 
-def _between(sums: Sequence[int], start: int, stop: int) -> int:
+def _sum_between(sums: Sequence[int], start: int, stop: int) -> int:
     return sums[stop - 1] - (sums[start - 1] if start else 0)
 
 
-def _list(column: Any) -> list[Any]:
+def _to_list(column: Any) -> list[Any]:
     """Return the same as ``to_pylist``, but faster: that makes an Arrow object of each value first."""
     found: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return found

@@ -46,7 +46,7 @@ class SegmentContents:
     """Why reading stopped; empty if the file was read to its end."""
 
 
-def contents_of(segment: Segment, read: Read) -> SegmentContents:
+def collect_contents(segment: Segment, read: Read) -> SegmentContents:
     """Collect what ``read_segment`` or ``read_headers`` yields, up to the end of the file or to a read error."""
     runs: list[EpochRange] = []
     damages: list[Damage] = []
@@ -88,7 +88,7 @@ def read_outlines(logs: Iterable[Sequence[Segment]]) -> dict[str, SegmentContent
 def _read_outline(segments: Sequence[Segment]) -> list[SegmentContents]:
     firsts = [_read_first_header(each) for each in segments]
     followed = zip_longest(segments, firsts, firsts[1:])
-    return [_infer_contents(*each) or contents_of(each[0], read_headers) for each in followed]
+    return [_infer_contents(*each) or collect_contents(each[0], read_headers) for each in followed]
 
 
 def _infer_contents(
@@ -116,9 +116,9 @@ def _read_first_header(segment: Segment) -> BatchHeader | None:
 def scan_in_process(segments: Sequence[Segment]) -> dict[str, SegmentContents]:
     """Read every segment from end to end, in parallel. Returns the contents by path."""
     with ThreadPoolExecutor() as readers:
-        return {found.path: found for found in readers.map(whole, segments)}
+        return {found.path: found for found in readers.map(read_whole_segment, segments)}
 
 
-def whole(segment: Segment) -> SegmentContents:
+def read_whole_segment(segment: Segment) -> SegmentContents:
     """Read one segment from end to end."""
-    return contents_of(segment, read_segment)
+    return collect_contents(segment, read_segment)

@@ -94,29 +94,33 @@ class _Reader:
     def batches(self) -> Iterator[Found]:
         while self._position < self._size:
             header = self._read_header_at(self._position)
-            if header is not None and self._fits(header, self._position):
+            if header is not None and self._fits_position(header, self._position):
                 data = self._read_bytes(self._position, header.size)
                 if has_valid_checksum(header, data) and not self._contradicts_next_header(header):
                     yield Batch(self._position, header, data)
-                    self._advance(header)
+                    self._move_past(header)
                     continue
-            yield self._skip(header)
+            yield self._skip_damage(header)
 
     def headers(self) -> Iterator[BatchHeader | Damage]:
         while self._position < self._size:
             header = self._read_header_at(self._position)
-            if header is not None and self._fits(header, self._position) and not self._contradicts_next_header(header):
+            if (
+                header is not None
+                and self._fits_position(header, self._position)
+                and not self._contradicts_next_header(header)
+            ):
                 yield header
-                self._advance(header)
+                self._move_past(header)
             else:
-                yield self._skip(header)
+                yield self._skip_damage(header)
 
-    def _advance(self, header: BatchHeader) -> None:
+    def _move_past(self, header: BatchHeader) -> None:
         self._position += header.size
         self._lowest = header.next_offset
         self._epoch = header.leader_epoch
 
-    def _fits(self, header: BatchHeader, position: int) -> bool:
+    def _fits_position(self, header: BatchHeader, position: int) -> bool:
         return (
             header.is_plausible
             and self._lowest <= header.base_offset < header.next_offset <= self._highest
@@ -133,7 +137,7 @@ class _Reader:
         is_epoch_wrong = self._epoch <= following.leader_epoch < header.leader_epoch
         return is_offset_wrong or is_epoch_wrong
 
-    def _skip(self, header: BatchHeader | None) -> Damage:
+    def _skip_damage(self, header: BatchHeader | None) -> Damage:
         """Continue at the next batch: where the length in the header says, or where a search finds one."""
         start, from_offset = self._position, self._lowest
         if header is not None and header.magic in range(MAGIC) and header.length > 0:
@@ -142,13 +146,13 @@ class _Reader:
         following = self._find_next_batch(header)
         if following is None:
             self._position = self._size
-            kind = self._kind(start, DamageKind.TORN_TAIL)
+            kind = self._damage_kind(start, DamageKind.TORN_TAIL)
             return Damage(kind, start, self._size - start, from_offset, None)
         self._position, next_header = following
-        kind = self._kind(start, DamageKind.CORRUPT)
+        kind = self._damage_kind(start, DamageKind.CORRUPT)
         return Damage(kind, start, self._position - start, from_offset, next_header.base_offset)
 
-    def _kind(self, start: int, of_content: DamageKind) -> DamageKind:
+    def _damage_kind(self, start: int, of_content: DamageKind) -> DamageKind:
         return DamageKind.UNREADABLE if self._file.has_refused(start, self._position) else of_content
 
     def _find_next_batch(self, header: BatchHeader | None) -> tuple[int, BatchHeader] | None:
@@ -157,9 +161,9 @@ class _Reader:
             candidate = self._read_header_at(position)
             if candidate is not None and self._is_batch(candidate, position):
                 return position, candidate
-        return self._search(self._position + 1)
+        return self._search_next_batch(self._position + 1)
 
-    def _search(self, start: int) -> tuple[int, BatchHeader] | None:
+    def _search_next_batch(self, start: int) -> tuple[int, BatchHeader] | None:
         """Find the next position with a plausible header, a higher offset and a valid checksum."""
         begin = start + MAGIC_AT
         while begin < self._size:
@@ -177,7 +181,9 @@ class _Reader:
         return None
 
     def _is_batch(self, header: BatchHeader, position: int) -> bool:
-        return self._fits(header, position) and has_valid_checksum(header, self._read_bytes(position, header.size))
+        return self._fits_position(header, position) and has_valid_checksum(
+            header, self._read_bytes(position, header.size)
+        )
 
     def _read_header_at(self, position: int) -> BatchHeader | None:
         if position + HEADER_BYTES > self._size:

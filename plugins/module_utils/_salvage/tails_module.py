@@ -74,7 +74,7 @@ class RunTails:
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
         resolve_place(self.params["salvage_dir"])
-        self._spark()
+        self._choose_spark()
         if self.params["salvage"] != Salvage.REQUIRED:
             return
         if self._reason_not_lasting:
@@ -82,12 +82,12 @@ class RunTails:
                 f"salvage is required, and {self._reason_not_lasting}, so the saved records would be lost with it: "
                 f"{_ELSEWHERE}"
             )
-        if is_remote(self._destination):
+        if is_remote(self._place):
             from .remote import check_remote
 
-            check_remote(self._destination)
+            check_remote(self._place)
         else:
-            check_destination(self._destination)
+            check_destination(self._place)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
         """Return the function that saves tails before elections (``_recovery.plan.SaveTails``); None to save none."""
@@ -113,12 +113,12 @@ class RunTails:
             with Wire(settings) as wire:
                 cluster = describe_cluster(wire)
             addresses = {each.broker_id: each.address for each in cluster.registrations}
-            spark, reference = self._spark()
+            spark, reference = self._choose_spark()
             saver = TailSaver(
                 settings,
                 cluster.cluster_id,
                 addresses,
-                self._destination,
+                self._place,
                 spark,
                 progress,
                 settings_reference=reference,
@@ -142,9 +142,9 @@ class RunTails:
                 return saver.save(tails)
             except OtherSalvageError:
                 number += 1
-                saver = replace(saver, destination=f"{self._destination}-{number}")
+                saver = replace(saver, destination=f"{self._place}-{number}")
 
-    def _spark(self) -> tuple[SparkOptions | None, str | None]:
+    def _choose_spark(self) -> tuple[SparkOptions | None, str | None]:
         """Return Spark's options, and the path of the connection settings on the executors' hosts.
 
         The options are None if the operator set none. The path is None if a file on this host is enough.
@@ -158,7 +158,7 @@ class RunTails:
         options = given_options(given)
         if options is None or options.is_local:
             return options, None
-        if options.remote is not None or not is_remote(self._destination):
+        if options.remote is not None or not is_remote(self._place):
             return options_here(given, SparkOptions().driver_memory), None
         reference = (given or {}).get("settings_reference")
         if reference is None:
@@ -169,13 +169,13 @@ class RunTails:
         return options, reference
 
     @property
-    def _destination(self) -> str:
+    def _place(self) -> str:
         return resolve_place(self.params["salvage_dir"])
 
     @property
     def _reason_not_lasting(self) -> str:
         """Why saved records would not last; empty if they do."""
-        return "" if is_remote(self._destination) else why_passing(Path(self._destination))
+        return "" if is_remote(self._place) else why_passing(Path(self._place))
 
     def warnings(self) -> list[str]:
         """Return warnings about records that could not be saved or will not last, if elections continued."""

@@ -80,7 +80,7 @@ class SalvageWriter:
     """
 
     def __init__(self, destination: str, spark: SparkOptions | None) -> None:
-        self._destination = destination
+        self._place = destination
         self._options = spark
         self._stack = ExitStack()
         self._local = ExitStack()
@@ -123,7 +123,7 @@ class SalvageWriter:
 
         Raises KafkaOpsError.
         """
-        place = self._destination
+        place = self._place
         if is_remote(place):
             from .remote import RemoteDirectory  # noqa: PLC0415 - see above
 
@@ -132,7 +132,7 @@ class SalvageWriter:
 
     def find_problems_there(self, manifest: Manifest) -> list[str]:
         """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError if they cannot be read."""
-        place = self._destination
+        place = self._place
         if not is_remote(place):
             return find_file_problems(place, manifest.files)
         from .remote import RemoteDirectory  # noqa: PLC0415 - see above
@@ -147,7 +147,7 @@ class SalvageWriter:
         """
         if self._session is not None:
             return self._write_on_spark(self._session, source)
-        directory = self._directory = self._local.enter_context(open_unfinished_salvage(self._destination))
+        directory = self._directory = self._local.enter_context(open_unfinished_salvage(self._place))
         directory.records.mkdir()
         shares = deal_together(source.items, source.weight, _THREADS, source.together)
         paths = [directory.records / f"part-{number:05}.parquet" for number in range(len(shares))]
@@ -164,12 +164,12 @@ class SalvageWriter:
 
         from . import on_spark  # noqa: PLC0415
 
-        if is_remote(self._destination):
+        if is_remote(self._place):
             from .remote import open_unfinished_remote  # noqa: PLC0415
 
-            self._directory = self._remote.enter_context(open_unfinished_remote(spark, self._destination))
+            self._directory = self._remote.enter_context(open_unfinished_remote(spark, self._place))
         else:
-            self._directory = self._local.enter_context(open_unfinished_salvage(self._destination))
+            self._directory = self._local.enter_context(open_unfinished_salvage(self._place))
         try:
             on_spark.write(spark, source, self._directory.records_uri)
         except (PySparkException, Py4JJavaError) as error:
@@ -192,7 +192,7 @@ class SalvageWriter:
             cluster_id=cluster_id,
             taken_at=utc_now(),
             taken_on=socket.gethostname(),
-            taken_by=_user(),
+            taken_by=_user_name(),
             collection_version=VERSION,
             origins=origins,
             held=tuple(HeldRecords(each.topic, each.partition, ranges) for each, ranges in sorted(held.items())),
@@ -205,11 +205,11 @@ class SalvageWriter:
 
 def _write_file(path: Path, items: Sequence[Item], rows: Callable[[Item], Iterator[pa.RecordBatch]]) -> None:
     with pq.ParquetWriter(path, ROW_SCHEMA, use_dictionary=[*REPEATED]) as file:
-        for group in _row_groups(each for item in items for each in rows(item)):
+        for group in _group_for_writing(each for item in items for each in rows(item)):
             file.write_table(pa.Table.from_batches(group))
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def _group_for_writing(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     group: list[pa.RecordBatch] = []
     size = 0
     for each in batches:
@@ -222,7 +222,7 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBat
         yield group
 
 
-def _user() -> str:
+def _user_name() -> str:
     with suppress(KeyError):
         return pwd.getpwuid(os.geteuid()).pw_name
     return f"uid {os.geteuid()}"

@@ -27,12 +27,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     DiskReplica,
     Status,
     compare_with_leader,
-    segments_with,
+    find_segments_with,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import LogDir, PartitionDir, Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import (
     SegmentContents,
-    contents_of,
+    collect_contents,
     read_outlines,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import read_segment
@@ -77,13 +77,13 @@ def found_by_two_passes(one: Comparable, leader: ReplicaLog) -> tuple[DiskFindin
     """Return what a salvage finds, and which segments it read whole."""
     segments = one.replicas[0].directory.segments
     contents = read_outlines([segments])
-    to_read = list(segments_with(one, compare_with_leader(one, leader, contents).lost))
-    contents |= {each.path: contents_of(each, read_segment) for each in to_read}
+    to_read = list(find_segments_with(one, compare_with_leader(one, leader, contents).lost))
+    contents |= {each.path: collect_contents(each, read_segment) for each in to_read}
     return compare_with_leader(one, leader, contents), {each.path for each in to_read}
 
 
 def found_by_reading_all(one: Comparable, leader: ReplicaLog) -> DiskFinding:
-    contents = {each.path: contents_of(each, read_segment) for each in one.replicas[0].directory.segments}
+    contents = {each.path: collect_contents(each, read_segment) for each in one.replicas[0].directory.segments}
     return compare_with_leader(one, leader, contents)
 
 
