@@ -166,9 +166,9 @@ findings:
         answers_us: false
         follows: null
         epoch: null
-      meaning: It is down, frozen or cut off, and counts for no majority. When it returns from being cut off, it asks
-        for an election, which without Pre-Vote the leader loses (KIP-996).
-      remedy: 'It does not answer us either: start it, or look at what it hangs in.'
+      meaning: The voter is down, frozen or cut off, and does not count for a majority. If it was cut off, it requests
+        an election when it returns. Without Pre-Vote, the leader then loses its leadership (KIP-996).
+      remedy: 'It does not answer us either: start it, or find out why it hangs.'
   contains:
     kind:
       description: What was found.
@@ -231,7 +231,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
     assess,
-    quorum_report_document,
+    encode_quorum_report,
 )
 
 ARGUMENTS = (
@@ -258,7 +258,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings, their_settings) as wire:
         assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
-    report_error = report.write_or_explain(partial(quorum_report_document, assessment), QUORUM_REPORT)
+    report_error = report.write_or_explain(partial(encode_quorum_report, assessment), QUORUM_REPORT)
     return {"changed": False, **plain(assessment), **({"msg": report_error} if report_error else {})}
 
 

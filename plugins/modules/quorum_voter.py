@@ -133,7 +133,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import wanted_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import parse_voter
 
 VOTER = Arguments(
     argument_spec={
@@ -169,7 +169,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
-        lambda: wanted_voter(params),
+        lambda: parse_voter(params),
     )
     membership = quorum_voters.Membership(params["state"])
     with Wire(settings, their_settings) as wire:

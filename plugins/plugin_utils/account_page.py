@@ -12,8 +12,8 @@ from dataclasses import fields
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
     Balance,
     Total,
+    describe_still_lost,
     sum_balances,
-    verdict,
 )
 
 from .page import Block, Heading, Paragraph, Row, Table
@@ -40,7 +40,7 @@ def losers_blocks(salvage: Result) -> Iterator[Block]:
 
 def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[Block]:
     yield Heading("Records that only other replicas or disks held")
-    yield Paragraph(verdict(total) + (f" Saved in {where}." if where else ""), indent=2)
+    yield Paragraph(describe_still_lost(total) + (f" Saved in {where}." if where else ""), indent=2)
     listed = sorted(partitions, key=lambda each: (not each.get("reason"), -_lost(each)))[:_MOST_ROWS]
     rows = [_row(each) for each in listed]
     if total.partitions > 1:

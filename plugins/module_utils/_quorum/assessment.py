@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The assessment of an observed quorum, its state, findings and verdicts, and the file that has it. It holds no secret.
+"""Assess an observed quorum: its state, findings and verdicts. Also builds the report, which has no secret.
 
 Pure; standard library only. Schema: docs/schemas/quorum-report.schema.json.
 """
@@ -31,7 +31,7 @@ from .._model.quorum import Endpoint, QuorumReplica, QuorumState, Voter
 from .disruption import is_controller
 from .finding import Finding
 from .observation import Controller, Observation, is_caught_up
-from .verdict import Verdict, findings, may_add, may_elect, may_remove, may_restart
+from .verdict import Verdict, collect_findings, may_add, may_elect, may_remove, may_restart
 
 DirectoryId: TypeAlias = Annotated[
     str, Meta(description="a directory id is 22 characters of URL-safe base64", pattern=UUID_PATTERN)
@@ -41,7 +41,7 @@ FeatureLevel: TypeAlias = Annotated[int, Meta("a feature level", minimum=0, maxi
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A voter or observer, and whether it is caught up. What is not known is None."""
+    """A voter or observer, and whether it is caught up. Unknown values are None."""
 
     replica_id: NodeId
     directory_id: DirectoryId | None
@@ -71,23 +71,23 @@ NodeVerdicts: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What may be done now."""
+    """Which actions the quorum can bear now."""
 
     elections: Verdict
     restart: NodeVerdicts
-    """Of each voter."""
+    """One verdict per voter."""
     removal: NodeVerdicts
-    """Of each voter."""
+    """One verdict per voter."""
     addition: NodeVerdicts
-    """Of each observer that is a controller."""
+    """One verdict per observer that is a controller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """The whole assessment, with the last state of the quorum. What is unknown is None."""
+    """The last observed state of the quorum, its findings and verdicts. Unknown values are None."""
 
     window_ms: Milliseconds
-    """How long it was observed."""
+    """How long the quorum was observed."""
     cluster_id: ClusterId | None
     leader_id: NodeId | None
     leader_epoch: LeaderEpoch | None
@@ -119,7 +119,7 @@ def assess(observation: Observation) -> Assessment:
         voters=_members(observation, state.voters if state is not None else ()),
         observers=_members(observation, state.observers if state is not None else ()),
         controllers=observation.controllers,
-        findings=findings(observation),
+        findings=collect_findings(observation),
         verdicts=_verdicts(observation),
     )
 
@@ -146,14 +146,14 @@ def _verdicts(observation: Observation) -> Verdicts:
     candidates = _candidates(observation, state) if state is not None else ()
     return Verdicts(
         elections=may_elect(observation),
-        restart=_of_each(voters, lambda voter: may_restart(observation, voter.voter_id)),
-        removal=_of_each(voters, lambda voter: may_remove(observation, voter)),
-        addition=_of_each(candidates, lambda voter: may_add(observation, voter)),
+        restart=_judge_each(voters, lambda voter: may_restart(observation, voter.voter_id)),
+        removal=_judge_each(voters, lambda voter: may_remove(observation, voter)),
+        addition=_judge_each(candidates, lambda voter: may_add(observation, voter)),
     )
 
 
 def _candidates(observation: Observation, state: QuorumState) -> tuple[QuorumReplica, ...]:
-    """Return the observers that are controllers and no voters. Of one with several disks, the one that fetched last."""
+    """Return the observers that are controllers and no voters. Of a node with several disks, the last to fetch."""
     newest: dict[int, QuorumReplica] = {}
     for each in state.observers:
         if is_controller(observation, each) and state.voter(each.replica_id) is None:
@@ -167,14 +167,14 @@ def _age(replica: QuorumReplica) -> float:
     return math.inf if replica.since_fetch_ms is None else replica.since_fetch_ms
 
 
-def _of_each(replicas: Iterable[QuorumReplica], judge: Callable[[Voter], Verdict]) -> tuple[NodeVerdict, ...]:
+def _judge_each(replicas: Iterable[QuorumReplica], judge: Callable[[Voter], Verdict]) -> tuple[NodeVerdict, ...]:
     judged = ((each, judge(Voter(each.replica_id, each.directory_id))) for each in replicas)
     return tuple(NodeVerdict(each.replica_id, verdict.allowed, verdict.reasons) for each, verdict in judged)
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumReport:
-    """An assessment, and when it was made."""
+    """An assessment and its times."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     started_at: Time
@@ -186,7 +186,7 @@ _CODEC = codec(QuorumReport, "a report of a quorum is an object")
 QUORUM_REPORT = document("quorum-report", "What was found out about the quorum of the controllers", _CODEC.schema)
 
 
-def quorum_report_document(assessment: Assessment, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+def encode_quorum_report(assessment: Assessment, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as JSON values."""
     document: dict[str, Any] = _CODEC.encode(QuorumReport(started_at, finished_at, assessment))
     return document

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Findings about the servers that disrupt a quorum, after KIP-996 and KIP-853. Pure; standard library only."""
+"""Find the servers that disrupt a quorum, according to KIP-996 and KIP-853. Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from .observation import (
     Observation,
     caught_up_voters,
     has_joined,
-    histories,
     is_another_disk,
     is_caught_up,
     is_fetching,
     is_new,
-    states,
+    observed_states,
+    pair_states_of_voters,
 )
 
 
-def disruption(observation: Observation) -> Iterator[Finding]:
-    """Return all findings of this file."""
-    yield from _epoch_churn(observation)
-    yield from _epoch_ahead(observation)
-    yield from _removed_voters(observation)
-    yield from _joined_voters(observation)
-    yield from _new_voters(observation)
-    yield from _replaced_disks(observation)
+def find_disruption(observation: Observation) -> Iterator[Finding]:
+    """Yield all findings about disruptive servers."""
+    yield from _find_epoch_churn(observation)
+    yield from _find_epoch_ahead(observation)
+    yield from _find_removed_voters(observation)
+    yield from _find_joined_voters(observation)
+    yield from _find_new_voters(observation)
+    yield from _find_replaced_disks(observation)
 
 
-def _epoch_churn(observation: Observation) -> Iterator[Finding]:
-    seen = states(observation)
+def _find_epoch_churn(observation: Observation) -> Iterator[Finding]:
+    seen = observed_states(observation)
     leaders: list[SeenLeader | QuorumState] = [*seen]
     if observation.earlier is not None:
         leaders.insert(0, observation.earlier)
     epochs = [leader.leader_epoch for leader in leaders]
     if not seen or epochs[-1] == epochs[0]:
         return
-    suspects = tuple(sorted(_suspects(observation)))
+    suspects = tuple(sorted(_find_suspects(observation)))
     times = len(set(epochs)) - 1
     yield Finding(
         Kind.EPOCH_CHURN,
@@ -56,19 +56,20 @@ def _epoch_churn(observation: Observation) -> Iterator[Finding]:
             "window_ms": observation.window_ms,
         },
         f"Leadership of the quorum was contested: the epoch rose from {epochs[0]} to {epochs[-1]} while we looked. "
-        "Unless the leader failed, a server disrupts it: a follower that was cut off and returned, timeouts that are "
-        "too low, or a voter that was removed.",
+        "If the leader did not fail, a server disrupts the quorum: a follower that was cut off and returned, timeouts "
+        "that are too low, or a voter that was removed.",
         (
-            f"Look at {list(suspects)} first: not in touch with the leader, or in a higher epoch, while we looked. "
+            f"Check {list(suspects)} first: they did not fetch from the leader, or were in a higher epoch. "
             if suspects
             else ""
         )
-        + "Compare controller.quorum.*.timeout.ms on all controllers, and look at the network and at pauses. Ask for "
-        "no election until the epoch stays.",
+        + "Compare controller.quorum.*.timeout.ms on all controllers, and check the network and pauses of processes. "
+        "Request no election until the epoch stays the same.",
     )
 
 
-def _suspects(observation: Observation) -> set[int]:
+def _find_suspects(observation: Observation) -> set[int]:
+    """Return voters that did not fetch in time, and controllers whose epoch was higher than the leader's."""
     found: set[int] = set()
     for look in observation.looks:
         if look.state is None:
@@ -86,7 +87,7 @@ def _suspects(observation: Observation) -> set[int]:
     return found
 
 
-def _epoch_ahead(observation: Observation) -> Iterator[Finding]:
+def _find_epoch_ahead(observation: Observation) -> Iterator[Finding]:
     state = observation.state
     if state is None:
         return
@@ -97,14 +98,14 @@ def _epoch_ahead(observation: Observation) -> Iterator[Finding]:
                 Severity.WARNING,
                 () if view.node_id is None else (view.node_id,),
                 {"epoch": view.epoch, "leader_epoch": state.leader_epoch, "address": view.address},
-                "It requests elections that no other controller receives, and raises its epoch each time. "
-                f"When its requests arrive again, leader {state.leader_id} must step down (KIP-996).",
-                "Repair the network between it and the other controllers in a quiet moment, or stop it first and start "
-                "it after. With Pre-Vote (Kafka 4.0 and later) this does not happen.",
+                "The controller requests elections, but no other controller receives the requests. It raises its epoch "
+                f"each time. When its requests arrive again, leader {state.leader_id} must step down (KIP-996).",
+                "Repair the network between it and the other controllers when an election does no harm, or stop it "
+                "before the repair and start it afterwards. With Pre-Vote (Kafka 4.0 and later) this does not happen.",
             )
 
 
-def _removed_voters(observation: Observation) -> Iterator[Finding]:
+def _find_removed_voters(observation: Observation) -> Iterator[Finding]:
     state = observation.state
     if state is None:
         return
@@ -113,7 +114,7 @@ def _removed_voters(observation: Observation) -> Iterator[Finding]:
             continue
         if not _was_fetching(observation, observer.replica_id):
             continue
-        was_voter = any(each.voter(observer.replica_id) is not None for each in states(observation))
+        was_voter = any(each.voter(observer.replica_id) is not None for each in observed_states(observation))
         auto_join = _auto_join(observation, observer.replica_id)
         yield Finding(
             Kind.REMOVED_VOTER_ACTIVE,
@@ -126,12 +127,11 @@ def _removed_voters(observation: Observation) -> Iterator[Finding]:
                 "was_voter_in_window": was_voter,
                 "auto_join": auto_join,
             },
-            "A controller that is no voter is running: one that was removed and not stopped, or one that is to be "
-            "added. "
+            "A controller is running that is no voter: it was removed and not stopped, or it is to be added. "
             + (
                 "It makes itself a voter again, because its controller.quorum.auto.join.enable is true (KAFKA-19850)."
                 if auto_join
-                else "It counts for no majority."
+                else "It does not count for a majority."
             ),
             "If it was removed, stop it, and set controller.quorum.auto.join.enable to false before it is started "
             "again. If it is new, add it with quorum_voter.",
@@ -139,10 +139,10 @@ def _removed_voters(observation: Observation) -> Iterator[Finding]:
 
 
 def _was_fetching(observation: Observation, replica_id: int) -> bool:
-    """Return whether an observer fetched at any look. One that stalls for a moment is still active."""
+    """Return whether an observer fetched at any look. An observer that pauses for a moment is still active."""
     return any(
         is_fetching(observation, each)
-        for state in states(observation)
+        for state in observed_states(observation)
         for each in state.observers
         if each.replica_id == replica_id
     )
@@ -155,11 +155,11 @@ def is_controller(observation: Observation, observer: QuorumReplica) -> bool:
     return observation.broker_ids is not None and observer.replica_id not in observation.broker_ids
 
 
-def _joined_voters(observation: Observation) -> Iterator[Finding]:
+def _find_joined_voters(observation: Observation) -> Iterator[Finding]:
     state = observation.state
     for voter in state.voters if state is not None else ():
         if has_joined(observation, voter):
-            left = states(observation)[0].voter(voter.replica_id) is not None
+            left = observed_states(observation)[0].voter(voter.replica_id) is not None
             yield Finding(
                 Kind.VOTER_JOINED,
                 Severity.WARNING if left else Severity.INFO,
@@ -170,13 +170,13 @@ def _joined_voters(observation: Observation) -> Iterator[Finding]:
                     "was_removed_in_window": left,
                     "auto_join": _auto_join(observation, voter.replica_id),
                 },
-                "It became a voter while we looked. A voter that is removed while it runs with "
+                "The controller became a voter while we looked. A voter that is removed while it runs with "
                 "controller.quorum.auto.join.enable adds itself again (KAFKA-19850).",
-                "If no person added it, stop it before you remove it, or set that to false on it.",
+                "If no person added it, stop it before you remove it, or set this option to false on it.",
             )
 
 
-def _new_voters(observation: Observation) -> Iterator[Finding]:
+def _find_new_voters(observation: Observation) -> Iterator[Finding]:
     state = observation.state
     if state is None:
         return
@@ -194,14 +194,14 @@ def _new_voters(observation: Observation) -> Iterator[Finding]:
                     "caught_up": list(caught_up_voters(observation)),
                     "majority": state.majority,
                 },
-                "It may vote, and does not hold what was committed before it joined. With a majority that lags too, a "
-                "candidate without committed records can be elected (KIP-996).",
-                "Let it catch up before anything else is restarted or changed. If it cannot, remove it with "
-                "quorum_voter while a majority without it is caught up.",
+                "The new voter may vote, but does not have the records that were committed before it joined. If a "
+                "majority lags too, a candidate that lacks committed records can be elected (KIP-996).",
+                "Wait until it has caught up before you restart or change anything else. If it cannot catch up, remove "
+                "it with quorum_voter while a majority of the other voters is caught up.",
             )
 
 
-def _replaced_disks(observation: Observation) -> Iterator[Finding]:
+def _find_replaced_disks(observation: Observation) -> Iterator[Finding]:
     evidence = {
         **_empty_voters(observation),
         **_observers_with_a_new_disk(observation),
@@ -215,14 +215,14 @@ def _replaced_disks(observation: Observation) -> Iterator[Finding]:
             Severity.WARNING if is_safe else Severity.CRITICAL,
             (node_id,),
             numbers,
-            "Its disk was lost or replaced: it has forgotten what it acknowledged and whom it voted for. If it votes "
-            "before it has caught up, committed records can be lost (KIP-996, KAFKA-14205).",
+            "The controller's disk was lost or replaced: it has lost the records that it acknowledged and its vote. "
+            "If it votes before it has caught up, committed records can be lost (KIP-996, KAFKA-14205).",
             _disk_remedy(observation, node_id),
         )
 
 
 def _empty_voters(observation: Observation) -> dict[int, dict[str, Any]]:
-    """Return voters that hold no committed record: in a static quorum, the only sign of a new disk."""
+    """Return the voters without any committed record. In a static quorum, nothing else shows a new disk."""
     state = observation.state
     if state is None or not state.high_watermark:
         return {}
@@ -255,7 +255,7 @@ def _observers_with_a_new_disk(observation: Observation) -> dict[int, dict[str, 
 
 def _disks_changed_meanwhile(observation: Observation) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
-    for before, after, state in histories(observation):
+    for before, after, state in pair_states_of_voters(observation):
         is_other = None not in (before.directory_id, after.directory_id) and before.directory_id != after.directory_id
         if is_other or _lost_committed(before, after, state):
             found[before.replica_id] = {
@@ -269,7 +269,7 @@ def _disks_changed_meanwhile(observation: Observation) -> dict[int, dict[str, An
 
 
 def _lost_committed(before: QuorumReplica, after: QuorumReplica, state: QuorumState) -> bool:
-    """Return whether a log end went below a high watermark. A follower may truncate only what was never committed."""
+    """Return whether the log end fell below the high watermark. A follower never truncates committed records."""
     if before.log_end_offset is None or after.log_end_offset is None or state.high_watermark is None:
         return False
     return after.log_end_offset < min(before.log_end_offset, state.high_watermark)
@@ -284,7 +284,8 @@ def _disk_remedy(observation: Observation, node_id: int) -> str:
             "has caught up, and adds it."
         )
     return (
-        wait + "This quorum is static (kraft.version 0): it goes on with the new disk by itself, so watch it catch up."
+        wait + "This quorum is static (kraft.version 0): the controller uses the new disk without any change, so only "
+        "wait until it has caught up."
     )
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with a quorum, in words and numbers. Standard library only."""
+"""Define a finding: something that is wrong with a quorum, in words and numbers. Standard library only."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Severity(StrEnum):
     CRITICAL = "critical"
     """The quorum does not work, or cannot bear one more failure."""
     WARNING = "warning"
-    """It works, and something is wrong."""
+    """The quorum works, but something is wrong."""
     INFO = "info"
-    """Worth to know before a change."""
+    """Nothing is wrong, but it matters for changes."""
 
 
 class Kind(StrEnum):
-    """What was found. The first paragraphs of KIP-996 describe the servers that disrupt a quorum."""
+    """Type of a finding. The first paragraphs of KIP-996 describe servers that disrupt a quorum."""
 
     NO_LEADER = "no_leader"
     TWO_LEADERS = "two_leaders"
@@ -60,12 +60,12 @@ DISRUPTIVE = frozenset(
         Kind.TIMEOUTS_TOO_LOW,
     }
 )
-"""What costs an election where Pre-Vote is missing."""
+"""Findings that cause an election if Pre-Vote is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One number that shows a finding, as a report has it."""
+    """One number that shows a finding, in the form of the report."""
 
     name: str
     value: str
@@ -79,12 +79,12 @@ def _evidence(values: Mapping[str, Any]) -> tuple[Evidence, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found."""
+    """One thing that is wrong with the quorum, or that matters for changes."""
 
     kind: Kind
     severity: Severity
     node_ids: tuple[NodeId, ...]
-    """The controllers concerned; empty where the finding concerns the whole quorum or no id is known."""
+    """The controllers concerned; empty if the finding concerns the whole quorum, or if no id is known."""
     evidence: Annotated[
         Mapping[str, Any],
         Into(
@@ -95,6 +95,6 @@ class Finding:
             _evidence,
         ),
     ]
-    """The numbers that show it, by name."""
+    """The numbers that show the finding, by name."""
     meaning: str
     remedy: str

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An observation of a quorum: what was seen, where and when, who was caught up, and which voters changed meanwhile.
+"""Define an observation of a quorum, and decide which voters are caught up, new, or on another disk.
 
-Pure; standard library only. The rule is Strimzi's KafkaRoller's: caught up is who had everything within the last fetch
-timeout, by the leader's clock. Unknown means no.
+Pure; standard library only. A voter is caught up if it had all records of the leader within the last fetch timeout, by
+the leader's clock. An unknown state means not caught up. Strimzi's KafkaRoller has the same rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT_FETCH_TIMEOUT_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A controller that was asked on its own listener. What it did not answer is None."""
+    """A controller that was asked on its own listener. Unknown values are None."""
 
     address: str
     node_id: NodeId | None = None
@@ -37,12 +37,12 @@ class Controller:
     """The longest random wait before another election (controller.quorum.election.backoff.max.ms)."""
     retry_backoff_ms: Milliseconds | None = None
     cause: Cause | None = None
-    """Why it did not answer; None when it did."""
+    """Why the controller did not answer; None if it did."""
     error: str = ""
 
     @property
     def name(self) -> str:
-        """Return the name for a person."""
+        """The name in messages."""
         return self.address if self.node_id is None else f"{self.node_id} ({self.address})"
 
 
@@ -52,64 +52,64 @@ class View:
 
     address: str
     node_id: int | None
-    """Known where this controller claims leadership."""
+    """Always known if this controller claims leadership."""
     leader_id: int | None
-    """The leader that it follows; None when it knows none or did not answer."""
+    """The leader that the controller follows; None if it knows none or did not answer."""
     epoch: int | None
-    """The epoch that it is in itself; None when our principal may not ask."""
+    """The controller's own epoch; None if our principal may not ask for it."""
     claims_leadership: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The quorum at one moment of the window, ``at_ms`` after its start, which is the end of the first look."""
+    """The quorum at one moment: ``at_ms`` after the start of the window. The window starts when the first look ends."""
 
     at_ms: int
     state: QuorumState | None
-    """The state from the leader of the newest epoch; None when no leader could be asked."""
+    """The state from the leader of the newest epoch; None if no leader could be asked."""
     views: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Everything that findings and verdicts are made of."""
+    """All input of findings and verdicts."""
 
     cluster_id: str | None
     looks: tuple[Look, ...]
     """In order of time, at least one."""
     earlier: SeenLeader | None = None
-    """Who led at the begin of the window, where an earlier task saw it. The looks' times count from there then."""
+    """The leader that an earlier task of this run saw. If set, the window starts then."""
     controllers: tuple[Controller, ...] = ()
-    """Those that were asked directly, in order of id."""
+    """The controllers that were asked directly, in order of id."""
     broker_ids: frozenset[int] | None = None
-    """Every registered broker; None where fenced brokers are not listed (before Kafka 4.0)."""
+    """All registered brokers; None if the cluster does not list fenced brokers (before Kafka 4.0)."""
     listed_broker_ids: frozenset[int] = frozenset()
-    """The registered brokers that are listed, be they all or not."""
+    """The registered brokers that the cluster lists, perhaps without fenced ones."""
     kraft_version: int | None = None
     metadata_version: int | None = None
     """The finalized feature level, as in ``kafka-features.sh describe``."""
     fetch_timeout_ms: int | None = None
-    """The leader's own, or the shortest that could be read, of controllers before brokers."""
+    """The leader's own timeout, or else the shortest that could be read. Controllers' values go before brokers'."""
     election_timeout_ms: int | None = None
-    """The longest that could be read, likewise."""
+    """The longest timeout that could be read. Controllers' values go before brokers'."""
     silence: str = ""
-    """Why no leader could be asked, for a person; empty when one was."""
+    """Why no leader could be asked; empty if one was."""
 
     @cached_property
     def state(self) -> QuorumState | None:
-        """Return the last observed state."""
+        """The last observed state."""
         return self.looks[-1].state
 
     @property
     def window_ms(self) -> int:
-        """Return the time from the first look, of an earlier task too, to the last, in milliseconds."""
+        """Milliseconds from the first look, or that of an earlier task, to the last look."""
         return self.looks[-1].at_ms - (0 if self.earlier else self.looks[0].at_ms)
 
     @property
     def caught_up_within_ms(self) -> int:
-        """Return how old a caught-up time may be, in milliseconds.
+        """How many milliseconds ago a caught-up voter may have had all records.
 
-        Below Kafka's default, idle followers would seem to lag.
+        At least Kafka's default fetch timeout: with less, idle followers would seem to lag.
         """
         return max(self.fetch_timeout_ms or 0, DEFAULT_FETCH_TIMEOUT_MS)
 
@@ -119,10 +119,10 @@ class Observation:
 
 
 def is_caught_up(observation: Observation, replica: QuorumReplica) -> bool:
-    """Return whether this is the leader, or had all its records within the fetch timeout and still has them.
+    """Return whether this is the leader, or a replica that had all the leader's records within the fetch timeout.
 
-    A voter whose node fetches from another disk has not, however short ago it was caught up, and neither has one that
-    holds nothing: in a static quorum its new disk shows in no other way.
+    A voter is not caught up if its node now fetches to another disk, or if its log is empty. In a static quorum,
+    nothing else than the empty log shows a new disk.
     """
     state = observation.state
     if state is not None and replica.replica_id == state.leader_id:
@@ -136,15 +136,12 @@ def is_caught_up(observation: Observation, replica: QuorumReplica) -> bool:
 
 
 def is_fetching(observation: Observation, replica: QuorumReplica) -> bool:
-    """Return whether a follower fetched within the fetch timeout.
-
-    An observer that has ended stays listed for some time.
-    """
+    """Return whether a follower fetched within the fetch timeout. A stopped observer stays listed for some time."""
     return replica.since_fetch_ms is not None and replica.since_fetch_ms <= observation.caught_up_within_ms
 
 
 def is_another_disk(observation: Observation, voter: QuorumReplica, observer: QuorumReplica) -> bool:
-    """Return whether the voter's node now fetches as an observer, from another directory."""
+    """Return whether the voter's node now fetches as an observer with another directory id."""
     return (
         observer.replica_id == voter.replica_id
         and observer.directory_id != voter.directory_id
@@ -166,24 +163,24 @@ def _voters(state: QuorumState | None) -> Iterable[QuorumReplica]:
     return state.voters if state is not None else ()
 
 
-def states(observation: Observation) -> list[QuorumState]:
+def observed_states(observation: Observation) -> list[QuorumState]:
     """Return the observed states, oldest first."""
     return [look.state for look in observation.looks if look.state is not None]
 
 
 def is_new(observation: Observation, voter: QuorumReplica) -> bool:
-    """Return whether a voter joined within the window, or fetches and was never caught up with this leader."""
+    """Return whether a voter joined during the window, or fetches and was never caught up with this leader."""
     return has_joined(observation, voter) or (voter.since_fetch_ms is not None and voter.lag_ms is None)
 
 
 def has_joined(observation: Observation, voter: QuorumReplica) -> bool:
     """Return whether the node was no voter earlier in the window."""
-    return any(state.voter(voter.replica_id) is None for state in states(observation))
+    return any(state.voter(voter.replica_id) is None for state in observed_states(observation))
 
 
-def histories(observation: Observation) -> Iterator[tuple[QuorumReplica, QuorumReplica, QuorumState]]:
-    """Yield each voter at one look and at the next look, with the state of the first look."""
-    seen = states(observation)
+def pair_states_of_voters(observation: Observation) -> Iterator[tuple[QuorumReplica, QuorumReplica, QuorumState]]:
+    """Yield each voter's state at a look and at the next look, with the quorum's state at the first of both."""
+    seen = observed_states(observation)
     for before, after in pairwise(seen):
         for voter in before.voters:
             later = after.voter(voter.replica_id)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at the quorum, through the brokers and through the controllers themselves. Writes nothing.
+"""Observe the quorum, through the brokers and through the controllers' own listeners. Writes nothing.
 
-Brokers forward DescribeQuorum to the leader that they know, and wait when there is none. A controller says at once what
-it takes for true, on its own listener, so that with their addresses a quorum is seen that brokers have lost.
+Brokers forward DescribeQuorum to the leader that they know, and wait if there is none. A controller answers at once on
+its own listener. So if controllers' addresses are given, the quorum can be observed even if no broker reaches it.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ def observe_quorum(
     earlier: SeenLeader | None = None,
     clock: Clock = time,
 ) -> Observation:
-    """Observe the quorum now, and four times a second for ``window_ms`` from then on.
+    """Observe the quorum now, and then four times per second for ``window_ms``.
 
-    Where an earlier task of this run has seen the leader, the window counts from then. Epochs only rise, so whatever
-    changed since shows. What is older than a minute, or not of this host's clock, does not count.
+    If an earlier task of this run saw the leader (``earlier``), the window starts at that time. Epochs only rise, so
+    any change since then is visible. ``earlier`` is ignored if it is older than a minute or not from this host's clock.
 
-    ``controllers`` are addresses of controllers' own listeners that can be reached from here; those that they list are
-    asked too. All are asked at once. A silent one costs one request_timeout_ms, once.
+    ``controllers`` are addresses of controllers' own listeners that can be reached from here. The controllers that
+    these list are asked too. All are asked in parallel. A silent controller costs one request_timeout_ms in total.
 
-    Raises NoBrokerAnswersError when neither a broker nor a controller answers, and RequestRefusedError when our
-    principal may not describe the quorum.
+    Raises NoBrokerAnswersError (neither a broker nor a controller answers) or RequestRefusedError (our principal may
+    not describe the quorum).
     """
     return _Observer(wire, controllers, clock).observe(window_ms, earlier)
 
 
 class _BrokerSide:
-    """What the brokers answer; all of it is unknown where none answers."""
+    """The answers of the brokers. All are unknown if no broker answers."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -61,29 +61,29 @@ class _BrokerSide:
         self.cluster: Cluster | None = None
         self.configs: quorum.QuorumConfigs | None = None
         self.silence: NoBrokerAnswersError | None = None
-        """Why the last DescribeQuorum brought no answer."""
+        """Why no broker answered the last DescribeQuorum; None if one did."""
 
-    def introduce(self) -> QuorumState | None:
-        """Ask everything once."""
+    def ask_everything(self) -> QuorumState | None:
+        """Ask for features, cluster, configs and the quorum's state. Returns the state, or None."""
         try:
             answer, asked = self._wire.call_any(quorum.features_request, "ApiVersions")
             self.features = quorum.features(answer)
             self.cluster = describe_cluster(self._wire, any_view=True)
             ids = [each.broker_id for each in self.cluster.registrations]
             self.configs = quorum.configs(self._wire.call(asked, quorum.configs_request(ids)))
-        except NoBrokerAnswersError as silence:
-            self.silence = silence
+        except NoBrokerAnswersError as error:
+            self.silence = error
             return None
         except BrokerCallError:
-            pass  # Timeouts are good to know, not needed.
+            pass  # The configs are useful, but not needed.
         return self.state()
 
     def state(self) -> QuorumState | None:
-        """Return the leader's answer through a broker; None when no broker returns one."""
+        """Ask the leader through a broker. Returns None if no broker returns an answer."""
         try:
             answer, _asked = self._wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
-        except NoBrokerAnswersError as silence:
-            self.silence = silence
+        except NoBrokerAnswersError as error:
+            self.silence = error
             return None
         self.silence = None
         return quorum.quorum_state(answer)
@@ -110,7 +110,7 @@ class _Observer:
 
     def observe(self, window_ms: int, earlier: SeenLeader | None) -> Observation:
         first = self._first_look()
-        # Only now: the first look waits for silent controllers, and that must not use the window up.
+        # The window starts after the first look, because that waits for silent controllers.
         began = self._clock.monotonic()
         if earlier is not None:
             age_ms = int(began * 1000) - earlier.seen_at_ms
@@ -120,7 +120,7 @@ class _Observer:
             else:
                 earlier = None
         looks = [first]
-        # Until its end, however long a look takes: the findings claim to cover the whole window.
+        # Look until the end of the window, even if looks take long: the findings must cover the whole window.
         while looks[-1].at_ms < window_ms:
             left_ms = window_ms - self._since_ms(began)
             self._clock.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
@@ -132,20 +132,20 @@ class _Observer:
 
     def _first_look(self) -> Look:
         with ThreadPoolExecutor(max_workers=1) as executor:
-            through_brokers = executor.submit(self._brokers.introduce)
+            through_brokers = executor.submit(self._brokers.ask_everything)
             answers = self._ask(self._controllers)
             discovered = self._discover()
             self._controllers += discovered
             answers += self._ask(discovered)
             state = through_brokers.result()
             if state is None and not self._controllers:
-                # A broker forwards to the leader that it knows, and waits for it up to controller.socket.timeout.ms
-                # (30 s) where that one is frozen, although the others may have elected another one long ago.
+                # A broker forwards to the leader that it knows. If that leader is frozen, it waits for up to
+                # controller.socket.timeout.ms (30 s), although the others may have elected another leader.
                 answers += self._ask_configured()
-            return _joined(0, state, answers)
+            return _join_answers(0, state, answers)
 
     def _ask_configured(self) -> list[tuple[ControllerWatch, Answer]]:
-        """Ask the controllers that a broker's own configs name. Those that cannot be reached from here do not count."""
+        """Ask the controllers that a broker's own configs name, and ignore those that cannot be reached from here."""
         known = self._brokers.configs.controllers if self._brokers.configs is not None else ()
         watches = [
             ControllerWatch(self._wire.controller_side, address, self._clock) for address in dict.fromkeys(known)
@@ -160,19 +160,19 @@ class _Observer:
     def _look(self, at_ms: int) -> Look:
         answers = self._ask(self._controllers)
         is_led = any(answer.state is not None for _watch, answer in answers)
-        return _joined(at_ms, None if is_led else self._brokers.state(), answers)
+        return _join_answers(at_ms, None if is_led else self._brokers.state(), answers)
 
     def _ask(self, watches: Sequence[ControllerWatch]) -> list[tuple[ControllerWatch, Answer]]:
-        """Ask all at once and return the answers."""
+        """Ask the controllers in parallel and return the answers."""
         answers = self._wire.in_parallel(lambda number: watches[number].look(), range(len(watches)))
         return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, Answer)]
 
     def _discover(self) -> list[ControllerWatch]:
-        """Add the controllers that the answers list and that were not asked yet."""
+        """Return the controllers that others list and that were not asked yet."""
         listed = {node_id: address for watch in self._controllers for node_id, address in watch.peers.items()}
         addresses = {address: node_id for node_id, address in listed.items()}
         for watch in self._controllers:
-            if watch.node_id is None:  # a silent one that the others know
+            if watch.node_id is None:  # a silent controller whose id the others know
                 watch.node_id = addresses.get(watch.address)
         met = {watch.node_id for watch in self._controllers}
         return [
@@ -207,10 +207,10 @@ class _Observer:
             metadata_version=_highest(each.metadata_version for each in features),
             fetch_timeout_ms=_fetch_timeout_ms(configs, looks[-1].state),
             election_timeout_ms=_highest(each.election_timeout_ms for each in configs),
-            silence=self._silence(looks[-1]),
+            silence=self._describe_silence(looks[-1]),
         )
 
-    def _silence(self, look: Look) -> str:
+    def _describe_silence(self, look: Look) -> str:
         if look.state is not None:
             return ""
         reasons = [f"controller {view.node_id or view.address} says it does not lead" for view in look.views]
@@ -220,14 +220,16 @@ class _Observer:
         return "; ".join(reasons)
 
 
-def _joined(at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]) -> Look:
-    """Join one look. Of several leaders' states, use the one of the newest epoch."""
+def _join_answers(
+    at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]
+) -> Look:
+    """Build a look from all answers. If several leaders answered, use the state with the highest epoch."""
     answered = list(answers)
     states = [state for state in (through_brokers, *(answer.state for _watch, answer in answered)) if state is not None]
     return Look(
         at_ms,
         max(states, key=lambda state: state.leader_epoch, default=None),
-        tuple(watch.named(answer) for watch, answer in answered),
+        tuple(watch.with_node_id(answer) for watch, answer in answered),
     )
 
 
@@ -236,7 +238,7 @@ def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:
 
 
 def _fetch_timeout_ms(configs: Iterable[quorum.QuorumConfigs], state: QuorumState | None) -> int | None:
-    """Return the leader's own timeout, else the smallest. A larger one would count a dead voter as caught up."""
+    """Return the leader's own timeout, or else the smallest: a larger one could count a dead voter as caught up."""
     known = {each.node_id: each.fetch_timeout_ms for each in configs if each.fetch_timeout_ms is not None}
     own = known.get(state.leader_id) if state is not None else None
     return own if own is not None else min(known.values(), default=None)
@@ -247,12 +249,12 @@ def _highest(values: Iterable[int | None]) -> int | None:
 
 
 _SPENT_BELOW = 0.1
-"""The part of a limit that may be left of one that is used up: timers end a little early."""
+"""If less than this part of the time limit is left, the limit counts as used up: timers end a little early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a controller said at one look; ``state`` is None unless it leads."""
+    """One controller's answer at one look. ``state`` is None unless it is the leader."""
 
     state: QuorumState | None
     view: View
@@ -260,52 +262,51 @@ class Answer:
 
 @dataclass(slots=True)
 class ControllerWatch:
-    """One controller during the window. Once it has stayed silent for its whole limit, it is not asked again."""
+    """One controller during the window. After it was silent for a whole time limit, it is not asked again."""
 
     wire: Wire
     address: Address
     clock: Clock = time
     peers: dict[int, Address] = field(default_factory=dict)
-    """All controllers, by their ids, as this one lists them."""
+    """The addresses of all controllers that this controller lists, by id."""
     cluster_id: str | None = None
     features: quorum.Features | None = None
     configs: quorum.QuorumConfigs | None = None
     error: BrokerCallError | None = None
-    """Why it did not answer last; None when it did."""
+    """Why the controller did not answer the last request; None if it did."""
     node_id: int | None = None
-    is_given_up: bool = False
-    """Whether it stayed silent for the whole limit."""
+    is_no_longer_asked: bool = False
 
     def look(self) -> Answer | None:
-        """Return its view now, None when it gave none. All requests together take at most one request_timeout_ms."""
-        if self.is_given_up:
+        """Ask for the controller's view; None if it does not answer. Takes at most one request_timeout_ms in total."""
+        if self.is_no_longer_asked:
             return None
         limit_s = self.wire.settings.request_timeout_ms / 1000
         deadline = self.clock.monotonic() + limit_s
         try:
             answer = self._view(deadline)
             if self.features is None or self.node_id is None:
-                # One that has just started is not listed yet, not even by itself.
-                self._introduce(deadline)
+                # Asked again if the id is unknown: a controller that has just started does not list itself yet.
+                self._ask_identity(deadline)
             self.error = None
         except BrokerCallError as error:
             self.error = error
-            # A packet filter that drops makes an address unreachable, not hung, and costs as much.
+            # A packet filter that drops packets makes an address unreachable, not hung, but takes as much time.
             left_s = deadline - self.clock.monotonic()
-            self.is_given_up = error.cause is Cause.HUNG or left_s < limit_s * _SPENT_BELOW
+            self.is_no_longer_asked = error.cause is Cause.HUNG or left_s < limit_s * _SPENT_BELOW
             return None
-        except RequestRefusedError as refusal:
-            self.error = BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(refusal))
+        except RequestRefusedError as error:
+            self.error = BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error))
             return None
         return answer
 
-    def named(self, answer: Answer) -> View:
-        """Return the view with the controller's id, which may have become known later."""
+    def with_node_id(self, answer: Answer) -> View:
+        """Add the controller's id to the view. The id may have become known after the view."""
         view = answer.view
         return view if view.node_id is not None else replace(view, node_id=self.node_id)
 
     def controller(self) -> Controller:
-        """Return what is known of this controller."""
+        """Return all facts about this controller."""
         return Controller(
             str(self.address),
             self.node_id,
@@ -325,7 +326,7 @@ class ControllerWatch:
         leader = known or (quorum.KnownLeader(state.leader_id, state.leader_epoch) if state is not None else None)
         view = View(
             str(self.address),
-            # Only the leader answers with a state, and names itself in it, also where we may not ask who it is.
+            # Only the leader answers with a state, and the state has its id. So this works without permission to ask.
             self.node_id if state is None else state.leader_id,
             leader.leader_id if leader is not None else None,
             leader.epoch if leader is not None else None,
@@ -333,7 +334,7 @@ class ControllerWatch:
         )
         return Answer(state, view)
 
-    def _introduce(self, deadline: float) -> None:
+    def _ask_identity(self, deadline: float) -> None:
         listed = quorum.controllers(self._call(quorum.controllers_request(), deadline))
         self.cluster_id, self.peers = listed.cluster_id, listed.addresses
         self.configs = quorum.configs(self._call(quorum.configs_request(self.peers), deadline))

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Everything that is wrong with a quorum, and what may be done to a cluster and to its set of voters (KIP-853).
+"""Collect all findings about a quorum, and judge which elections, restarts and voter changes (KIP-853) it can bear.
 
-Pure; standard library only. Unknown means no.
+Pure; standard library only. If a state is unknown, the verdict is against the action.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .._model.quorum import QuorumState, Voter
-from .disruption import disruption
+from .disruption import find_disruption
 from .finding import Finding, Kind, Severity
-from .liveness import liveness, shape
+from .liveness import find_liveness_problems, find_setup_problems
 from .observation import Observation, caught_up_voters, is_caught_up, lagging_voters
 
 _ORDER = list(Severity)
 
 
-def findings(observation: Observation) -> tuple[Finding, ...]:
+def collect_findings(observation: Observation) -> tuple[Finding, ...]:
     """Return all findings, the most severe first; none for a healthy quorum."""
-    found = [*liveness(observation), *disruption(observation)]
-    found += shape(observation, found)
+    found = [*find_liveness_problems(observation), *find_disruption(observation)]
+    found += find_setup_problems(observation, found)
     return tuple(sorted(found, key=lambda each: _ORDER.index(each.severity)))
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether something may be done, and every reason why not."""
+    """Whether an action is allowed, and all reasons against it."""
 
     allowed: bool
     reasons: tuple[str, ...] = ()
 
 
 def verdict(reasons: Iterable[str]) -> Verdict:
-    """Return a verdict that allows the action where there is no reason against it."""
-    all_of_them = tuple(reasons)
-    return Verdict(not all_of_them, all_of_them)
+    """Return a verdict that allows the action if there is no reason against it."""
+    against = tuple(reasons)
+    return Verdict(not against, against)
 
 
 def may_elect(observation: Observation) -> Verdict:
@@ -48,31 +48,31 @@ def may_elect(observation: Observation) -> Verdict:
 
 
 def _against_elections(observation: Observation) -> Iterator[str]:
-    yield from cannot_commit(observation)
-    yield from is_contested(observation)
+    yield from why_cannot_commit(observation)
+    yield from why_contested(observation)
 
 
 def may_restart(observation: Observation, node_id: int) -> Verdict:
-    """Judge whether this controller may be stopped: a majority must be caught up without it."""
+    """Judge whether this controller may be stopped: a majority of the voters must be caught up without it."""
     return verdict(_against_restart(observation, node_id))
 
 
 def _against_restart(observation: Observation, node_id: int) -> Iterator[str]:
-    refusals = [*cannot_commit(observation)]
+    refusals = [*why_cannot_commit(observation)]
     state = observation.state
     if refusals or state is None:
         yield from refusals
-        yield from is_contested(observation)
+        yield from why_contested(observation)
         return
     voters = [each.replica_id for each in state.voters]
     if node_id not in voters:
         return  # The quorum does not need it.
-    yield from is_contested(observation)
+    yield from why_contested(observation)
     able = [each for each in caught_up_voters(observation) if each != node_id]
     if len(able) < state.majority:
         yield (
-            f"without controller {node_id}, {len(able)} of {len(voters)} voters are caught up ({_listed(able)}), and "
-            f"{state.majority} are needed; not caught up, or unknown: {_listed(lagging_voters(observation))}"
+            f"without controller {node_id}, {len(able)} of {len(voters)} voters are caught up ({_list_ids(able)}), and "
+            f"{state.majority} are needed; not caught up, or unknown: {_list_ids(lagging_voters(observation))}"
         )
 
 
@@ -82,16 +82,16 @@ def may_add(observation: Observation, voter: Voter) -> Verdict:
 
 
 def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
-    yield from _against_any_change(observation)
+    yield from _against_change(observation)
     state = observation.state
     if state is None:
         return
-    yield from _is_broker(observation, voter)
+    yield from _why_broker(observation, voter)
     present = state.voter(voter.voter_id)
     if present is not None:
         yield (
-            f"{voter.voter_id} is a voter already, with directory id {present.directory_id}: remove that one first, if "
-            "its disk is lost"
+            f"{voter.voter_id} is a voter already, with directory id {present.directory_id}: if that disk is lost, "
+            "remove this voter first"
         )
     observers = {each.directory_id: each for each in state.observers_with(voter.voter_id)}
     observer = observers.get(voter.directory_id)
@@ -105,15 +105,15 @@ def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
         )
     elif not is_caught_up(observation, observer):
         yield (
-            f"controller {voter.voter_id} is not caught up: {_number(observer.lag_records)} records and "
-            f"{_number(observer.lag_ms)} ms behind, last fetch {_number(observer.since_fetch_ms)} ms ago; caught up is "
-            f"within {observation.caught_up_within_ms} ms"
+            f"controller {voter.voter_id} is not caught up: {_or_unknown(observer.lag_records)} records and "
+            f"{_or_unknown(observer.lag_ms)} ms behind, last fetch {_or_unknown(observer.since_fetch_ms)} ms ago; "
+            f"caught up is within {observation.caught_up_within_ms} ms"
         )
     else:
         caught_up.add(voter.voter_id)
     if present is None:
         voters = {each.replica_id for each in state.voters} | {voter.voter_id}
-        yield from lacks_majority(state, caught_up, voters, f"with voter {voter.voter_id} added")
+        yield from why_no_majority(state, caught_up, voters, f"with voter {voter.voter_id} added")
 
 
 def may_remove(observation: Observation, voter: Voter) -> Verdict:
@@ -122,7 +122,7 @@ def may_remove(observation: Observation, voter: Voter) -> Verdict:
 
 
 def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
-    yield from _against_any_change(observation)
+    yield from _against_change(observation)
     state = observation.state
     if state is None:
         return
@@ -130,17 +130,17 @@ def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
     if not remaining:
         yield f"{voter.voter_id} is the only voter"
         return
-    yield from lacks_majority(state, caught_up_voters(observation), remaining, f"with voter {voter.voter_id} removed")
-    yield from _would_return(observation, state, voter)
+    yield from why_no_majority(state, caught_up_voters(observation), remaining, f"with voter {voter.voter_id} removed")
+    yield from _why_would_return(observation, state, voter)
 
 
-def _against_any_change(observation: Observation) -> Iterator[str]:
-    yield from _static(observation)
-    yield from cannot_commit(observation)
-    yield from is_contested(observation)
+def _against_change(observation: Observation) -> Iterator[str]:
+    yield from _why_static(observation)
+    yield from why_cannot_commit(observation)
+    yield from why_contested(observation)
 
 
-def _static(observation: Observation) -> Iterator[str]:
+def _why_static(observation: Observation) -> Iterator[str]:
     if observation.kraft_version is None:
         yield "kraft.version is unknown: no node returned the finalized features"
     elif observation.kraft_version == 0:
@@ -150,11 +150,8 @@ def _static(observation: Observation) -> Iterator[str]:
         )
 
 
-def _is_broker(observation: Observation, voter: Voter) -> Iterator[str]:
-    """Return whether the node is a broker.
-
-    Brokers are caught-up observers, and the leader would accept one as a voter.
-    """
+def _why_broker(observation: Observation, voter: Voter) -> Iterator[str]:
+    """Yield a reason if the node is a broker: brokers are observers too, and the leader would accept one as a voter."""
     controller = observation.controller(voter.voter_id)
     answers = controller is not None and controller.cause is None
     if voter.voter_id in observation.listed_broker_ids and not answers:
@@ -164,17 +161,17 @@ def _is_broker(observation: Observation, voter: Voter) -> Iterator[str]:
         )
 
 
-def _would_return(observation: Observation, state: QuorumState, voter: Voter) -> Iterator[str]:
+def _why_would_return(observation: Observation, state: QuorumState, voter: Voter) -> Iterator[str]:
     controller = observation.controller(voter.voter_id)
     if controller is not None and controller.cause is None and controller.auto_join:
         yield (
             f"controller {voter.voter_id} runs with controller.quorum.auto.join.enable: it would add itself again "
-            "(KAFKA-19850); stop it, or set that to false on it, first"
+            "(KAFKA-19850); stop it first, or set this option to false on it"
         )
 
 
-def cannot_commit(observation: Observation) -> Iterator[str]:
-    """Yield the reasons why the quorum could not commit a change now."""
+def why_cannot_commit(observation: Observation) -> Iterator[str]:
+    """Yield the reasons why the quorum cannot commit a change now."""
     state = observation.state
     if state is None:
         yield f"no quorum: there is no leader that could be asked ({observation.silence})"
@@ -182,16 +179,16 @@ def cannot_commit(observation: Observation) -> Iterator[str]:
     caught_up = caught_up_voters(observation)
     if len(caught_up) < state.majority:
         yield (
-            f"no quorum: {len(caught_up)} of {len(state.voters)} voters are caught up ({_listed(caught_up)}), and "
-            f"{state.majority} are needed; not caught up, or unknown: {_listed(lagging_voters(observation))}"
+            f"no quorum: {len(caught_up)} of {len(state.voters)} voters are caught up ({_list_ids(caught_up)}), and "
+            f"{state.majority} are needed; not caught up, or unknown: {_list_ids(lagging_voters(observation))}"
         )
 
 
-def is_contested(observation: Observation) -> Iterator[str]:
-    """Yield the reasons why the quorum's leadership is contested."""
-    for finding in findings(observation):
+def why_contested(observation: Observation) -> Iterator[str]:
+    """Yield the reasons to take the quorum's leadership for contested."""
+    for finding in collect_findings(observation):
         if finding.kind is Kind.TWO_LEADERS:
-            yield f"controllers {_listed(finding.node_ids)} both claim to lead"
+            yield f"controllers {_list_ids(finding.node_ids)} both claim to lead"
         if finding.kind is Kind.EPOCH_CHURN:
             yield (
                 f"the quorum's epoch rose from {finding.evidence['from_epoch']} to {finding.evidence['to_epoch']} "
@@ -199,22 +196,22 @@ def is_contested(observation: Observation) -> Iterator[str]:
             )
 
 
-def lacks_majority(state: QuorumState, caught_up: Iterable[int], voters: Iterable[int], event: str) -> Iterator[str]:
-    """Yield why the voters that remain after an event could not commit: no majority of them is caught up."""
+def why_no_majority(state: QuorumState, caught_up: Iterable[int], voters: Iterable[int], event: str) -> Iterator[str]:
+    """Yield a reason if no majority of the voters after an event is caught up. Without one, they cannot commit."""
     remaining = set(voters)
     able = sorted(remaining & set(caught_up))
     needed = len(remaining) // 2 + 1
     if len(able) < needed:
         yield (
-            f"{event}, {len(able)} of {len(remaining)} voters would be caught up ({_listed(able)}), and {needed} are "
+            f"{event}, {len(able)} of {len(remaining)} voters would be caught up ({_list_ids(able)}), and {needed} are "
             f"needed; not caught up, or unknown, now: "
-            f"{_listed(sorted({each.replica_id for each in state.voters} - set(caught_up)))}"
+            f"{_list_ids(sorted({each.replica_id for each in state.voters} - set(caught_up)))}"
         )
 
 
-def _listed(node_ids: Iterable[int]) -> str:
+def _list_ids(node_ids: Iterable[int]) -> str:
     return ", ".join(map(str, node_ids)) or "none"
 
 
-def _number(value: int | None) -> str:
+def _or_unknown(value: int | None) -> str:
     return "an unknown number of" if value is None else str(value)

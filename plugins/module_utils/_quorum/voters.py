@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make a controller a voter, or no voter any more: judged before, asked once, and looked up afterwards."""
+"""Add or remove a voter: judge the change, request it once, then read the quorum to verify it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _BETWEEN_LOOKS_S = 0.2
 
 
 class Membership(StrEnum):
-    """What a controller shall be."""
+    """Whether a controller is to be a voter."""
 
     PRESENT = "present"
     ABSENT = "absent"
 
 
 class VoterRefusedError(KafkaOpsError):
-    """The set of voters must not be changed like that now. Nothing was changed."""
+    """The voters must not be changed like this now. Nothing was changed."""
 
     def __init__(self, what: str, reasons: Sequence[str]) -> None:
         self.reasons = tuple(reasons)
@@ -45,12 +45,12 @@ class VoterRefusedError(KafkaOpsError):
 
 
 class VoterChangeError(KafkaOpsError):
-    """The change was asked for, and could not be seen done."""
+    """The change was requested, and was not seen in the quorum afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoterChange:
-    """A judged change, which may be carried out. ``before`` and ``after`` are all voters, in order of id."""
+    """A change that is allowed. ``before`` and ``after`` are all voters, in order of id."""
 
     membership: Membership
     voter: Voter
@@ -58,7 +58,7 @@ class VoterChange:
     after: tuple[Voter, ...]
     cluster_id: str
     leader: Address | None
-    """The leader's own listener, where it was asked there."""
+    """The address of the leader's own listener; None if it was not asked directly."""
 
     @property
     def is_needed(self) -> bool:
@@ -66,36 +66,36 @@ class VoterChange:
 
 
 class QuorumPort:
-    """The requests of a voter change. ``controllers`` are addresses of the controllers' own listeners."""
+    """Sends the requests of a voter change. ``controllers`` are addresses of controllers' own listeners."""
 
     def __init__(self, wire: Wire, controllers: Sequence[Address]) -> None:
         self.wire = wire
         self.controllers = controllers
 
     def observe(self) -> Observation:
-        """Look at the quorum once; raises what observe_quorum raises."""
+        """Observe the quorum once. Raises the errors of observe_quorum."""
         return observe_quorum(self.wire, self.controllers)
 
     def change(self, change: VoterChange) -> None:
-        """Send the request to the leader, or through a broker where the leader's address is unknown.
+        """Send the request to the leader, or to a broker if the leader's address is unknown.
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        asked = self.wire.controller_side if change.leader else self.wire
+        wire = self.wire.controller_side if change.leader else self.wire
         address = change.leader or self.wire.call_any(features_request, "ApiVersions")[1]
-        ask = add_voter if change.membership is Membership.PRESENT else remove_voter
-        ask(asked, address, change.cluster_id, change.voter)
+        request_change = add_voter if change.membership is Membership.PRESENT else remove_voter
+        request_change(wire, address, change.cluster_id, change.voter)
 
 
 def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter) -> VoterChange:
-    """Look at the quorum and judge the change. Writes nothing.
+    """Observe the quorum and judge the change. Writes nothing.
 
-    Raises VoterRefusedError with every reason, and what observe_quorum raises.
+    Raises VoterRefusedError, which names all reasons, and the errors of observe_quorum.
     """
     observation = quorum.observe()
-    voter = _completed(observation, membership, wanted)
-    before = _voters(observation.state)
-    after = _after(before, membership, voter)
+    voter = _with_directory_id(observation, membership, wanted)
+    before = _all_voters(observation.state)
+    after = _voters_after(before, membership, voter)
     if before != after or observation.state is None:
         adds = membership is Membership.PRESENT
         judged = may_add(observation, voter) if adds else may_remove(observation, voter)
@@ -110,27 +110,27 @@ def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter)
 def change_under_lock(
     quorum: QuorumPort, home: JournalHome, membership: Membership, wanted: Voter, *, verify_timeout_ms: int
 ) -> tuple[VoterChange, tuple[Voter, ...], list[str]]:
-    """Judge the change again under the lock of the cluster, and carry it out where it is still needed.
+    """Take the cluster's lock, judge the change again, and carry it out if it is still needed.
 
-    Return the change, all voters after it, and what the person on call should know of the journal. What an earlier run
-    left changed for a while stays in the journal: to change voters, no replica order needs to be touched.
+    Returns the change, all voters after it, and messages about the journal for the person on call. Pending changes of
+    earlier runs that are not about voters stay in the journal: they do not affect this change.
 
-    Raises JournalError, and what plan_voter_change and change_voters raise.
+    Raises JournalError, and the errors of plan_voter_change and change_voters.
     """
     with home.open() as journal:
         change = plan_voter_change(quorum, membership, wanted)
-        # Whatever an earlier run asked for: these are the voters now.
+        # An earlier run's voter change needs no rollback, and the observation above shows its result.
         journal.end([each for each in journal.pending if isinstance(each, JournalledChange)], "looked up")
         left = len(journal.pending)
         voters = change.after
         if change.is_needed:
             action = "add" if membership is Membership.PRESENT else "remove"
-            asked = journal.begin([JournalledChange(action, change.voter.voter_id, change.voter.directory_id or "")])
+            begun = journal.begin([JournalledChange(action, change.voter.voter_id, change.voter.directory_id or "")])
             journal.require_lock()
             try:
                 voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
             finally:
-                journal.end(asked, "looked up")
+                journal.end(begun, "looked up")
     notes = [f"an earlier run left {left} changes, which the next run that elects or repairs puts back"] if left else []
     return change, voters, [*journal.notes, *notes]
 
@@ -138,9 +138,9 @@ def change_under_lock(
 def change_voters(
     quorum: QuorumPort, change: VoterChange, *, verify_timeout_ms: int, clock: Clock = time
 ) -> tuple[Voter, ...]:
-    """Request a judged change once, look until it is seen, and return all voters as they were seen then.
+    """Request the change once, observe the quorum until the change is seen, and return all voters.
 
-    A lost answer proves nothing: the outcome is read from the quorum. After a refusal for good it is read once.
+    A lost answer proves nothing, so the outcome is always read from the quorum. After a final refusal it is read once.
 
     Raises VoterChangeError, NoBrokerAnswersError or RequestRefusedError.
     """
@@ -160,7 +160,7 @@ def change_voters(
         waited = f"within {verify_timeout_ms} ms" if not is_refused else "after the refusal"
         raise VoterChangeError(
             f"voter {change.voter.voter_id} ({change.voter.directory_id}) was not seen {change.membership.value} "
-            f"{waited}: {missing}{answer}. Look with quorum_info before you repeat the request"
+            f"{waited}: {missing}{answer}. Run quorum_info before you repeat the request"
         )
     return voters
 
@@ -168,11 +168,11 @@ def change_voters(
 def _look_until_done(
     quorum: QuorumPort, change: VoterChange, deadline: float, clock: Clock
 ) -> tuple[tuple[Voter, ...], str]:
-    """Return the voters, and what still differs when the time is over (empty for nothing)."""
+    """Return the voters, and what still differs at the deadline (empty if the change was seen)."""
     while True:
         try:
             observation = quorum.observe()
-            voters, missing = _voters(observation.state), _missing(observation, change)
+            voters, missing = _all_voters(observation.state), _describe_missing(observation, change)
         except (BrokerCallError, NoBrokerAnswersError) as error:
             voters, missing = (), str(error)
         if not missing or clock.monotonic() >= deadline:
@@ -180,21 +180,21 @@ def _look_until_done(
         clock.sleep(_BETWEEN_LOOKS_S)
 
 
-def _missing(observation: Observation, change: VoterChange) -> str:
+def _describe_missing(observation: Observation, change: VoterChange) -> str:
     state = observation.state
     if state is None:
         return f"there is no leader ({observation.silence})"
     voter = state.voter(change.voter.voter_id)
     is_voter = voter is not None and voter.directory_id == change.voter.directory_id
     if change.membership is Membership.ABSENT:
-        return "it is a voter still" if is_voter else ""
+        return "it is still a voter" if is_voter else ""
     if voter is None or not is_voter:
         return "it is no voter"
     return "" if is_caught_up(observation, voter) else f"it is a voter, and lags by {voter.lag_records} records"
 
 
-def _completed(observation: Observation, membership: Membership, wanted: Voter) -> Voter:
-    """Return the voter with its directory id, where none was given."""
+def _with_directory_id(observation: Observation, membership: Membership, wanted: Voter) -> Voter:
+    """Add the observed directory id to the voter if none was given and it is unambiguous."""
     state = observation.state
     if wanted.directory_id is not None or state is None:
         return wanted
@@ -207,20 +207,20 @@ def _completed(observation: Observation, membership: Membership, wanted: Voter) 
     return replace(wanted, directory_id=running[0].directory_id) if len(running) == 1 else wanted
 
 
-def _voters(state: QuorumState | None) -> tuple[Voter, ...]:
+def _all_voters(state: QuorumState | None) -> tuple[Voter, ...]:
     return tuple(Voter(each.replica_id, each.directory_id, each.endpoints) for each in state.voters) if state else ()
 
 
-def _after(before: tuple[Voter, ...], membership: Membership, voter: Voter) -> tuple[Voter, ...]:
-    others = tuple(each for each in before if _key(each) != _key(voter))
+def _voters_after(before: tuple[Voter, ...], membership: Membership, voter: Voter) -> tuple[Voter, ...]:
+    others = tuple(each for each in before if _identity(each) != _identity(voter))
     if membership is Membership.ABSENT:
         return others
-    if others != before:  # its endpoints are its own business: it keeps them up to date itself
+    if others != before:  # It is a voter already. Different endpoints are no change: a voter updates them itself.
         return before
     return tuple(sorted([*others, voter], key=lambda each: each.voter_id))
 
 
-def _key(voter: Voter) -> tuple[int, str | None]:
+def _identity(voter: Voter) -> tuple[int, str | None]:
     return voter.voter_id, voter.directory_id
 
 
@@ -235,16 +235,16 @@ _HIGHEST_PORT = 65535
 
 
 class VoterOptionsError(KafkaOpsError):
-    """The options do not describe a voter. Lists every error."""
+    """The options do not describe a voter. The message names all errors."""
 
     def __init__(self, errors: Sequence[str]) -> None:
         super().__init__("the options do not describe a voter: " + "; ".join(errors))
 
 
-def wanted_voter(params: Mapping[str, Any]) -> Voter:
-    """Return the voter that a module's parameters describe. Opens no connection.
+def parse_voter(params: Mapping[str, Any]) -> Voter:
+    """Convert a module's options to a voter. Opens no connection.
 
-    Raises VoterOptionsError with every error.
+    Raises VoterOptionsError, which names all errors.
     """
     errors = []
     if params["state"] == "present" and not params["endpoints"]:

@@ -15,7 +15,7 @@ from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._salvage.account import Account, Balance, sum_balances, verdict
+from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import Status as DiskStatus
 from .blocks import Cell, Paragraph, Section, Table, number
 from .extents import Saved
@@ -90,7 +90,7 @@ def account_verdict(
         f" What replicas that could not be compared held is unknown for {open_for:,} "
         f"partition{'' if open_for == 1 else 's'}."
     )
-    return verdict(sum_balances(balances.values())) + (more if open_for else "")
+    return describe_still_lost(sum_balances(balances.values())) + (more if open_for else "")
 
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:
@@ -107,7 +107,7 @@ def account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
     return Section(
         "Records found, saved and given back",
         (
-            Paragraph(verdict(total), "bad" if is_bad else "good"),
+            Paragraph(describe_still_lost(total), "bad" if is_bad else "good"),
             Table(f"{total.partitions:,} partitions", columns, rows),
             Paragraph(_NOTE),
         ),

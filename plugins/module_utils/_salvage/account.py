@@ -160,7 +160,7 @@ def build_account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
     return {"total": asdict(accounts.total), "partitions": rows}
 
 
-def verdict(total: Total) -> str:
+def describe_still_lost(total: Total) -> str:
     """Say in one sentence what is still lost."""
     if not total.still_lost and not total.unknown:
         return "Nothing that was found anywhere is still lost."

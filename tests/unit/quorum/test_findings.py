@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import findings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import collect_findings
 from unit.quorum.quorums import (
     LEO,
     controller,
@@ -173,7 +173,7 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
 
 
 def _found(observation: Observation) -> list[tuple[Kind, Severity, tuple[int, ...]]]:
-    return [(each.kind, each.severity, each.node_ids) for each in findings(observation)]
+    return [(each.kind, each.severity, each.node_ids) for each in collect_findings(observation)]
 
 
 @pytest.mark.parametrize(("observation", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -187,14 +187,14 @@ def test_every_kind_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("observation", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_every_finding_has_evidence_a_meaning_and_a_remedy(observation: Observation) -> None:
-    for each in findings(observation):
+    for each in collect_findings(observation):
         assert each.evidence
         assert each.meaning.endswith(".")
         assert each.remedy.endswith(".")
 
 
 def _only(observation: Observation) -> Finding:
-    (found,) = findings(observation)
+    (found,) = collect_findings(observation)
     return found
 
 
@@ -213,7 +213,7 @@ def test_numbers_of_a_voter_that_is_cut_off() -> None:
 
 def test_numbers_of_churn() -> None:
     seen = observed(healthy(), None, state(follower(101), down(103), leader=102, epoch=9), views=[], controllers=[])
-    churn = next(each for each in findings(seen) if each.kind is Kind.EPOCH_CHURN)
+    churn = next(each for each in collect_findings(seen) if each.kind is Kind.EPOCH_CHURN)
     assert churn.evidence == {
         "from_epoch": 7,
         "to_epoch": 9,
@@ -231,6 +231,6 @@ def test_remedy_of_a_new_disk_is_another_one_in_a_static_quorum() -> None:
 
 def test_auto_join_is_reported() -> None:
     asked = [controller(101), controller(102), controller(103, auto_join=True)]
-    removed = findings(observed(state(follower(102), observers=[follower(103)]), controllers=asked))[0]
+    removed = collect_findings(observed(state(follower(102), observers=[follower(103)]), controllers=asked))[0]
     assert removed.evidence["auto_join"] is True
     assert "KAFKA-19850" in removed.meaning

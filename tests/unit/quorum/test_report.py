@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
     assess,
-    quorum_report_document,
+    encode_quorum_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import quorum_page
@@ -36,13 +36,13 @@ EVERY_CASE = pytest.mark.parametrize("observation", [case[1] for case in CASES],
 
 @EVERY_CASE
 def test_every_report_meets_its_schema(observation: Observation) -> None:
-    document = quorum_report_document(assess(observation), "2026-01-31T23:59:58Z", "2026-01-31T23:59:59Z")
+    document = encode_quorum_report(assess(observation), "2026-01-31T23:59:58Z", "2026-01-31T23:59:59Z")
     assert schema_problems(document, QUORUM_REPORT) == []
 
 
 def test_a_report_is_written_once(tmp_path: Path) -> None:
     path = tmp_path / "quorum.json"
-    ReportFile(str(path)).write(partial(quorum_report_document, assess(ONE_DOWN)), QUORUM_REPORT)
+    ReportFile(str(path)).write(partial(encode_quorum_report, assess(ONE_DOWN)), QUORUM_REPORT)
     written = json.loads(path.read_text(encoding="utf-8"))
     assert written["leaderId"] == 101
     assert {"name": "lag_records", "value": "120"} in written["findings"][0]["evidence"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import VoterOptionsError, wanted_voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import VoterOptionsError, parse_voter
 
 
 def _params(port: int, **changes: Any) -> dict[str, Any]:
@@ -21,17 +21,17 @@ def _params(port: int, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("port", [1, 65535])
 def test_a_port(port: int) -> None:
-    assert wanted_voter(_params(port)) == Voter(104, None, (Endpoint("CONTROLLER", "c", port),))
+    assert parse_voter(_params(port)) == Voter(104, None, (Endpoint("CONTROLLER", "c", port),))
 
 
 @pytest.mark.parametrize("port", [-1, 0, 65536])
 def test_what_is_no_port(port: int) -> None:
     with pytest.raises(VoterOptionsError, match=f"port {port} of CONTROLLER is not from 1 to 65535"):
-        wanted_voter(_params(port))
+        parse_voter(_params(port))
 
 
 def test_every_fault_is_reported() -> None:
     with pytest.raises(VoterOptionsError) as reported:
-        wanted_voter(_params(0, directory_id="x"))
+        parse_voter(_params(0, directory_id="x"))
     assert "endpoints: port 0" in str(reported.value)
     assert "directory_id: " in str(reported.value)

@@ -16,8 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     Account,
     Balance,
     Salvaged,
+    describe_still_lost,
     sum_balances,
-    verdict,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from unit.salvage.saved import SAVED
@@ -64,7 +64,7 @@ def test_what_two_salvages_have_counts_once() -> None:
 
 def test_the_sum_names_what_is_unknown() -> None:
     rows = [Account(held=HELD, salvages=[salvaged(100, 300)]).balance(), Account(is_compared=False).balance()]
-    assert verdict(sum_balances(rows)) == (
+    assert describe_still_lost(sum_balances(rows)) == (
         "Still lost: at least 250; unknown for 1 of 2 partitions. Of these, 200 are saved and can be given back."
     )
-    assert verdict(sum_balances([])) == "Nothing that was found anywhere is still lost."
+    assert describe_still_lost(sum_balances([])) == "Nothing that was found anywhere is still lost."
