@@ -162,7 +162,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
-    readiness_report_document,
+    encode_readiness_report,
 )
 
 ARGUMENTS = (
@@ -212,7 +212,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings, their_settings) as wire:
         found = check_readiness(Kafka(wire), options)
-    report_error = report.write_or_explain(partial(readiness_report_document, found), READINESS_REPORT)
+    report_error = report.write_or_explain(partial(encode_readiness_report, found), READINESS_REPORT)
     return {"changed": False, **plain(found), **({"msg": report_error} if report_error else {})}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a check of the readiness found, and the file that says so. It holds no secret.
+"""Define the results of readiness checks, and build the readiness report. It has no secret.
 
 Pure; standard library only. Schema: docs/schemas/readiness-report.schema.json.
 """
@@ -19,7 +19,7 @@ from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Count, Meta, Sc
 
 
 class CheckName(StrEnum):
-    """What was checked, in the order in which a report has it."""
+    """What was checked, in the order of the report."""
 
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -43,14 +43,14 @@ class CheckName(StrEnum):
 
 
 class Status(StrEnum):
-    """How a check ended, worst first."""
+    """Result of a check, worst first."""
 
     FAILED = "failed"
-    """A recovery would fail, or harm more than it has to."""
+    """A recovery would fail, or do more harm than necessary."""
     UNKNOWN = "unknown"
-    """It could not be found out. That counts as failed: missing data is never fine."""
+    """The check could not be made. This counts as failed: missing data is never good."""
     WARNING = "warning"
-    """A recovery works, and costs more time or records than it has to."""
+    """A recovery would work, but cost more time or records than necessary."""
     OK = "ok"
 
 
@@ -60,24 +60,24 @@ RED = frozenset({Status.FAILED, Status.UNKNOWN})
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked."""
+    """One check and its result."""
 
     name: CheckName
     status: Status
     subject: str
-    """What it is about, such as "broker 3". Empty where it is about the whole cluster or this host."""
+    """For example "broker 3". Empty if the check is about the whole cluster or this host."""
     found: str
     remedy: str
-    """Empty where nothing has to be done."""
+    """Empty if nothing has to be done."""
 
 
 def passed(name: CheckName, found: str, subject: str = "") -> Check:
-    """Return a check that found nothing wrong."""
+    """Return a check with status OK."""
     return Check(name, Status.OK, subject, found, "")
 
 
-def some_of(names: Iterable[object], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
+def join_first(names: Iterable[object], most: int = 5) -> str:
+    """Join the first names to a text, and say how many more there are."""
     texts = [str(each) for each in names]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
@@ -89,14 +89,14 @@ class BrokerLoss:
 
     broker_id: BrokerId
     offline_partitions: Count
-    """They would have no leader until the broker is back, or until another replica is elected unclean."""
+    """Partitions that would have no leader until the broker is back, or until an unclean election."""
     offline: str
-    """Their topics with numbers."""
+    """Topics and numbers of these partitions."""
     unrecoverable_partitions: Count
-    """Of these, those of which no other broker that lives has a replica."""
+    """The offline partitions that have no replica on another live broker."""
     unrecoverable: str
     below_min_isr_partitions: Count | None
-    """They would have a leader and take no more records with acks=all. None where the settings could not be read."""
+    """Partitions that would have a leader, but take no records with acks=all. None if settings could not be read."""
 
 
 BrokerLosses = Annotated[
@@ -107,22 +107,22 @@ BrokerLosses = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Everything that was checked."""
+    """The results of all checks."""
 
     cluster_id: ClusterId | None
-    """None where no broker answers."""
+    """None if no broker answers."""
     is_ready: bool
-    """False when a check failed, or when something could not be found out."""
+    """False if a check failed or could not be made."""
     checks: Annotated[
         tuple[Annotated[Check, Meta(description="a check is an object")], ...],
         Meta(description="the checks are a list"),
     ]
-    """The worst first."""
+    """Worst first."""
     broker_losses: BrokerLosses
 
 
-def readiness(cluster_id: str | None, checks: Iterable[Check], losses: Iterable[BrokerLoss]) -> Readiness:
-    """Put the results together."""
+def build_readiness(cluster_id: str | None, checks: Iterable[Check], losses: Iterable[BrokerLoss]) -> Readiness:
+    """Sort the checks, and decide whether the cluster and this host are ready."""
     names = list(CheckName)
     ordered = tuple(sorted(checks, key=lambda each: (_ORDER[each.status], names.index(each.name))))
     return Readiness(cluster_id, not any(each.status in RED for each in ordered), ordered, tuple(losses))
@@ -130,7 +130,7 @@ def readiness(cluster_id: str | None, checks: Iterable[Check], losses: Iterable[
 
 @dataclass(frozen=True, slots=True)
 class ReadinessReport:
-    """What was found, and when."""
+    """The results and their times."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     started_at: Time
@@ -144,7 +144,7 @@ READINESS_REPORT = document(
 )
 
 
-def readiness_report_document(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+def encode_readiness_report(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as JSON values."""
     document: dict[str, Any] = _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))
     return document

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at brokers and controllers: addresses, certificates, mechanism, versions, clocks. Only reads."""
+"""Check brokers and controllers: addresses, certificates, SASL mechanism, versions, clocks. Only reads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment
 from .._quorum.finding import Severity
-from .check import Check, CheckName, Status, passed, some_of
+from .check import Check, CheckName, Status, join_first, passed
 
 _DAY_S = 86_400
 _EXPIRES_SOON_DAYS = 7
-"""Fewer days than this are a failure: the incident may come on the weekend."""
+"""Fewer days than this are a failure: the certificate may expire at the weekend."""
 _NO_CONFLUENT_KAFKA = ("GSSAPI", "AWS_MSK_IAM")
 _REQUIRED = {
     "DescribeTopicPartitions": (75, 0),
@@ -34,7 +34,7 @@ _REQUIRED = {
     "DescribeQuorum": (55, 0),
     "DescribeProducers": (61, 0),
 }
-"""API key and version, all of them in Kafka 3.9."""
+"""API key and version of each request. Kafka 3.9 has all of them."""
 _METADATA_VERSION = "metadata.version"
 _MOST_SKEW_MS = 60_000
 _KERBEROS_SKEW_MS = 300_000
@@ -42,10 +42,7 @@ _KERBEROS_SKEW_MS = 300_000
 
 
 def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
-    """Yield how each broker answers at its advertised address.
-
-    A connection is not enough: the address may lead to another broker.
-    """
+    """Check that each broker answers at its advertised address, and that no other broker answers there."""
     online = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
 
     def identify(broker_id: int) -> None:
@@ -65,7 +62,7 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
 
 
 def check_controllers(assessment: Assessment) -> Iterator[Check]:
-    """Yield how each controller answers on its own listener, and what is wrong with the quorum."""
+    """Check that each controller answers on its own listener, and that the quorum is healthy."""
     for each in assessment.controllers:
         subject = f"controller {each.address if each.node_id is None else each.node_id}"
         if each.cause is None:
@@ -83,7 +80,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
             CheckName.CONTROLLERS,
             Status.WARNING,
             "",
-            "controllers were not asked on their own listeners, so a quorum that brokers have lost cannot be seen",
+            "controllers were not asked on their own listeners, so the quorum is unknown if no broker reaches it",
             "Set kafka_bootstrap_controllers, if this host can reach them",
         )
     reasons = assessment.verdicts.elections.reasons
@@ -97,7 +94,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
         )
     for finding in assessment.findings:
         if finding.severity is not Severity.INFO:
-            subject = f"controllers {some_of(finding.node_ids)}" if finding.node_ids else ""
+            subject = f"controllers {join_first(finding.node_ids)}" if finding.node_ids else ""
             found = f"{finding.kind.value.replace('_', ' ')}: {finding.meaning}"
             yield Check(CheckName.QUORUM, Status.WARNING, subject, found, finding.remedy)
     if not reasons:
@@ -105,14 +102,14 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
 
 
 def check_mechanism(settings: ConnectionSettings) -> Check:
-    """Return how we authenticate, and what that means."""
+    """Check the SASL mechanism and the security protocol."""
     how = settings.security_protocol + (f" with {settings.sasl_mechanism}" if settings.uses_sasl else "")
     if settings.uses_sasl and settings.sasl_mechanism in _NO_CONFLUENT_KAFKA:
         return Check(
             CheckName.MECHANISM,
             Status.WARNING,
             "",
-            f"{how}: drain_leadership and restore_leadership use confluent-kafka, which cannot authenticate like that",
+            f"{how}: drain_leadership and restore_leadership use confluent-kafka, which does not have this mechanism",
             "Use another mechanism for these two playbooks, or set leadership_drain_memory to file",
         )
     if settings.uses_sasl and not settings.uses_tls and settings.sasl_mechanism in ("PLAIN", "OAUTHBEARER"):
@@ -129,7 +126,7 @@ def check_mechanism(settings: ConnectionSettings) -> Check:
 def check_certificates(
     kafka: Kafka, brokers: Iterable[Address], controllers: Iterable[Address], least_days: int
 ) -> Iterator[Check]:
-    """Yield how long each listener's certificate, ours and the trusted CAs' are valid."""
+    """Check how long the certificates of each listener, our own and those of the trusted CAs are valid."""
     now = time.time()
     sides = {"broker": (kafka.settings, [*brokers])}
     if kafka.wire.controller_side is not kafka.wire:
@@ -169,7 +166,7 @@ def _judge_certificate(certificate: Certificate, subject: str, now: float, least
 
 
 def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
-    """Yield whether every broker has the requests that a recovery sends, and which features are finalized."""
+    """Check that every broker supports the requests of a recovery, and that all brokers have the same release."""
     addresses = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
     answers = kafka.in_parallel(lambda broker_id: kafka.read_offer(addresses[broker_id]), addresses)
     offers: dict[int, Offer] = {}
@@ -179,9 +176,9 @@ def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
             yield Check(CheckName.VERSIONS, Status.UNKNOWN, subject, str(answer), "Make it answer first")
             continue
         offers[broker_id] = answer
-        lacking = [name for name, (key, version) in _REQUIRED.items() if answer.requests.get(key, -1) < version]
-        if lacking:
-            found = f"it lacks requests that a recovery sends: {', '.join(lacking)}"
+        missing = [name for name, (key, version) in _REQUIRED.items() if answer.requests.get(key, -1) < version]
+        if missing:
+            found = f"it does not support requests of a recovery: {', '.join(missing)}"
             yield Check(CheckName.VERSIONS, Status.FAILED, subject, found, "Upgrade it to Kafka 3.9 or later")
     if offers:
         yield _judge_features(offers)
@@ -199,14 +196,14 @@ def _judge_features(offers: Mapping[int, Offer]) -> Check:
             CheckName.VERSIONS,
             Status.WARNING,
             "",
-            f"brokers are of different releases (newest metadata.version of each: {levels}); finalized: {listed}",
+            f"brokers have different releases (newest metadata.version of each: {levels}); finalized: {listed}",
             "Finish the upgrade",
         )
-    return passed(CheckName.VERSIONS, f"all brokers are of one release; finalized: {listed}")
+    return passed(CheckName.VERSIONS, f"all brokers have the same release; finalized: {listed}")
 
 
 def check_clocks(kafka: Kafka) -> Check:
-    """Return how far the active controller's clock is from ours. No RPC returns a broker's clock."""
+    """Compare the active controller's clock with ours. No RPC returns a broker's clock."""
     before = time.time()
     try:
         answer, _asked = kafka.wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
@@ -223,7 +220,7 @@ def check_clocks(kafka: Kafka) -> Check:
             "the active controller does not return its clock",
             "Run the playbook kafkaops.recovery.check_quorum",
         )
-    # It answered at some moment between the two.
+    # The controller answered at some moment between before and after.
     skew_ms = int(max(before * 1000 - theirs, theirs - after * 1000, 0))
     limit = _KERBEROS_SKEW_MS if kafka.settings.sasl_mechanism == "GSSAPI" else _MOST_SKEW_MS
     found = f"the active controller's clock and ours differ by {skew_ms} ms"
@@ -234,7 +231,7 @@ def check_clocks(kafka: Kafka) -> Check:
 
 
 def controller_addresses(assessment: Assessment) -> list[Address]:
-    """Return where controllers answered on their own listeners."""
+    """Return the addresses at which controllers answered on their own listeners."""
     return [
         address for each in assessment.controllers if each.cause is None for address in parse_addresses(each.address)
     ]

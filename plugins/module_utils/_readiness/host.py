@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at this host: libraries, Java, Spark's class archive, and space on disks. Changes nothing."""
+"""Check this host: libraries, Java, Spark's class archive, and disk space. Changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .check import Check, CheckName, Status, passed
 
 _MIB = 1024 * 1024
 _BYTES_PER_ROW = 512
-"""What evidence takes at most for each replica of an offline partition, as Parquet."""
+"""The most bytes that evidence takes for each replica of an offline partition, as Parquet."""
 _LEAST_EVIDENCE_BYTES = 100 * _MIB
 _MAKE_ARCHIVE = (
     "It is written after the first plan on this host. To have it before an incident, run the playbook "
@@ -26,16 +26,16 @@ _MAKE_ARCHIVE = (
 
 
 def check_libraries(*, local_spark: bool) -> Iterator[Check]:
-    """Yield whether this host has what a plan needs: Python libraries, Java, and Spark's class archive.
+    """Check that this host has the Python libraries, Java and Spark's class archive for a plan.
 
-    Without ``local_spark`` Spark runs elsewhere, and nothing is asked of Java here.
+    Without ``local_spark``, Spark runs on another host, and Java is not checked.
     """
-    lacking = unusable(KAFKA_AND_SPARK)
-    if lacking:
-        yield Check(CheckName.LIBRARIES, Status.FAILED, "", lacking, "Install them")
+    missing = unusable(KAFKA_AND_SPARK)
+    if missing:
+        yield Check(CheckName.LIBRARIES, Status.FAILED, "", missing, "Install them")
     else:
         yield passed(CheckName.LIBRARIES, "every Python library that a recovery needs is installed")
-    if local_spark and not lacking:
+    if local_spark and not missing:
         yield from _check_java()
 
 
@@ -45,7 +45,7 @@ def _check_java() -> Iterator[Check]:
     except SparkUnavailableError as error:
         yield Check(CheckName.JAVA, Status.FAILED, "", str(error), "Install it, or set JAVA_HOME")
         yield Check(
-            CheckName.CLASS_ARCHIVE, Status.UNKNOWN, "", "not looked for: it belongs to a Java", "Install Java first"
+            CheckName.CLASS_ARCHIVE, Status.UNKNOWN, "", "not checked: it depends on Java", "Install Java first"
         )
         return
     yield passed(CheckName.JAVA, f"Java {java.version} in {java.home}")
@@ -73,7 +73,7 @@ def _check_java() -> Iterator[Check]:
 
 
 def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
-    """Return whether files of this size could be written to a directory, which need not exist yet."""
+    """Check that files of this size can be written to a directory. It need not exist yet."""
     path = Path(directory).expanduser()
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     subject = f"{purpose} in {directory}"
@@ -100,6 +100,6 @@ def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     return passed(CheckName.DISK_SPACE, found, subject)
 
 
-def evidence_bytes(replicas: int) -> int:
-    """Return how much evidence of so many replicas may take, if every partition were offline."""
+def estimate_evidence_bytes(replicas: int) -> int:
+    """Return the most bytes that evidence takes if all partitions, with this many replicas, are offline."""
     return max(_LEAST_EVIDENCE_BYTES, replicas * _BYTES_PER_ROW)

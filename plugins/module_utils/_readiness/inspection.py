@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check everything that a recovery will need, on a day without an incident. Changes nothing."""
+"""Check, before an incident, everything that a recovery needs. Changes nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
-from .check import BrokerLoss, Check, CheckName, Readiness, Status, passed, readiness
-from .partitions import TopicSettings, broker_losses, judge_losses, judge_partitions
-from .permissions import Access, judge
+from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readiness, passed
+from .partitions import TopicSettings, check_losses, check_partitions, predict_broker_losses
+from .permissions import Access, check_permissions
 
 _MIN_ISR = "min.insync.replicas"
 _UNCLEAN = "unclean.leader.election.enable"
@@ -35,12 +35,12 @@ _CLUSTER_CHECKS = tuple(
     if name
     not in (CheckName.BROKERS, CheckName.LIBRARIES, CheckName.JAVA, CheckName.CLASS_ARCHIVE, CheckName.MECHANISM)
 )
-"""What nothing is known of where no broker answers."""
+"""The checks that cannot be made if no broker answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessOptions:
-    """What to check."""
+    """Options of the checks."""
 
     journal: JournalOptions
     memory_topic: str
@@ -52,23 +52,23 @@ class ReadinessOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """The cluster, as the first requests showed it."""
+class _ClusterView:
+    """The cluster, as the first requests returned it."""
 
     cluster: Cluster
     brokers: tuple[Broker, ...]
     states: tuple[PartitionState, ...]
-    living: dict[int, Address]
+    live: dict[int, Address]
     """Brokers that answer and are unfenced."""
     log_dirs: Mapping[int, LogDirs | BrokerCallError]
 
 
 def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
-    """Make every check. What cannot be found out is a result, not an error."""
+    """Make all checks. A check that cannot be made gets status UNKNOWN; no error is raised."""
     checks = [*host.check_libraries(local_spark=options.uses_local_spark)]
     checks.append(endpoints.check_mechanism(kafka.settings))
     try:
-        seen = _see(kafka)
+        seen = _read_cluster(kafka)
     except KafkaOpsError as error:
         checks.append(
             Check(
@@ -83,68 +83,68 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
             Check(name, Status.UNKNOWN, "", "not checked: the cluster could not be read", "See the check of brokers")
             for name in _CLUSTER_CHECKS
         ]
-        return readiness(None, checks, ())
+        return build_readiness(None, checks, ())
     inspection = _Inspection(kafka, options, seen)
-    for name, work in inspection.parts():
-        checks += _guarded(name, work)
-    return readiness(seen.cluster.cluster_id, checks, inspection.losses)
+    for name, check in inspection.checks():
+        checks += _run_check(name, check)
+    return build_readiness(seen.cluster.cluster_id, checks, inspection.losses)
 
 
-def _see(kafka: Kafka) -> _Seen:
+def _read_cluster(kafka: Kafka) -> _ClusterView:
     cluster = kafka.describe_cluster()
     states = kafka.describe_partitions().partitions
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
     brokers = kafka.look_at_brokers(cluster, mentioned)
-    living = {
+    live = {
         each.broker_id: Address(each.host or "", each.port or 0) for each in brokers if each.state is BrokerState.ONLINE
     }
-    log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(living[broker_id]), living)
-    return _Seen(cluster, brokers, states, living, log_dirs)
+    log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(live[broker_id]), live)
+    return _ClusterView(cluster, brokers, states, live, log_dirs)
 
 
-def _guarded(name: CheckName, work: Callable[[], Iterable[Check]]) -> list[Check]:
+def _run_check(name: CheckName, check: Callable[[], Iterable[Check]]) -> list[Check]:
     try:
-        return [*work()]
+        return [*check()]
     except KafkaOpsError as error:
         return [Check(name, Status.UNKNOWN, "", str(error), "Make the request that failed possible, and check again")]
 
 
 class _Inspection:
-    """The checks of one cluster, each by a method that may raise KafkaOpsError."""
+    """The checks of one cluster. Each one is a method, and may raise KafkaOpsError."""
 
-    def __init__(self, kafka: Kafka, options: ReadinessOptions, seen: _Seen) -> None:
+    def __init__(self, kafka: Kafka, options: ReadinessOptions, seen: _ClusterView) -> None:
         self._kafka = kafka
         self._options = options
         self._seen = seen
         self._assessment: Assessment | None = None
         self.losses: tuple[BrokerLoss, ...] = ()
 
-    def parts(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
-        """Yield the methods, with the name that a failure gets."""
+    def checks(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
+        """Yield the methods, each with the name to report if it raises an error."""
         kafka, brokers = self._kafka, self._seen.brokers
         yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers)
-        yield CheckName.BROKERS, self._log_dirs
-        yield CheckName.CONTROLLERS, self._controllers
-        yield CheckName.CERTIFICATES, self._certificates
+        yield CheckName.BROKERS, self._check_log_dirs
+        yield CheckName.CONTROLLERS, self._check_controllers
+        yield CheckName.CERTIFICATES, self._check_certificates
         yield CheckName.VERSIONS, lambda: endpoints.check_versions(kafka, brokers)
         yield CheckName.CLOCKS, lambda: [endpoints.check_clocks(kafka)]
-        yield CheckName.PERMISSIONS, self._permissions
-        yield CheckName.JOURNAL, self._journal
-        yield CheckName.LEFTOVERS, self._leftovers
-        yield CheckName.PARTITIONS, self._partitions
-        yield CheckName.DISK_SPACE, self._disk_space
+        yield CheckName.PERMISSIONS, self._check_permissions
+        yield CheckName.JOURNAL, self._check_journal
+        yield CheckName.LEFTOVERS, self._check_leftovers
+        yield CheckName.PARTITIONS, self._check_partitions
+        yield CheckName.DISK_SPACE, self._check_disk_space
 
-    def _controllers(self) -> Iterator[Check]:
+    def _check_controllers(self) -> Iterator[Check]:
         self._assessment = assess(observe_quorum(self._kafka.wire, self._options.controllers))
         yield from endpoints.check_controllers(self._assessment)
 
-    def _certificates(self) -> Iterator[Check]:
+    def _check_certificates(self) -> Iterator[Check]:
         controllers = endpoints.controller_addresses(self._assessment) if self._assessment else []
         return endpoints.check_certificates(
-            self._kafka, self._seen.living.values(), controllers, self._options.least_certificate_days
+            self._kafka, self._seen.live.values(), controllers, self._options.least_certificate_days
         )
 
-    def _log_dirs(self) -> Iterator[Check]:
+    def _check_log_dirs(self) -> Iterator[Check]:
         for broker_id, found in self._seen.log_dirs.items():
             subject = f"broker {broker_id}"
             if isinstance(found, BrokerCallError):
@@ -156,10 +156,10 @@ class _Inspection:
                     Status.FAILED,
                     subject,
                     f"log directory {log_dir} is offline: {error}",
-                    "Look at the disk and at the broker's log",
+                    "Check the disk and the broker's log",
                 )
 
-    def _permissions(self) -> Iterator[Check]:
+    def _check_permissions(self) -> Iterator[Check]:
         options = self._options
         cluster = self._kafka.cluster_operations()
         topics = {topic: each.operations for topic, each in self._kafka.topic_operations().items()}
@@ -167,15 +167,15 @@ class _Inspection:
         access = Access(
             cluster,
             topics,
-            self._hidden_topics(topics),
+            self._find_hidden_topics(topics),
             ours[options.journal.topic].operations,
             ours[options.memory_topic].operations,
-            self._hidden_groups(),
+            self._find_hidden_groups(),
         )
-        return judge(access, options.journal.topic, options.memory_topic)
+        return check_permissions(access, options.journal.topic, options.memory_topic)
 
-    def _hidden_topics(self, visible: Iterable[str]) -> list[str]:
-        """Return topics of replicas on disks that our principal may not see. Needs DESCRIBE on the cluster."""
+    def _find_hidden_topics(self, visible: Iterable[str]) -> list[str]:
+        """Return topics on disks that our principal may not see. Needs DESCRIBE on the cluster."""
         on_disk = {
             partition.topic
             for found in self._seen.log_dirs.values()
@@ -184,20 +184,20 @@ class _Inspection:
         }
         return sorted(on_disk - {*visible} - {each.topic for each in self._seen.states})
 
-    def _hidden_groups(self) -> list[str]:
+    def _find_hidden_groups(self) -> list[str]:
         partition = next((each.topic_partition for each in self._seen.states), TopicPartition("any", 0))
         hidden: list[str] = []
-        for address in self._seen.living.values():
+        for address in self._seen.live.values():
             groups = self._kafka.coordinated_groups(address)
             committed = self._kafka.committed_offsets(address, groups, [partition])
             hidden += [group for group, each in committed.items() if "AUTHORIZATION" in each.error]
         return sorted(hidden)
 
-    def _journal(self) -> Iterator[Check]:
+    def _check_journal(self) -> Iterator[Check]:
         journal = self._options.journal
         if journal.home is not Home.FILE:
             try:
-                is_new = check_run_topic(self._kafka, self._seen.living, journal.topic)
+                is_new = check_run_topic(self._kafka, self._seen.live, journal.topic)
             except TopicUnavailableError as error:
                 is_fatal = journal.home is Home.TOPIC or why_lost(Path(journal.path))
                 yield Check(
@@ -205,7 +205,7 @@ class _Inspection:
                     Status.FAILED if is_fatal else Status.WARNING,
                     "",
                     f"{error}"
-                    + ("" if is_fatal else f". A file in {journal.path} would be used, seen by this host only"),
+                    + ("" if is_fatal else f". A file in {journal.path} would be used, which only this host sees"),
                     "Grant CREATE, DESCRIBE, READ, WRITE and DELETE on it, or name another topic (kafka_journal_topic)",
                 )
                 return
@@ -218,13 +218,13 @@ class _Inspection:
                 CheckName.JOURNAL,
                 Status.FAILED,
                 "",
-                f"the journal is to be a file in {journal.path}, and {lost}",
+                f"the journal is to be a file in {journal.path}, but {lost}",
                 "Set kafka_journal_dir to a directory that outlives a run, or keep the journal in its topic",
             )
         else:
-            yield passed(CheckName.JOURNAL, f"the journal is a file in {journal.path}, seen by this host only")
+            yield passed(CheckName.JOURNAL, f"the journal is a file in {journal.path}, which only this host sees")
 
-    def _leftovers(self) -> Iterator[Check]:
+    def _check_leftovers(self) -> Iterator[Check]:
         seen = self._seen
         pending = JournalHome(self._kafka, seen.cluster, self._options.journal, seen.brokers).read()
         if pending.changes:
@@ -232,12 +232,12 @@ class _Inspection:
                 CheckName.LEFTOVERS,
                 Status.FAILED,
                 "",
-                f"a run that died left {len(pending.changes)} changes that are not put back",
-                "Run its playbook again: every run that writes puts them back first",
+                f"a dead run left {len(pending.changes)} changes that are not undone",
+                "Run its playbook again: every run that writes undoes them first",
             )
         for note in pending.notes:
             yield Check(
-                CheckName.LEFTOVERS, Status.WARNING, "", note, "Wait for that run, or start it again if it died"
+                CheckName.LEFTOVERS, Status.WARNING, "", note, "Wait for this run, or start it again if it died"
             )
         running = self._kafka.running_reassignments([each.topic_partition for each in seen.states])
         if running:
@@ -245,14 +245,14 @@ class _Inspection:
                 CheckName.LEFTOVERS,
                 Status.WARNING,
                 "",
-                f"{len(running)} partitions are being reassigned: no playbook changes them meanwhile",
+                f"{len(running)} partitions are being reassigned: until this ends, no playbook changes them",
                 "Wait for the reassignment, or cancel it (kafka-reassign-partitions.sh --cancel)",
             )
         if not pending.changes and not pending.notes and not running:
-            yield passed(CheckName.LEFTOVERS, "no earlier run left anything behind, and nothing is being reassigned")
+            yield passed(CheckName.LEFTOVERS, "no changes of earlier runs are pending, and nothing is being reassigned")
 
-    def _partitions(self) -> Iterator[Check]:
-        states, living = self._seen.states, self._seen.living
+    def _check_partitions(self) -> Iterator[Check]:
+        states, live = self._seen.states, self._seen.live
         names = sorted({each.topic for each in states})
         min_isr = self._kafka.topic_configs(names, _MIN_ISR)
         unclean = self._kafka.topic_configs(names, _UNCLEAN)
@@ -260,11 +260,11 @@ class _Inspection:
             {topic: int(each.value) for topic, each in min_isr.items() if each.value is not None},
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
         )
-        self.losses = broker_losses(states, [each.broker_id for each in self._seen.brokers], living, settings)
-        yield from judge_partitions(states, settings)
-        yield from judge_losses(self.losses)
+        self.losses = predict_broker_losses(states, [each.broker_id for each in self._seen.brokers], live, settings)
+        yield from check_partitions(states, settings)
+        yield from check_losses(self.losses)
 
-    def _disk_space(self) -> Iterator[Check]:
+    def _check_disk_space(self) -> Iterator[Check]:
         replicas = sum(len(each.replicas) for each in self._seen.states)
         sizes = [
             each.size_bytes
@@ -274,9 +274,9 @@ class _Inspection:
             for each in copies
         ]
         if self._options.evidence_dir:
-            yield host.check_disk_space(self._options.evidence_dir, "evidence", host.evidence_bytes(replicas))
+            yield host.check_disk_space(self._options.evidence_dir, "evidence", host.estimate_evidence_bytes(replicas))
         if self._options.salvage_dir:
-            # A salvage saves what one disk alone holds. That is at most a replica, and mostly its end.
+            # A salvage saves records that only one disk holds: at most a whole replica, and mostly only its end.
             yield host.check_disk_space(self._options.salvage_dir, "salvage", max(sizes, default=0))
         if not self._options.evidence_dir and not self._options.salvage_dir:
             yield passed(CheckName.DISK_SPACE, "not checked: neither evidence_dir nor salvage_dir is given")

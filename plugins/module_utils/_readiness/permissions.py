@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which ACLs each playbook needs, and which of them are missing. Pure; standard library only.
+"""Define the ACLs that each playbook needs, and find missing ones. Pure; standard library only.
 
 docs/permissions.md shows this table as commands; tests/unit/readiness compares the two.
 """
@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .check import Check, CheckName, Status, passed, some_of
+from .check import Check, CheckName, Status, join_first, passed
 
 
 class Resource(StrEnum):
-    """What an ACL is on."""
+    """The resource of an ACL."""
 
     CLUSTER = "the cluster"
     TOPICS = "every topic"
@@ -36,7 +36,7 @@ class Need:
     operations: tuple[str, ...]
     purpose: str
     is_required: bool = True
-    """False where the playbook works without it, and knows less."""
+    """False if the playbook works without it, but can say less."""
 
 
 _LOOK = Need(Resource.CLUSTER, ("DESCRIBE",), "to read the quorum, running reassignments and log directories")
@@ -54,7 +54,7 @@ _JOURNAL = Need(
 )
 
 
-def _of_leadership(memory: Need) -> tuple[Need, ...]:
+def _leadership_needs(memory: Need) -> tuple[Need, ...]:
     return (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
@@ -98,14 +98,14 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             is_required=False,
         ),
     ),
-    "drain_leadership": _of_leadership(
+    "drain_leadership": _leadership_needs(
         Need(
             Resource.MEMORY,
             ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
             "to remember the original replica orders",
         )
     ),
-    "restore_leadership": _of_leadership(
+    "restore_leadership": _leadership_needs(
         Need(
             Resource.MEMORY,
             ("DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
@@ -140,13 +140,13 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What our principal may do, as brokers answered."""
+    """What our principal may do, according to the brokers."""
 
     cluster: frozenset[str]
     topics: Mapping[str, frozenset[str]]
-    """Operations by topic, of those that it may see."""
+    """Operations by visible topic."""
     hidden_topics: Sequence[str]
-    """Topics that it may not see."""
+    """Topics that our principal may not see."""
     journal: frozenset[str]
     memory: frozenset[str]
     hidden_groups: Sequence[str]
@@ -154,48 +154,48 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One operation that is missing."""
+    """An operation that our principal may not do."""
 
     need: Need
     operation: str
     where: str
 
 
-def missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
-    """Yield every operation that is known to be missing.
+def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
+    """Yield all operations that are known to be missing.
 
-    What cannot be found out without a write is passed over: WRITE on transactional ids, and ACLs at controllers.
+    WRITE on transactional ids, and ACLs at controllers, are not checked: this would need a write.
     """
     for need in needs:
         for operation in need.operations:
             match need.resource:
                 case Resource.CLUSTER if operation not in access.cluster:
                     yield Missing(need, operation, need.resource.value)
-                case Resource.JOURNAL if operation not in access.journal | _by_cluster(operation, access):
+                case Resource.JOURNAL if operation not in access.journal | _granted_by_cluster(operation, access):
                     yield Missing(need, operation, need.resource.value)
-                case Resource.MEMORY if operation not in access.memory | _by_cluster(operation, access):
+                case Resource.MEMORY if operation not in access.memory | _granted_by_cluster(operation, access):
                     yield Missing(need, operation, need.resource.value)
                 case Resource.TOPICS:
-                    lacking = [topic for topic, operations in access.topics.items() if operation not in operations]
-                    if lacking := [*access.hidden_topics, *lacking]:
-                        noun = "topic" if len(lacking) == 1 else "topics"
-                        yield Missing(need, operation, f"{noun} {some_of(lacking)}")
+                    visible = [topic for topic, operations in access.topics.items() if operation not in operations]
+                    if topics := [*access.hidden_topics, *visible]:
+                        noun = "topic" if len(topics) == 1 else "topics"
+                        yield Missing(need, operation, f"{noun} {join_first(topics)}")
                 case Resource.GROUPS if access.hidden_groups:
                     noun = "group" if len(access.hidden_groups) == 1 else "groups"
-                    yield Missing(need, operation, f"{noun} {some_of(access.hidden_groups)}")
+                    yield Missing(need, operation, f"{noun} {join_first(access.hidden_groups)}")
                 case _:
                     pass
 
 
-def _by_cluster(operation: str, access: Access) -> frozenset[str]:
-    """CREATE on the cluster allows to create any topic."""
+def _granted_by_cluster(operation: str, access: Access) -> frozenset[str]:
+    """Return the operation if the cluster's ACLs grant it: CREATE on the cluster allows creating any topic."""
     return frozenset({"CREATE"}) if operation == "CREATE" and "CREATE" in access.cluster else frozenset()
 
 
-def judge(access: Access, journal_topic: str, memory_topic: str) -> Iterator[Check]:
-    """Yield one check for each playbook."""
+def check_permissions(access: Access, journal_topic: str, memory_topic: str) -> Iterator[Check]:
+    """Check the ACLs of each playbook."""
     for playbook, needs in NEEDS.items():
-        found = [*missing(needs, access)]
+        found = [*find_missing(needs, access)]
         subject = f"playbook {playbook}"
         if not found:
             yield passed(CheckName.PERMISSIONS, "our principal has every ACL that can be checked", subject)
@@ -208,7 +208,7 @@ def judge(access: Access, journal_topic: str, memory_topic: str) -> Iterator[Che
 
 
 def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
-    """Return the options of kafka-acls.sh that grant what is needed."""
+    """Return the options of kafka-acls.sh that grant the operations."""
     where = {
         Resource.CLUSTER: "--cluster",
         Resource.CONTROLLERS: "--cluster",
@@ -218,9 +218,9 @@ def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
         Resource.MEMORY: f"--topic {memory_topic}",
         Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",
     }[need.resource]
-    operations = " ".join(f"--operation {_as_kafka_writes(each)}" for each in need.operations)
+    operations = " ".join(f"--operation {_to_camel_case(each)}" for each in need.operations)
     return f"{operations} {where}"
 
 
-def _as_kafka_writes(operation: str) -> str:
+def _to_camel_case(operation: str) -> str:
     return "".join(word.capitalize() for word in operation.split("_"))

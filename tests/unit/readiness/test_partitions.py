@@ -12,9 +12,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckName, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import (
     TopicSettings,
-    broker_losses,
-    judge_losses,
-    judge_partitions,
+    check_losses,
+    check_partitions,
+    predict_broker_losses,
 )
 
 ALL = (1, 2, 3)
@@ -24,11 +24,11 @@ STATE = PartitionState("orders", 0, "A" * 22, 1, 5, ALL, ALL, (), (), ())
 
 def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> Status:
     """Return how one check of one partition ends."""
-    return next(each.status for each in judge_partitions([state], settings) if each.name is name)
+    return next(each.status for each in check_partitions([state], settings) if each.name is name)
 
 
 def test_a_healthy_partition_is_fine() -> None:
-    assert {each.status for each in judge_partitions([STATE], USUAL)} == {Status.OK}
+    assert {each.status for each in check_partitions([STATE], USUAL)} == {Status.OK}
 
 
 @pytest.mark.parametrize(
@@ -52,31 +52,33 @@ def test_what_is_wrong_is_found(
 
 
 def test_a_replica_that_is_not_in_sync_gives_no_leader() -> None:
-    (loss,) = [each for each in broker_losses([STATE._replace(isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions]
+    (loss,) = [
+        each for each in predict_broker_losses([STATE._replace(isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions
+    ]
     assert (loss.broker_id, loss.offline, loss.unrecoverable_partitions) == (1, "orders 0", 0)
 
 
 def test_the_last_living_replica_is_unrecoverable() -> None:
     state = STATE._replace(isr=(1,), offline_replicas=(2, 3))
-    (loss,) = broker_losses([state], ALL, [1], USUAL)
+    (loss,) = predict_broker_losses([state], ALL, [1], USUAL)
     assert (loss.offline_partitions, loss.unrecoverable_partitions, loss.unrecoverable) == (1, 1, "orders 0")
-    assert [each.status for each in judge_losses([loss])] == [Status.WARNING]
+    assert [each.status for each in check_losses([loss])] == [Status.WARNING]
 
 
 def test_an_eligible_leader_replica_is_elected() -> None:
     state = STATE._replace(isr=(1,), elr=(2,))
-    assert all(not each.offline_partitions for each in broker_losses([state], ALL, ALL, USUAL))
+    assert all(not each.offline_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL))
 
 
 def test_too_few_replicas_in_sync_are_counted_apart() -> None:
     state = STATE._replace(isr=(1, 2))
-    below = {each.broker_id: each.below_min_isr_partitions for each in broker_losses([state], ALL, ALL, USUAL)}
+    below = {each.broker_id: each.below_min_isr_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL)}
     assert below == {1: 1, 2: 1, 3: 0}
-    unknown = broker_losses([state], ALL, ALL, TopicSettings({}, {}))
+    unknown = predict_broker_losses([state], ALL, ALL, TopicSettings({}, {}))
     assert {each.below_min_isr_partitions for each in unknown} == {None}
 
 
 def test_a_partition_that_is_offline_already_is_left_out() -> None:
-    losses = broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
+    losses = predict_broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
     assert not any(each.offline_partitions for each in losses)
-    assert [each.status for each in judge_losses(losses)] == [Status.OK]
+    assert [each.status for each in check_losses(losses)] == [Status.OK]

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permi
     Need,
     Resource,
     acl_options,
-    judge,
+    check_permissions,
 )
 
 PROJECT = Path(__file__).parents[3]
@@ -55,13 +55,13 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
 
 
 def test_nothing_is_missing_with_everything() -> None:
-    assert {each.status for each in judge(FULL, JOURNAL, MEMORY)} == {Status.OK}
+    assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY)} == {Status.OK}
 
 
 @pytest.mark.parametrize(("playbook", "need", "operation"), CASES)
 def test_what_is_missing_is_named_with_the_command(playbook: str, need: Need, operation: str) -> None:
     assert need in NEEDS[playbook]
-    found = {each.subject: each for each in judge(without(FULL, need.resource, operation), JOURNAL, MEMORY)}
+    found = {each.subject: each for each in check_permissions(without(FULL, need.resource, operation), JOURNAL, MEMORY)}
     check = found[f"playbook {playbook}"]
     assert check.status is not Status.OK
     assert f"{operation} on " in check.found
@@ -69,19 +69,22 @@ def test_what_is_missing_is_named_with_the_command(playbook: str, need: Need, op
 
 
 def test_an_optional_acl_is_a_warning() -> None:
-    found = {each.subject: each.status for each in judge(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY)}
+    found = {
+        each.subject: each.status
+        for each in check_permissions(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY)
+    }
     assert found["playbook recover_offline_partitions"] is Status.WARNING
     assert found["playbook salvage_logs"] is Status.OK
 
 
 def test_a_hidden_topic_is_named() -> None:
-    checks = [*judge(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY)]
+    checks = [*check_permissions(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY)]
     assert all("secret" in each.found for each in checks if each.subject == "playbook salvage_logs")
 
 
 def test_create_on_the_cluster_allows_to_create_the_journal() -> None:
     access = replace(FULL, journal=EVERYTHING - {"CREATE"})
-    assert {each.status for each in judge(access, JOURNAL, MEMORY)} == {Status.OK}
+    assert {each.status for each in check_permissions(access, JOURNAL, MEMORY)} == {Status.OK}
 
 
 def test_the_documented_commands_are_those_of_the_code() -> None:

@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     Check,
     CheckName,
     Readiness,
-    readiness,
+    build_readiness,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status as CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import disk_module, replay_module
@@ -98,7 +98,7 @@ def a_readiness(found: str = "ALTER on the cluster is missing") -> Readiness:
         Check(CheckName.PERMISSIONS, CheckStatus.FAILED, "playbook recover_offline_partitions", found, "Grant it"),
     )
     losses = (BrokerLoss(1, 12, "orders 0-11", 3, "orders 9-11", 1204), BrokerLoss(2, 0, "", 0, "", None))
-    return readiness(CLUSTER, checks, losses)
+    return build_readiness(CLUSTER, checks, losses)
 
 
 def disk_result(done: DiskSalvage, file: ReportFile, **params: Any) -> dict[str, Any]:

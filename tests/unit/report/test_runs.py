@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
-    readiness_report_document,
+    encode_readiness_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
@@ -39,7 +39,7 @@ def page_and_tables(*paths: Path) -> tuple[Page, Reader]:
 
 def readiness_file(directory: Path, **fields: str) -> Path:
     path = directory / "readiness.json"
-    document = partial(readiness_report_document, salvages.a_readiness(**fields))
+    document = partial(encode_readiness_report, salvages.a_readiness(**fields))
     ReportFile(str(path)).write(document, READINESS_REPORT)
     return path
 
