@@ -139,23 +139,26 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         refuse_existing,
         write_new_file,
     )
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import are_available
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import can_draw
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
+        check_approvals,
+        find_documents,
+        read_sources,
+    )
 
     params = module.params
     refuse_existing(params["html"])
-    sources = read_sources(sources_of(params["files"], params["directory"]))
-    page = page_of(sources, params["title"], approvals_of(params["approvals"], sources))
-    write_new_file(params["html"], to_html(page))
+    sources = read_sources(find_documents(params["files"], params["directory"]))
+    page = build_page(sources, params["title"], check_approvals(params["approvals"], sources))
+    write_new_file(params["html"], render_html(page))
     return {
         "changed": False,
         "html": params["html"],
         "verdict": page.verdict,
         "documents": [{"path": each.path, "kind": each.kind.value, "sha256": each.sha256} for each in sources],
-        "has_pictures": are_available(),
+        "has_pictures": can_draw(),
     }
 
 

@@ -86,11 +86,11 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-def number(value: int | None) -> Cell:
+def number_cell(value: int | None) -> Cell:
     """Return a number with separators; "unknown" where it is."""
     return Cell("unknown" if value is None else f"{value:,}", is_number=True)
 
 
-def ids_or_unknown(broker_ids: Sequence[int] | None) -> str:
+def format_ids(broker_ids: Sequence[int] | None) -> str:
     """Return broker ids; "unknown" where they are, and "none" for no broker."""
     return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"

@@ -24,7 +24,7 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, loss_in_words
 from .blocks import Block, Paragraph, Picture
-from .extents import Extents, Saved, Stretch, extents
+from .extents import Extents, Saved, Stretch, compute_extents
 
 with suppress(ImportError):
     import vl_convert
@@ -56,11 +56,11 @@ _ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 Spec = dict[str, Any]
 
 
-def pictures(
+def draw_logs(
     groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]]
 ) -> Iterator[Block]:
     """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
-    if not are_available():
+    if not can_draw():
         yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
         return
     yield Paragraph(
@@ -72,21 +72,21 @@ def pictures(
     drawn = 0
     for place, outcomes in enumerate(groups):
         share = max(1, (MAX_PICTURES - drawn) // (len(groups) - place))
-        for outcome in sorted(outcomes, key=_known_loss, reverse=True)[:share]:
-            logs = extents(outcome, salvages.get(outcome.topic_partition, ()))
+        for outcome in sorted(outcomes, key=_least_known_loss, reverse=True)[:share]:
+            logs = compute_extents(outcome, salvages.get(outcome.topic_partition, ()))
             if logs is None or drawn >= MAX_PICTURES:
                 break
             drawn += 1
             title = f"{outcome.topic}-{outcome.partition}"
             cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
             status = outcome.status.value.replace("_", " ")
-            caption = f"{status}; {_loss_of(outcome)}.{_kept(logs.saved)}{cut}"
-            yield Picture(title, extents_chart(logs, f"Logs of {title}: {caption}"), caption)
-            if not _known_loss(outcome):
+            caption = f"{status}; {_describe_loss(outcome)}.{_describe_saved(logs.saved)}{cut}"
+            yield Picture(title, draw_extents(logs, f"Logs of {title}: {caption}"), caption)
+            if not _least_known_loss(outcome):
                 break
 
 
-def _kept(saved: Sequence[Stretch]) -> str:
+def _describe_saved(saved: Sequence[Stretch]) -> str:
     named = [f"{offset_range(each.start, each.end, ',')} of broker {each.replica.split()[0]}" for each in saved]
     more = len(named) - _MOST_SAVED
     return (
@@ -94,22 +94,22 @@ def _kept(saved: Sequence[Stretch]) -> str:
     )
 
 
-def forecast_of(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
+def find_forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
     """Return what electing this broker loses; None where nothing is known."""
     return next((each for each in outcome.losses if each.broker_id == broker_id), None)
 
 
-def _known_loss(outcome: Outcome) -> int:
+def _least_known_loss(outcome: Outcome) -> int:
     leader = outcome.designated_leader
     best = outcome.candidates[0].broker_id if outcome.candidates else None
-    loss = forecast_of(outcome, best if leader is None else leader)
+    loss = find_forecast(outcome, best if leader is None else leader)
     return 0 if loss is None else loss.at_least
 
 
-def _loss_of(outcome: Outcome) -> str:
+def _describe_loss(outcome: Outcome) -> str:
     leader = outcome.designated_leader
     broker = outcome.candidates[0].broker_id if leader is None else leader
-    loss = forecast_of(outcome, broker)
+    loss = find_forecast(outcome, broker)
     if loss is None:
         return "the loss is unknown"
     total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
@@ -118,12 +118,12 @@ def _loss_of(outcome: Outcome) -> str:
     return f"if broker {broker} is elected: {loss_in_words(total, 1, is_done=False)}"
 
 
-def are_available() -> bool:
+def can_draw() -> bool:
     """Return whether vl-convert is installed."""
     return find_spec("vl_convert") is not None
 
 
-def extents_chart(extents: Extents, label: str) -> str:
+def draw_extents(extents: Extents, label: str) -> str:
     """One bar a replica by offset, colored by leader epoch; lost offsets red, saved framed, unknown hatched."""
     y = {
         "field": "replica",
@@ -166,7 +166,7 @@ def extents_chart(extents: Extents, label: str) -> str:
     return _svg({"height": {"step": _ROW_HEIGHT}, "layer": layers}, label)
 
 
-def bar_chart(bars: Sequence[Mapping[str, object]], *, value: str, by: str, title: str, label: str) -> str:
+def draw_bars(bars: Sequence[Mapping[str, object]], *, value: str, by: str, title: str, label: str) -> str:
     """Horizontal bars: ``name`` on the y axis, one bar for each ``by`` beside each other."""
     names = list(dict.fromkeys(str(each["name"]) for each in bars))
     kinds = list(dict.fromkeys(str(each[by]) for each in bars))

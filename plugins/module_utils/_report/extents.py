@@ -60,7 +60,7 @@ class Extents:
     """Offsets at which another log and that of the elected leader part."""
 
 
-def extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
+def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
     """Return the logs of an outcome's replicas, and what was saved of them. None where no replica answered."""
     candidates = outcome.candidates
     if not candidates:

@@ -156,10 +156,10 @@ TEMPLATE = """\
 """
 
 
-def to_html(page: Page) -> bytes:
+def render_html(page: Page) -> bytes:
     """Return the file's bytes, UTF-8. Every text of the page is escaped; only pictures and the style are not."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters["groupby_runs"] = _runs
+    environment.filters["groupby_runs"] = _group_neighbors
     # Vega escapes the texts of a picture.
     environment.filters["trusted"] = Markup
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -169,7 +169,7 @@ def to_html(page: Page) -> bytes:
     return html.encode("utf-8", errors="replace")
 
 
-def _runs(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+def _group_neighbors(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Neighbors of the same kind together: pictures stand side by side."""
     for kind, run in groupby(blocks, key=lambda each: each.kind):
         yield kind, list(run)

@@ -13,22 +13,21 @@ from typing import Any
 
 from .._model.run import collector_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .approvals import Approval
-from .blocks import Cell, Folded, Paragraph, Section, Table, number
-from .charts import are_available
-from .recovery_sections import outcomes_of, recovery_sections, recovery_verdict
-from .salvage_runs import disk_section, disk_verdict, replay_section, replay_verdict
-from .salvage_section import account_section, account_verdict, balances_of, saved_ranges
+from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell
+from .charts import can_draw
+from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
+from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
+from .salvage_section import build_account_section, build_account_verdict, compute_balances, find_saved_ranges
 from .sections import (
-    cleaner_section,
-    evidence_section,
-    leadership_section,
-    quorum_section,
-    readiness_section,
-    readiness_verdict,
-    survey_section,
+    build_cleaner_section,
+    build_evidence_section,
+    build_leadership_section,
+    build_quorum_section,
+    build_readiness_section,
+    build_readiness_verdict,
+    build_survey_section,
 )
-from .sources import SALVAGE_KINDS, Kind, Source
+from .sources import SALVAGE_KINDS, Approval, Kind, Source
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
@@ -55,35 +54,35 @@ class _Event:
     actor: str
 
 
-def page_of(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
+def build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
     """Return the page of all documents. Of several recovery reports, the one that finished last is the verdict."""
     with collector_paused():
         return _page(sources, title, approvals)
 
 
 def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) -> Page:
-    recoveries = _of(sources, Kind.RECOVERY)
+    recoveries = _of_kind(sources, Kind.RECOVERY)
     recoveries.sort(key=lambda each: each.content["finishedAt"])
-    surveys = _of(sources, Kind.SURVEY)
+    surveys = _of_kind(sources, Kind.SURVEY)
     first = next((each.content["start_order"][0]["broker_id"] for each in surveys if each.content["start_order"]), None)
-    salvaged = {kind: [each.content for each in _of(sources, kind)] for kind in SALVAGE_KINDS}
-    saved = saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
+    salvaged = {kind: [each.content for each in _of_kind(sources, kind)] for kind in SALVAGE_KINDS}
+    saved = find_saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
     outcomes: tuple[Outcome, ...] = ()
     main: list[Section] = []
     if recoveries:
         last = recoveries[-1].content
-        outcomes = outcomes_of(last)
-        main += recovery_sections(outcomes, last["brokers"], last["aftermath"], saved)
-    elif plans := _of(sources, Kind.PLAN):
+        outcomes = read_outcomes(last)
+        main += build_recovery_sections(outcomes, last["brokers"], last["aftermath"], saved)
+    elif plans := _of_kind(sources, Kind.PLAN):
         outcomes = outcomes_of_plan(plans[-1].content)
-        main += recovery_sections(outcomes, (), (), saved)
+        main += build_recovery_sections(outcomes, (), (), saved)
     account = ""
     if any(salvaged.values()):
-        balances = balances_of(outcomes, *salvaged.values())
-        account = account_verdict(outcomes, balances, salvaged[Kind.DISK_SALVAGE])
-        main.append(account_section(balances))
+        balances = compute_balances(outcomes, *salvaged.values())
+        account = build_account_verdict(outcomes, balances, salvaged[Kind.DISK_SALVAGE])
+        main.append(build_account_section(balances))
     verdict, tone = _verdict(sources, outcomes, first, account)
-    clusters = dict.fromkeys(filter(None, map(_cluster, sources)))
+    clusters = dict.fromkeys(filter(None, map(_cluster_id, sources)))
     about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
     timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
     return Page(
@@ -93,10 +92,10 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
         (("Cluster", ", ".join(clusters) or "unknown"), ("Documents", str(len(sources)))),
         tuple(
             chain(
-                _warnings(list(clusters), outcomes),
+                _build_warnings(list(clusters), outcomes),
                 [_timeline_section(timeline, about_leaders=about_leaders)] if timeline else [],
                 main,
-                chain.from_iterable(_other(each) for each in sources),
+                chain.from_iterable(_build_other_sections(each) for each in sources),
                 [_appendix(sources)],
             )
         ),
@@ -113,7 +112,7 @@ def _verdict(
     if outcomes:
         statuses = {each.status.value for each in outcomes}
         tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
-        return recovery_verdict(outcomes, first, account), tone
+        return build_recovery_verdict(outcomes, first, account), tone
     for source in sources:
         content = source.content
         match source.kind:
@@ -134,11 +133,11 @@ def _verdict(
                 bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
                 return f"{bad:,} replica orders are not as wanted.", "bad" if bad else "good"
             case Kind.READINESS:
-                return readiness_verdict(content)
+                return build_readiness_verdict(content)
             case Kind.DISK_SALVAGE:
-                return disk_verdict(content)
+                return build_disk_verdict(content)
             case Kind.REPLAY:
-                return replay_verdict(content)
+                return build_replay_verdict(content)
             case Kind.MANIFEST:
                 return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
             case Kind.EVIDENCE:
@@ -146,38 +145,38 @@ def _verdict(
     return "There is nothing to report.", "good"
 
 
-def _of(sources: Sequence[Source], kind: Kind) -> list[Source]:
+def _of_kind(sources: Sequence[Source], kind: Kind) -> list[Source]:
     return [each for each in sources if each.kind is kind]
 
 
-def _warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
+def _build_warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
     notes = []
     if len(clusters) > 1:
         notes.append(Paragraph(f"The documents are of {len(clusters)} different clusters.", "bad"))
-    if not are_available() and outcomes:
+    if not can_draw() and outcomes:
         notes.append(Paragraph("Pictures are missing: vl-convert-python is not installed.", "warning"))
     if notes:
         yield Section("Limits of this report", tuple(notes))
 
 
-def _other(source: Source) -> Iterator[Section]:
+def _build_other_sections(source: Source) -> Iterator[Section]:
     sections: dict[Kind, Callable[[Any], Section]] = {
-        Kind.QUORUM: quorum_section,
-        Kind.CLEANER: cleaner_section,
-        Kind.LEADERSHIP: leadership_section,
-        Kind.SURVEY: survey_section,
-        Kind.READINESS: readiness_section,
-        Kind.DISK_SALVAGE: disk_section,
-        Kind.REPLAY: replay_section,
+        Kind.QUORUM: build_quorum_section,
+        Kind.CLEANER: build_cleaner_section,
+        Kind.LEADERSHIP: build_leadership_section,
+        Kind.SURVEY: build_survey_section,
+        Kind.READINESS: build_readiness_section,
+        Kind.DISK_SALVAGE: build_disk_section,
+        Kind.REPLAY: build_replay_section,
     }
     if source.kind in sections:
         yield sections[source.kind](source.content)
     if source.kind is Kind.EVIDENCE:
         evidence = source.content
-        yield evidence_section(evidence.partitions, evidence.replica_logs.to_pylist(), evidence.gathered_at)
+        yield build_evidence_section(evidence.partitions, evidence.replica_logs.to_pylist(), evidence.gathered_at)
 
 
-def _cluster(source: Source) -> str | None:
+def _cluster_id(source: Source) -> str | None:
     content = source.content
     if source.kind in (Kind.PLAN, Kind.EVIDENCE):
         cluster_id: str = content.cluster_id
@@ -233,7 +232,7 @@ def _timeline_section(events: Sequence[_Event], *, about_leaders: bool) -> Secti
 
 def _appendix(sources: Sequence[Source]) -> Section:
     rows = tuple(
-        (Cell(each.path), Cell(each.kind.value), number(each.size_bytes), Cell(each.sha256), Cell(_options(each)))
+        (Cell(each.path), Cell(each.kind.value), number_cell(each.size_bytes), Cell(each.sha256), Cell(_options(each)))
         for each in sources
     )
     raw, left = [], _MAX_RAW_BYTES

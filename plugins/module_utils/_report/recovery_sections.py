@@ -18,8 +18,8 @@ from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import verdict
-from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, ids_or_unknown, number
-from .charts import are_available, bar_chart, forecast_of, pictures
+from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, format_ids, number_cell
+from .charts import can_draw, draw_bars, draw_logs, find_forecast
 from .extents import Saved
 
 MAX_ROWS = 1000
@@ -44,26 +44,26 @@ _LOOK_AT = {
 _OUTCOME = codec(Outcome)
 
 
-def outcomes_of(report: dict[str, Any]) -> tuple[Outcome, ...]:
+def read_outcomes(report: dict[str, Any]) -> tuple[Outcome, ...]:
     """Return the outcomes of a recovery report that met its schema."""
-    return tuple(_OUTCOME.decode(_what_is_shown(each)) for each in report["partitions"])
+    return tuple(_OUTCOME.decode(_without_hidden_comparisons(each)) for each in report["partitions"])
 
 
-def _what_is_shown(partition: dict[str, Any]) -> dict[str, Any]:
+def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
     """Return the partition without the comparisons that no picture needs: they are most of a large report."""
     drawn = {partition["designatedLeader"], *(each["brokerId"] for each in partition["candidates"][:1])}
     losses = [each if each["brokerId"] in drawn else {**each, "against": []} for each in partition["losses"]]
     return {**partition, "losses": losses}
 
 
-def recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
+def build_recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
     """Return what the page begins with. ``account`` says what is still lost, and replaces the forecast."""
     loss = None if account else total_loss(outcomes)
     text = verdict(Counter(each.status.value for each in outcomes), loss, start_first)
     return f"{text} {account}".rstrip()
 
 
-def recovery_sections(
+def build_recovery_sections(
     outcomes: Sequence[Outcome],
     brokers: Sequence[dict[str, Any]],
     aftermath: Sequence[Any],
@@ -71,22 +71,22 @@ def recovery_sections(
 ) -> Iterator[Section]:
     """All sections about the outcomes, with what was saved of them in the pictures."""
     if brokers:
-        yield brokers_section(brokers)
+        yield build_brokers_section(brokers)
     groups = grouped(outcomes)
-    yield Section("Partitions by what they share", tuple(_groups(groups, salvages)))
+    yield Section("Partitions by what they share", tuple(_build_group_blocks(groups, salvages)))
     if any(each.status in _ELECTED for each in outcomes):
-        yield Section("Records that the elections lose, by forecast", tuple(_losses(outcomes)))
-        yield Section("New leaders by broker", tuple(_leaders(outcomes)))
+        yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(outcomes)))
+        yield Section("New leaders by broker", tuple(_build_leader_blocks(outcomes)))
     if aftermath:
-        yield Section("Left behind", (_checklist(aftermath),))
-    yield Section("Each partition", (_rows(groups),))
+        yield Section("Left behind", (_build_checklist(aftermath),))
+    yield Section("Each partition", (_build_partition_table(groups),))
 
 
-def brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
+def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
     """Every broker of a report, those that are away first."""
     rows = [
         (
-            number(each["brokerId"]),
+            number_cell(each["brokerId"]),
             Cell("unknown" if each["host"] is None else f"{each['host']}:{each['port']}"),
             Cell(each["rack"] or "none"),
             Cell(each["state"].replace("_", " "), "good" if each["state"] == "online" else "bad"),
@@ -99,10 +99,12 @@ def brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
     return Section("Brokers", (Table(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
 
 
-def _groups(groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequence[Saved]]) -> Iterator[Block]:
+def _build_group_blocks(
+    groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequence[Saved]]
+) -> Iterator[Block]:
     rows = tuple(
         (
-            number(each.group.partitions),
+            number_cell(each.group.partitions),
             Cell(_words(each.group.status), _TONES[each.group.status]),
             Cell(_topics(each.outcomes)),
             Cell(", ".join(f"{one.broker_id} ({one.partitions:,})" for one in each.group.leaders) or "none"),
@@ -119,17 +121,24 @@ def _groups(groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequenc
                 f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {_words(each.group.status)}"
             )
             yield Folded(title, "\n".join(_topic_lines(each.outcomes)))
-    yield from pictures([each.outcomes for each in groups], salvages)
+    yield from draw_logs([each.outcomes for each in groups], salvages)
 
 
-def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:
+def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     elected = [each for each in outcomes if each.status in _ELECTED]
     yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
     yield Paragraph("The same partitions under other decisions, in records:")
-    rows = [_decision("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
-    rows.append(_decision("Kafka's own unclean election: the first live replica in order", elected, _first_live))
+    rows = [_build_decision_row("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
+    rows.append(
+        _build_decision_row(
+            "Kafka's own unclean election: the first live replica in order", elected, _choose_first_live
+        )
+    )
     most = max((len(each.candidates) for each in elected), default=0)
-    rows += [_decision(f"the replica of rank {rank}", elected, partial(_of_rank, rank)) for rank in range(2, most + 1)]
+    rows += [
+        _build_decision_row(f"the replica of rank {rank}", elected, partial(_choose_by_rank, rank))
+        for rank in range(2, most + 1)
+    ]
     yield Table("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
     waiting = len(elected)
     yield Paragraph(
@@ -138,16 +147,18 @@ def _losses(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     )
 
 
-def _decision(name: str, outcomes: Sequence[Outcome], choose: Callable[[Outcome], int | None]) -> tuple[Cell, ...]:
-    losses = [forecast_of(each, broker) for each in outcomes if (broker := choose(each)) is not None]
+def _build_decision_row(
+    name: str, outcomes: Sequence[Outcome], choose: Callable[[Outcome], int | None]
+) -> tuple[Cell, ...]:
+    losses = [find_forecast(each, broker) for each in outcomes if (broker := choose(each)) is not None]
     known = [each for each in losses if each is not None]
     most = [each.at_most for each in known if each.at_most is not None]
     at_most = sum(most) if known and len(most) == len(losses) else None
     return (
         Cell(name),
-        number(len(losses)),
-        number(sum(each.at_least for each in known) if known else None),
-        number(at_most),
+        number_cell(len(losses)),
+        number_cell(sum(each.at_least for each in known) if known else None),
+        number_cell(at_most),
     )
 
 
@@ -158,20 +169,25 @@ def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
     totals = {topic: total_loss(members) for topic, members in topics.items()}
     worst = sorted(totals, key=lambda topic: (-totals[topic].at_least, topic))
     for topic in worst[:MAX_ROWS]:
-        yield Cell(topic), number(len(topics[topic])), number(totals[topic].at_least), number(totals[topic].at_most)
+        yield (
+            Cell(topic),
+            number_cell(len(topics[topic])),
+            number_cell(totals[topic].at_least),
+            number_cell(totals[topic].at_most),
+        )
     if len(worst) > MAX_ROWS:
-        yield Cell(f"{len(worst) - MAX_ROWS:,} more topics"), number(None), number(None), number(None)
+        yield Cell(f"{len(worst) - MAX_ROWS:,} more topics"), number_cell(None), number_cell(None), number_cell(None)
     total = total_loss(elected)
-    yield Cell("all topics"), number(len(elected)), number(total.at_least), number(total.at_most)
+    yield Cell("all topics"), number_cell(len(elected)), number_cell(total.at_least), number_cell(total.at_most)
 
 
-def _leaders(outcomes: Sequence[Outcome]) -> Iterator[Block]:
+def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     before = Counter(each.leader_before for each in outcomes)
     after = Counter(_leader_after(each) for each in outcomes)
     brokers = sorted({each for each in (*before, *after) if each is not None and each >= 0})
-    rows = tuple((number(each), number(before[each]), number(after[each])) for each in brokers)
+    rows = tuple((number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in brokers)
     yield Table("Leaderships of these partitions", ("Broker", "Before", "After"), rows)
-    if are_available() and brokers:
+    if can_draw() and brokers:
         bars = [
             {"name": f"broker {each}", "when": when, "partitions": count[each]}
             for each in brokers
@@ -180,12 +196,12 @@ def _leaders(outcomes: Sequence[Outcome]) -> Iterator[Block]:
         label = "Leaderships by broker, before and after"
         yield Picture(
             label,
-            bar_chart(bars, value="partitions", by="when", title="partitions", label=label),
+            draw_bars(bars, value="partitions", by="when", title="partitions", label=label),
             "The same as a picture.",
         )
 
 
-def _checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
+def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
     said: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for each in aftermath:
         said[each["kind"], each["explanation"]].append(each)
@@ -199,7 +215,7 @@ def _checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
     return Steps(tuple(steps))
 
 
-def _rows(groups: Sequence[Members]) -> Table:
+def _build_partition_table(groups: Sequence[Members]) -> Table:
     outcomes = [outcome for each in groups for outcome in each.outcomes]
     rows = tuple(
         (
@@ -207,7 +223,7 @@ def _rows(groups: Sequence[Members]) -> Table:
             Cell(_words(each.status), _TONES[each.status]),
             Cell(_leader(each.leader_before)),
             Cell(_leader(_leader_after(each))),
-            *(Cell(ids_or_unknown(ids)) for ids in (each.isr, each.elr, each.last_known_elr)),
+            *(Cell(format_ids(ids)) for ids in (each.isr, each.elr, each.last_known_elr)),
             Cell(each.reason),
         )
         for each in outcomes[:MAX_ROWS]
@@ -228,12 +244,12 @@ def _rows(groups: Sequence[Members]) -> Table:
     return Table(f"Worst first{shown}", columns, rows)
 
 
-def _first_live(outcome: Outcome) -> int | None:
+def _choose_first_live(outcome: Outcome) -> int | None:
     able = {each.broker_id for each in outcome.candidates if "fenced" not in each.flags}
     return next((each for each in outcome.replicas if each in able), None)
 
 
-def _of_rank(rank: int, outcome: Outcome) -> int | None:
+def _choose_by_rank(rank: int, outcome: Outcome) -> int | None:
     return next((each.broker_id for each in outcome.candidates if each.rank == rank), None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from .._model.log_contents import offset_range
 from .._salvage.finding import Status
 from .._salvage.replayed import ReplayStatus, describe_left_out
-from .blocks import Block, Cell, Paragraph, Section, Table, number
+from .blocks import Block, Cell, Paragraph, Section, Table, number_cell
 from .recovery_sections import MAX_ROWS
 
 _Document = Mapping[str, Any]
@@ -34,7 +34,7 @@ _NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
 """Of a replica that ended so, what the cluster lacks is unknown where nothing is listed."""
 
 
-def disk_verdict(report: _Document) -> tuple[str, str]:
+def build_disk_verdict(report: _Document) -> tuple[str, str]:
     """Return what the disks hold that the cluster lacks, and the tone to say it in."""
     partitions = report["partitions"]
     saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
@@ -50,7 +50,7 @@ def disk_verdict(report: _Document) -> tuple[str, str]:
     return " ".join(sentences), "bad" if failed else "warning" if pending else "good"
 
 
-def replay_verdict(report: _Document) -> tuple[str, str]:
+def build_replay_verdict(report: _Document) -> tuple[str, str]:
     """Return what was given back, and the tone to say it in."""
     partitions = report["partitions"]
     saved, to_give, given, before = (
@@ -65,13 +65,13 @@ def replay_verdict(report: _Document) -> tuple[str, str]:
     return " ".join(sentences), "bad" if undone else "warning" if pending else "good"
 
 
-def disk_section(report: _Document) -> Section:
+def build_disk_section(report: _Document) -> Section:
     """Every replica that lacks something in the cluster, what could not be read of it, and newer commits of groups."""
     partitions = report["partitions"]
     listed = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
     damages = [(each, one) for each in partitions for one in each["damages"]]
     before_start = [each for each in partitions if each["beforeLogStart"]]
-    sentence, tone = disk_verdict(report)
+    sentence, tone = build_disk_verdict(report)
     blocks: list[Block] = [
         Paragraph(sentence, tone),
         Paragraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
@@ -105,9 +105,9 @@ def disk_section(report: _Document) -> Section:
     return Section(f"Disks of broker {report['brokerId']}", tuple(blocks))
 
 
-def replay_section(report: _Document) -> Section:
+def build_replay_section(report: _Document) -> Section:
     """Return what became of the saved records of every partition."""
-    sentence, tone = replay_verdict(report)
+    sentence, tone = build_replay_verdict(report)
     to = "side topics" if report["target"] == "side" else "the topics that they came from"
     columns = ("Partition", "Status", "Written to", "Saved", "To give", "Given back", "Before", "Left out", "Reason")
     return Section(
@@ -131,8 +131,8 @@ def _disk_row(each: _Document) -> tuple[Cell, ...]:
         _partition(each),
         _status(each),
         Cell(_ranges(each["lost"]) or ("nothing" if is_compared else "unknown")),
-        number(_offsets(each["lost"]) if is_compared else None),
-        *(Cell("none", is_number=True) if count is None else number(count) for count in counts),
+        number_cell(_offsets(each["lost"]) if is_compared else None),
+        *(Cell("none", is_number=True) if count is None else number_cell(count) for count in counts),
         Cell(_ranges(each["unreadable"]) or "none", "bad" if each["unreadable"] else ""),
         Cell(each["reason"] or "none"),
     )
@@ -145,14 +145,14 @@ def _damage_row(partition: _Document, file: _Document) -> tuple[Cell, ...]:
         _partition(partition),
         Cell(file["path"]),
         Cell(damage["kind"].replace("_", " "), "bad"),
-        number(damage["position"]),
-        number(damage["size"]),
+        number_cell(damage["position"]),
+        number_cell(damage["size"]),
         Cell(f"{damage['fromOffset']:,} and {end}"),
     )
 
 
 def _commit_row(each: _Document) -> tuple[Cell, ...]:
-    return Cell(each["group"]), _partition(each), number(each["savedOffset"]), number(each["committedOffset"])
+    return Cell(each["group"]), _partition(each), number_cell(each["savedOffset"]), number_cell(each["committedOffset"])
 
 
 def _replay_row(each: _Document) -> tuple[Cell, ...]:
@@ -160,7 +160,7 @@ def _replay_row(each: _Document) -> tuple[Cell, ...]:
         _partition(each),
         _status(each),
         Cell(each["targetTopic"]),
-        *(number(each[name]) for name in ("saved", "toGive", "given", "givenBefore")),
+        *(number_cell(each[name]) for name in ("saved", "toGive", "given", "givenBefore")),
         Cell(describe_left_out(each["leftOut"]) or "none"),
         Cell(each["reason"] or "none"),
     )

@@ -17,7 +17,7 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import Status as DiskStatus
-from .blocks import Cell, Paragraph, Section, Table, number
+from .blocks import Cell, Paragraph, Section, Table, number_cell
 from .extents import Saved
 from .recovery_sections import MAX_ROWS
 
@@ -44,7 +44,7 @@ class _Part:
     undecodable_batches: int
 
 
-def balances_of(
+def compute_balances(
     outcomes: Sequence[Outcome],
     manifests: Sequence[Mapping[str, Any]],
     disks: Sequence[Mapping[str, Any]],
@@ -52,7 +52,7 @@ def balances_of(
 ) -> dict[TopicPartition, Balance]:
     """Join forecast, salvages and replays of one incident, in order of topic and number."""
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
-    _add_held(accounts, outcomes, manifests, disks)
+    _add_held_by_losers(accounts, outcomes, manifests, disks)
     for _salvage_id, name, saved in _saved(manifests, disks):
         part = (tuple(_ranges(saved["ranges"])), *(saved[one] for one in ("records", "aborted", "undecodableBatches")))
         accounts[name].salvages.append(_Part(*part))
@@ -68,7 +68,7 @@ def balances_of(
     return {name: accounts[name].balance() for name in sorted(accounts)}
 
 
-def account_verdict(
+def build_account_verdict(
     outcomes: Sequence[Outcome], balances: Mapping[TopicPartition, Balance], disks: Sequence[Mapping[str, Any]]
 ) -> str:
     """Return what is still lost, and for how many partitions nobody has compared what a silent replica holds."""
@@ -98,7 +98,7 @@ def _is_compared(partition: Mapping[str, Any]) -> bool:
     return partition["status"] in _COMPARED and not partition["damages"] and not partition["beforeLogStart"]
 
 
-def account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
+def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
     """Return the account, in words and by partition."""
     total = sum_balances(balances.values())
     rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
@@ -114,7 +114,7 @@ def account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
     )
 
 
-def _add_held(
+def _add_held_by_losers(
     accounts: dict[TopicPartition, Account],
     outcomes: Sequence[Outcome],
     manifests: Sequence[Mapping[str, Any]],
@@ -145,7 +145,7 @@ def _add_held(
             accounts[_name(each)].is_compared = False
 
 
-def saved_ranges(
+def find_saved_ranges(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
 ) -> dict[TopicPartition, list[Saved]]:
     """Return which offsets were saved of each partition, and from which brokers, for the pictures."""
@@ -158,12 +158,12 @@ def saved_ranges(
 
 
 def _row(name: TopicPartition, balance: Balance) -> tuple[Cell, ...]:
-    lost = replace(number(balance.still_lost), tone="good" if balance.still_lost == 0 else "bad")
+    lost = replace(number_cell(balance.still_lost), tone="good" if balance.still_lost == 0 else "bad")
     return (
         Cell(str(name)),
-        number(balance.held_by_losers),
-        number(balance.saved),
-        number(balance.given_back),
+        number_cell(balance.held_by_losers),
+        number_cell(balance.saved),
+        number_cell(balance.given_back),
         lost,
     )
 

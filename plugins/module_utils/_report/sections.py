@@ -16,8 +16,8 @@ from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, ids_or_unknown, number
-from .charts import pictures
+from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, format_ids, number_cell
+from .charts import draw_logs
 from .recovery_sections import MAX_ROWS
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
@@ -26,7 +26,7 @@ _CHECK_TONES = {"failed": "bad", "unknown": "bad", "warning": "warning", "ok": "
 _CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warning": "warning", "ok": "fine"}
 
 
-def quorum_section(report: dict[str, Any]) -> Section:
+def build_quorum_section(report: dict[str, Any]) -> Section:
     """Verdict, findings and members of the controller quorum."""
     elections = report["verdicts"]["elections"]
     allowed = "Elections may be asked for." if elections["allowed"] else "Elections must not be asked for."
@@ -43,10 +43,10 @@ def quorum_section(report: dict[str, Any]) -> Section:
     )
     members = tuple(
         (
-            number(each["replicaId"]),
+            number_cell(each["replicaId"]),
             Cell("leader" if each["replicaId"] == report["leaderId"] else role),
-            number(each["logEndOffset"]),
-            number(each["lagRecords"]),
+            number_cell(each["logEndOffset"]),
+            number_cell(each["lagRecords"]),
             Cell("yes", "good") if each["isCaughtUp"] else Cell("no", "bad"),
         )
         for role, nodes in (("voter", report["voters"]), ("observer", report["observers"]))
@@ -62,12 +62,12 @@ def quorum_section(report: dict[str, Any]) -> Section:
     )
 
 
-def cleaner_section(report: dict[str, Any]) -> Section:
+def build_cleaner_section(report: dict[str, Any]) -> Section:
     """Diagnoses before and after, restarts and repairs of log cleaners."""
     before = {each["brokerId"]: each for each in report["before"]}
     diagnoses = tuple(
         (
-            number(each["brokerId"]),
+            number_cell(each["brokerId"]),
             Cell(_words(before.get(each["brokerId"], each)["diagnosis"])),
             Cell(_words(each["diagnosis"]), "good" if each["diagnosis"] in _WELL else "bad"),
             Cell(each["reason"]),
@@ -99,7 +99,7 @@ def cleaner_section(report: dict[str, Any]) -> Section:
     )
 
 
-def leadership_section(report: dict[str, Any]) -> Section:
+def build_leadership_section(report: dict[str, Any]) -> Section:
     """Replica orders, leaders before and after, and drift."""
     orders, leaders = report["orders"], report["leaders"] or []
     counts = Counter(each["status"] for each in orders)
@@ -115,7 +115,7 @@ def leadership_section(report: dict[str, Any]) -> Section:
         Table(
             "Leaderships of these partitions",
             ("Broker", "Before", "After"),
-            tuple((number(each), number(before[each]), number(after[each])) for each in brokers),
+            tuple((number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in brokers),
         ),
         Table(
             "Drift: orders that another party changed",
@@ -134,16 +134,16 @@ def leadership_section(report: dict[str, Any]) -> Section:
     return Section("Preferred leaders", tuple(blocks))
 
 
-def survey_section(survey: dict[str, Any]) -> Section:
+def build_survey_section(survey: dict[str, Any]) -> Section:
     """Return the partitions without a leader, and which broker to start first."""
     rows = tuple(
         (
             Cell(f"{each['topic']}-{each['partition']}"),
-            number(each["leader_epoch"]),
-            Cell(ids_or_unknown(each["replicas"])),
-            Cell(ids_or_unknown(each["isr"])),
-            Cell(ids_or_unknown(each["elr"])),
-            Cell(ids_or_unknown(each["offline_replicas"]), "bad"),
+            number_cell(each["leader_epoch"]),
+            Cell(format_ids(each["replicas"])),
+            Cell(format_ids(each["isr"])),
+            Cell(format_ids(each["elr"])),
+            Cell(format_ids(each["offline_replicas"]), "bad"),
         )
         for each in survey["partitions"][:MAX_ROWS]
     )
@@ -156,7 +156,7 @@ def survey_section(survey: dict[str, Any]) -> Section:
     return Section("Partitions without a leader", tuple(blocks))
 
 
-def readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
+def build_readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     """Return whether a recovery would work, and the tone to say it in. What could not be found out counts as failed."""
     counts = Counter(each["status"] for each in report["checks"])
     found = [f"{counts[status]:,} {_CHECK_WORDS[status]}" for status in ("failed", "unknown") if counts[status]] + [
@@ -167,7 +167,7 @@ def readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     return f"{head}: {', '.join(found)} of {len(report['checks']):,} checks.", tone
 
 
-def readiness_section(report: Mapping[str, Any]) -> Section:
+def build_readiness_section(report: Mapping[str, Any]) -> Section:
     """Every check, worst first, and what the death of each broker would do."""
     checks = tuple(
         (
@@ -181,10 +181,10 @@ def readiness_section(report: Mapping[str, Any]) -> Section:
     )
     losses = tuple(
         (
-            number(each["brokerId"]),
-            number(each["offlinePartitions"]),
-            number(each["unrecoverablePartitions"]),
-            number(each["belowMinIsrPartitions"]),
+            number_cell(each["brokerId"]),
+            number_cell(each["offlinePartitions"]),
+            number_cell(each["unrecoverablePartitions"]),
+            number_cell(each["belowMinIsrPartitions"]),
             Cell(each["offline"] or "none"),
         )
         for each in report["brokerLosses"]
@@ -204,18 +204,20 @@ def readiness_section(report: Mapping[str, Any]) -> Section:
     return Section("Readiness for a recovery", tuple(blocks))
 
 
-def evidence_section(partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str) -> Section:
+def build_evidence_section(
+    partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str
+) -> Section:
     """Return what each replica held when it was asked. Nothing was decided."""
     replicas: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         replicas.setdefault((row["topic"], row["partition"]), []).append(row)
-    outcomes = [_undecided(state, replicas.get((state.topic, state.partition), [])) for state in partitions]
+    outcomes = [_build_undecided(state, replicas.get((state.topic, state.partition), [])) for state in partitions]
     listed = tuple(_evidence_rows(outcomes))
     return Section(
         "Evidence",
         (
             Paragraph(f"What each replica of {len(outcomes):,} partitions held at {gathered_at}. Nothing was decided."),
-            *pictures([outcomes], {}),
+            *draw_logs([outcomes], {}),
             Table(
                 "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
                 ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
@@ -231,22 +233,22 @@ def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
         for each in outcome.candidates:
             yield (
                 Cell(f"{outcome.topic}-{outcome.partition}"),
-                number(each.broker_id),
-                number(each.last_written_epoch),
-                number(each.log_start_offset),
-                number(each.log_end_offset),
+                number_cell(each.broker_id),
+                number_cell(each.last_written_epoch),
+                number_cell(each.log_start_offset),
+                number_cell(each.log_end_offset),
                 Cell("answered", "good"),
             )
         for silent in outcome.silent:
-            unknown = (number(None),) * 3
+            unknown = (number_cell(None),) * 3
             state = Cell(f"{_words(silent.cause.value)}: {silent.error}", "bad")
-            yield Cell(f"{outcome.topic}-{outcome.partition}"), number(silent.broker_id), *unknown, state
+            yield Cell(f"{outcome.topic}-{outcome.partition}"), number_cell(silent.broker_id), *unknown, state
         shown += len(outcome.candidates) + len(outcome.silent)
         if shown >= MAX_ROWS:
             return
 
 
-def _undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome:
+def _build_undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome:
     answered = [each for each in rows if each["cause"] is None and each["log_end_offset"] is not None]
     # The order of the ranking (pipeline: epoch, log end offset, place), for the eye only: nothing is elected by it.
     answered.sort(key=lambda each: (-_or_none(each["last_written_epoch"]), -each["log_end_offset"], each["place"]))
@@ -296,12 +298,12 @@ def _or_none(epoch: int | None) -> int:
 
 
 def _counted(counts: Counter[str]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple((Cell(_words(status)), number(count)) for status, count in sorted(counts.items()))
+    return tuple((Cell(_words(status)), number_cell(count)) for status, count in sorted(counts.items()))
 
 
 def _list(blacklist: dict[str, Any]) -> str:
-    parts = [ids_or_unknown(blacklist["brokers"])] if blacklist["brokers"] else []
-    parts += [f"{ids_or_unknown(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
+    parts = [format_ids(blacklist["brokers"])] if blacklist["brokers"] else []
+    parts += [f"{format_ids(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
     return ", ".join(parts) or "empty"
 
 

@@ -2,14 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The documents of one incident, read with care and distinguished by their content."""
+"""Read the input of a report: the documents of one incident, validated, and the approvals of plans."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,11 @@ from .._recovery.outcome import REPORT_FILE
 from .._recovery.plan_file import check_plan
 from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST
 from .._salvage.report import DISK_REPORT, REPLAY_REPORT
-from .survey import SURVEY, known_fields
+from .survey import SURVEY, keep_known_fields
 
 MAX_BYTES = 1024 * MIB
 """The report of 100,000 partitions has 220 MB."""
+_APPROVAL_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Kind(StrEnum):
@@ -95,7 +97,7 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
     return tuple(sources)
 
 
-def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
+def find_documents(files: Sequence[str], directory: str | None) -> list[str]:
     """Return the given paths, and what the directory has: JSON files, directories of evidence, manifests of salvages.
 
     Raises DocumentError when the directory cannot be read, and when there is nothing to read.
@@ -119,7 +121,7 @@ def sources_of(files: Sequence[str], directory: str | None) -> list[str]:
 
 def _read(path: str) -> Source:
     if Path(path).is_dir():
-        return _evidence(path)
+        return _read_evidence(path)
     data = read_file(path, MAX_BYTES)
     value = _parse(data, path)
     kind, check = _kind_of(value, path)
@@ -141,24 +143,24 @@ def _kind_of(value: Any, path: str) -> tuple[Kind, Callable[[Any], Any]]:
     keys = value.keys() if isinstance(value, dict) else set()
     for kind, signs, schema in _SIGNS:
         if signs <= keys:
-            return kind, _checker(kind, schema, path)
+            return kind, _checker_of(kind, schema, path)
     known = ", ".join(kind.value for kind in Kind)
     message = f"is none of: {known}"
     raise DocumentError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
 
 
-def _checker(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], Any]:
+def _checker_of(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if schema is None:
             return check_plan(value, path)
-        checked = known_fields(value, schema) if kind is Kind.SURVEY else value
+        checked = keep_known_fields(value, schema) if kind is Kind.SURVEY else value
         refuse_if_any(path, schema_problems(checked, schema))
         return checked
 
     return check
 
 
-def _evidence(path: str) -> Source:
+def _read_evidence(path: str) -> Source:
     from .._recovery.evidence import EvidenceError, read_evidence  # noqa: PLC0415 - needs pyarrow, which may be missing
 
     try:
@@ -168,3 +170,44 @@ def _evidence(path: str) -> Source:
     files: Iterable[Path] = sorted(Path(path).glob("*.parquet"))
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
     return Source(path, Kind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One approval of a plan. No document has it: a person, or AWX's workflow, reports it."""
+
+    at: str
+    """UTC, in the format of documents."""
+    by: str
+    what: str
+    """Names the plan if its digest is known."""
+
+
+def check_approvals(given: Iterable[Mapping[str, Any]], sources: Sequence[Source]) -> tuple[Approval, ...]:
+    """Check the given approvals, and find their plans among the documents.
+
+    Raises DocumentError, which names each approval with an invalid time or with a plan that is not in the documents.
+    """
+    plans = {json.loads(each.raw)["digest"]: each.path for each in sources if each.kind is Kind.PLAN}
+    found, problems = [], []
+    for number, each in enumerate(given):
+        place, digest = f"[{number}]", each["plan_digest"]
+        if not _is_time(each["at"]):
+            message = f"at is {each['at']!r}, which is no UTC time like 2026-01-31T23:59:59Z"
+            problems.append(Problem(place, message, "Write the time like that"))
+        if digest is not None and digest not in plans:
+            message = f"plan_digest {digest} is of none of the documents"
+            problems.append(Problem(place, message, "Add the plan that was approved, or leave plan_digest out"))
+        what = "plan approved" if digest is None else f"plan {plans.get(digest, '')} ({digest}) approved"
+        found.append(Approval(each["at"], each["by"], what))
+    if problems:
+        raise DocumentError("approvals", problems)
+    return tuple(found)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.strptime(text, _APPROVAL_TIME)  # only the form is checked
+    except ValueError:
+        return False
+    return True

@@ -52,14 +52,14 @@ class _Survey:
     ]
 
 
-def in_snake_case(schema: Schema) -> Schema:
+def to_snake_case(schema: Schema) -> Schema:
     """Return the schema with the keys that modules return."""
     result = dict(schema)
     if "properties" in schema:
-        result["properties"] = {_snake_case(key): in_snake_case(each) for key, each in schema["properties"].items()}
+        result["properties"] = {_snake_case(key): to_snake_case(each) for key, each in schema["properties"].items()}
         result["required"] = [*result["properties"]]
     if schema.get("items"):
-        result["items"] = in_snake_case(schema["items"])
+        result["items"] = to_snake_case(schema["items"])
     return result
 
 
@@ -70,20 +70,20 @@ def _snake_case(key: str) -> str:
 SURVEY = document(
     "survey",
     "Result of offline_partition_info",
-    in_snake_case(codec(_Survey, "a result of offline_partition_info is an object").schema),
+    to_snake_case(codec(_Survey, "a result of offline_partition_info is an object").schema),
 )
 
 
-def known_fields(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def keep_known_fields(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Return the fields that the schema names. Ansible adds others to a result, and a report needs none of them."""
-    picked = _picked(value, schema)
+    picked = _pick(value, schema)
     return picked if isinstance(picked, dict) else value
 
 
-def _picked(value: Any, schema: Schema) -> Any:
+def _pick(value: Any, schema: Schema) -> Any:
     if isinstance(value, dict) and "properties" in schema:
         known = schema["properties"]
-        return {name: _picked(each, known[name]) for name, each in value.items() if name in known}
+        return {name: _pick(each, known[name]) for name, each in value.items() if name in known}
     if isinstance(value, list) and schema.get("items"):
-        return [_picked(each, schema["items"]) for each in value]
+        return [_pick(each, schema["items"]) for each in value]
     return value

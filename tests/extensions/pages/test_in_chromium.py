@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import check_approvals, read_sources
 from extensions.browser import Browser, running_browser
 from unit.documents.examples import a_plan
 from unit.recovery import outages
@@ -55,9 +54,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     made = {}
     for name in PAGES:
         sources = read_sources([str(each) for each in documents[name]])
-        approvals = approvals_of([approved] if planned in documents[name] else [], sources)
-        page = page_of(sources, LONG if name == "hostile" else name, approvals)
-        made[name] = salvages.written(directory / f"{name}.html", to_html(page))
+        approvals = check_approvals([approved] if planned in documents[name] else [], sources)
+        page = build_page(sources, LONG if name == "hostile" else name, approvals)
+        made[name] = salvages.written(directory / f"{name}.html", render_html(page))
     return made
 
 

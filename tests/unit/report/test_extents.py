@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.extents import Saved, Stretch, extents
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.extents import Saved, Stretch, compute_extents
 from unit.recovery import outages
 
 
 def test_what_the_new_leader_lacks_is_lost() -> None:
-    logs = extents(outages.recovered(outages.losing(0, lost=5)))
+    logs = compute_extents(outages.recovered(outages.losing(0, lost=5)))
     assert logs is not None
     assert logs.replicas == ("3 leader", "2", "1 silent")
     assert logs.lost == (Stretch("2", 100, 105),)
@@ -28,31 +28,31 @@ def test_what_the_new_leader_lacks_is_lost() -> None:
 
 
 def test_a_silent_replica_is_unknown_over_the_whole_picture() -> None:
-    logs = extents(outages.would_recover(0, behind=5))
+    logs = compute_extents(outages.would_recover(0, behind=5))
     assert logs is not None
     assert logs.unknown == (Stretch("1 silent", logs.first, logs.end),)
 
 
 def test_logs_that_hold_the_same_are_drawn_whole() -> None:
-    logs = extents(outages.would_recover(0, behind=0))
+    logs = compute_extents(outages.would_recover(0, behind=0))
     assert logs is not None
     assert (logs.first, logs.is_cut) == (0, False)
     assert logs.starts == (Stretch("3 leader", 0, 0), Stretch("2", 0, 0))
 
 
 def test_a_partition_of_which_no_replica_answered_has_no_picture() -> None:
-    assert extents(replace(outages.would_recover(), candidates=())) is None
+    assert compute_extents(replace(outages.would_recover(), candidates=())) is None
 
 
 def test_what_was_saved_is_framed_on_the_replica_that_held_it_and_beyond_every_log_on_a_dead_one() -> None:
     salvages = [Saved((2,), EpochRange(0, 90, 103)), Saved((1,), EpochRange(2, 110, 360))]
-    logs = extents(outages.recovered(outages.losing(0, lost=5)), salvages)
+    logs = compute_extents(outages.recovered(outages.losing(0, lost=5)), salvages)
     assert logs is not None
     assert logs.saved == (Stretch("2", 95, 103, 0), Stretch("1 silent", 110, 360, 2))
     assert (logs.end, logs.unknown) == (360, (Stretch("1 silent", 95, 360),))
 
 
 def test_the_elected_replica_has_no_frame() -> None:
-    logs = extents(outages.recovered(outages.losing(0, lost=5)), [Saved((3,), EpochRange(2, 100, 110))])
+    logs = compute_extents(outages.recovered(outages.losing(0, lost=5)), [Saved((3,), EpochRange(2, 100, 110))])
     assert logs is not None
     assert logs.saved == ()

@@ -19,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
 from unit.recovery import outages
 from unit.recovery.wreckage import an_offline_partition
@@ -62,10 +62,10 @@ def test_a_saved_survey(tmp_path: Path) -> None:
     path = tmp_path / "survey.json"
     path.write_text(json.dumps(a_survey(OFFLINE)), encoding="utf-8")
     (source,) = read_sources([str(path)])
-    page = page_of([source], "Survey")
+    page = build_page([source], "Survey")
     assert source.kind is Kind.SURVEY
     assert page.verdict == "1 partition has no leader; broker 1 should be started first."
-    html = to_html(page).decode()
+    html = render_html(page).decode()
     assert "orders-0" in html
     assert "in the ISR or ELR of 1" in html
 
@@ -91,9 +91,9 @@ def test_evidence(tmp_path: Path) -> None:
     table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
     write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path / "evidence")
     (source,) = read_sources([str(tmp_path / "evidence")])
-    page = page_of([source], "Evidence")
+    page = build_page([source], "Evidence")
     assert page.verdict == "Evidence of 1 partitions; nothing was decided."
-    html = to_html(page).decode()
+    html = render_html(page).decode()
     assert "<figure><h3>orders-0" in html
     assert "if broker 3 is elected: at least 5 records would be lost, and how many more is unknown" in html
     assert outages.ERROR in html

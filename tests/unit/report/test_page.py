@@ -28,10 +28,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.approvals import approvals_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import page_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_sources, sources_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
+    check_approvals,
+    find_documents,
+    read_sources,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, encode_manifest
 from unit.documents.examples import a_plan
 from unit.recovery import outages
@@ -98,7 +101,7 @@ def a_report(outcomes: Sequence[Outcome], **fields: Any) -> dict[str, Any]:
 def html_of(directory: Path, *documents: dict[str, Any]) -> str:
     for number, document in enumerate(documents):
         (directory / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
-    return to_html(page_of(read_sources(sources_of([], str(directory))), "An incident")).decode()
+    return render_html(build_page(read_sources(find_documents([], str(directory))), "An incident")).decode()
 
 
 def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
@@ -200,7 +203,7 @@ def test_every_file_that_is_no_document_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text('{"some": "thing"}', encoding="utf-8")
     (tmp_path / "c.json").write_text(json.dumps({**a_report([]), "mode": "maybe"}), encoding="utf-8")
     with pytest.raises(DocumentError) as refused:
-        read_sources(sources_of([], str(tmp_path)))
+        read_sources(find_documents([], str(tmp_path)))
     message = str(refused.value)
     assert all(name in message for name in ("a.json", "b.json", "c.json"))
     assert "is no JSON" in message
@@ -209,16 +212,16 @@ def test_every_file_that_is_no_document_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="names no document"):
-        sources_of([], str(tmp_path))
+        find_documents([], str(tmp_path))
 
 
 def test_an_approval_stands_in_the_timeline_between_plan_and_recovery(tmp_path: Path) -> None:
     plan = plan_document(a_plan())
     (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     (tmp_path / "report.json").write_text(json.dumps(a_report(outages.fourteen())), encoding="utf-8")
-    sources = read_sources(sources_of([], str(tmp_path)))
+    sources = read_sources(find_documents([], str(tmp_path)))
     given = {"at": "2026-01-31T02:59:58Z", "by": HOSTILE, "plan_digest": plan["digest"]}
-    page = to_html(page_of(sources, "An incident", approvals_of([given], sources))).decode()
+    page = render_html(build_page(sources, "An incident", check_approvals([given], sources))).decode()
     rows = Reader(page).tables["Times are UTC"]
     approval = next(row for row in rows if "approved" in row[1])
     assert approval[0] == given["at"]
@@ -235,4 +238,4 @@ def test_an_approval_stands_in_the_timeline_between_plan_and_recovery(tmp_path: 
 def test_a_wrong_approval_is_refused(wrong: dict[str, str], message: str) -> None:
     given = {"at": "2026-01-31T02:59:58Z", "by": "alice", "plan_digest": None, **wrong}
     with pytest.raises(DocumentError, match=message):
-        approvals_of([given], [])
+        check_approvals([given], [])

@@ -21,9 +21,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     encode_readiness_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources, sources_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
+    Kind,
+    find_documents,
+    read_sources,
+)
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import HOSTILE
@@ -33,8 +37,8 @@ FORBIDDEN = {"script", "img", "iframe", "link", "object", "a", "base", "form"}
 
 
 def page_and_tables(*paths: Path) -> tuple[Page, Reader]:
-    page = page_of(read_sources([str(each) for each in paths]), "A run")
-    return page, Reader(to_html(page).decode())
+    page = build_page(read_sources([str(each) for each in paths]), "A run")
+    return page, Reader(render_html(page).decode())
 
 
 def readiness_file(directory: Path, **fields: str) -> Path:
@@ -120,7 +124,7 @@ def test_the_account_of_a_salvage_and_its_replay(tmp_path: Path, with_manifest: 
         ["orders-2", "unknown", "0", "0", "unknown"],
     ]
     sentence = "Still lost: at least 20; unknown for 1 of 3 partitions. Of these, 10 are saved and can be given back."
-    assert sentence in to_html(page).decode()
+    assert sentence in render_html(page).decode()
 
 
 def test_without_its_manifest_a_replay_says_that_the_rest_is_unknown(tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_the_manifest_of_a_salvage_in_the_directory_is_found(tmp_path: Path) -> 
     saved = tmp_path / "recovery-salvage"
     saved.mkdir()
     salvages.manifest_in(saved)
-    paths = sources_of([], str(replay_file(tmp_path).parent))
+    paths = find_documents([], str(replay_file(tmp_path).parent))
     page, _reader = page_and_tables(*map(Path, paths))
     assert rows_of_account(page) == [["orders-0", "250", "250", "230", "0"], ["orders-1", "10", "10", "0", "10"]]
 

@@ -15,8 +15,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import to_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, page_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
@@ -86,12 +86,12 @@ def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str
 
 def page_about(tmp_path: Path, *documents: dict[str, Any]) -> Page:
     paths = [salvages.written(tmp_path / f"{number}.json", document) for number, document in enumerate(documents)]
-    return page_of(read_sources([str(each) for each in paths]), "incident")
+    return build_page(read_sources([str(each) for each in paths]), "incident")
 
 
 def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...], str]:
     page = page_about(tmp_path, *documents)
-    assert b"Records found, saved and given back" in to_html(page)
+    assert b"Records found, saved and given back" in render_html(page)
     (section,) = (each for each in page.sections if each.title == "Records found, saved and given back")
     (table,) = (each for each in section.blocks if isinstance(each, Table))
     ((_name, *cells),) = table.rows
