@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a report is made of: sections of tables, pictures and lists, without any HTML. Standard library only."""
+"""Define the parts of a report: sections of tables, pictures and lists, without any HTML. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Cell:
 
     text: str
     tone: str = ""
-    """good, warning, bad or empty. The text says the same: color is never the only sign."""
+    """good, warning, bad or empty. The text must say the same, because not everybody sees colors."""
     is_number: bool = False
 
 
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart, with its meaning in words for whoever does not see it."""
+    """A chart. The caption says in words what it shows."""
 
     kind: ClassVar[str] = "picture"
     title: str
@@ -52,7 +52,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to do, with the command that does it where there is one."""
+    """Something to do, with a command if there is one."""
 
     text: str
     command: str = ""
@@ -68,7 +68,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Preformatted text that is only shown on demand."""
+    """Preformatted text that is shown only after a click."""
 
     kind: ClassVar[str] = "folded"
     title: str
@@ -87,10 +87,10 @@ class Section:
 
 
 def number_cell(value: int | None) -> Cell:
-    """Return a number with separators; "unknown" where it is."""
+    """Return a cell with a number; None becomes "unknown"."""
     return Cell("unknown" if value is None else f"{value:,}", is_number=True)
 
 
 def format_ids(broker_ids: Sequence[int] | None) -> str:
-    """Return broker ids; "unknown" where they are, and "none" for no broker."""
+    """Return a text with broker ids: "unknown" for None, and "none" for an empty list."""
     return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pictures of the logs of partitions, as SVG: Vega-Lite by vl-convert, no browser, no script, nothing loaded.
+"""Draw the logs of partitions as SVG with Vega-Lite and vl-convert, without a browser, scripts or downloads.
 
-vl-convert is optional: without it a report has its tables, and says that the pictures are missing.
+vl-convert is optional. Without it, a report has its tables, and says that the pictures are missing.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ with suppress(ImportError):
 MAX_PICTURES = 50
 _MOST_SAVED = 3
 HATCH = "hatch"
-"""Id of the SVG pattern that the page defines for what is unknown."""
+"""Id of the SVG pattern for unknown offsets. The page defines it."""
 _WIDTH = 300
-"""Of the plot, in pixels: a phone shows it in its full size, and a larger screen scales it up."""
+"""Width of the plot in pixels. It fits on a phone, and larger screens scale it up."""
 _ROW_HEIGHT = 26
 _EPOCH_COLORS = ("#4e79a7", "#59a14f", "#b07aa1", "#9c755f", "#76b7b2", "#bab0ac", "#edc948", "#f28e2b")
 _LOST = "#d62728"
 FRAME = 4
-"""Width of the frame around what was saved. Nothing else is as thick."""
+"""Width of the frame around saved offsets. No other line is this thick."""
 _GRAY = "#888888"
 _TEXT = "currentColor"
 _CONFIG = {
@@ -59,15 +59,15 @@ Spec = dict[str, Any]
 def draw_logs(
     groups: Sequence[Sequence[Outcome]], salvages: Mapping[TopicPartition, Sequence[Saved]]
 ) -> Iterator[Block]:
-    """Pictures of the logs of each group: all partitions that lose records, worst first, or one that stands for all."""
+    """Draw the logs of each group: of all partitions that lose records, worst first, or else of one example."""
     if not can_draw():
         yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
         return
     yield Paragraph(
         "One bar for each replica, from its log start offset (thick mark) to its log end. Colors are leader epochs. "
         "Red offsets are on this replica and not on the elected one: they are lost. A dashed line shows where two logs "
-        "part. A hatched bar is a replica that did not answer: what it holds is unknown. Offsets in a thick frame were "
-        "saved."
+        "diverge. A hatched bar is a replica that did not answer: its offsets are unknown. Offsets in a thick frame "
+        "were saved."
     )
     drawn = 0
     for place, outcomes in enumerate(groups):
@@ -95,7 +95,7 @@ def _describe_saved(saved: Sequence[Stretch]) -> str:
 
 
 def find_forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
-    """Return what electing this broker loses; None where nothing is known."""
+    """Return the forecast of electing this broker; None if there is none."""
     return next((each for each in outcome.losses if each.broker_id == broker_id), None)
 
 
@@ -124,7 +124,7 @@ def can_draw() -> bool:
 
 
 def draw_extents(extents: Extents, label: str) -> str:
-    """One bar a replica by offset, colored by leader epoch; lost offsets red, saved framed, unknown hatched."""
+    """Draw one bar per replica over offsets, colored by leader epoch: lost ones red, saved framed, unknown hatched."""
     y = {
         "field": "replica",
         "type": "nominal",
@@ -167,7 +167,7 @@ def draw_extents(extents: Extents, label: str) -> str:
 
 
 def draw_bars(bars: Sequence[Mapping[str, object]], *, value: str, by: str, title: str, label: str) -> str:
-    """Horizontal bars: ``name`` on the y axis, one bar for each ``by`` beside each other."""
+    """Draw horizontal bars: ``name`` on the y axis, with one bar for each value of ``by``."""
     names = list(dict.fromkeys(str(each["name"]) for each in bars))
     kinds = list(dict.fromkeys(str(each[by]) for each in bars))
     spec: Spec = {
@@ -209,9 +209,9 @@ def _layer(stretches: Sequence[Stretch], mark: Spec, encoding: Spec) -> Spec:
 
 
 def _svg(spec: Spec, label: str) -> str:
-    """Return the picture, whose meaning ``label`` says to whoever does not see it."""
+    """Return the picture as SVG. ``label`` describes it for screen readers."""
     full = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "width": _WIDTH, "config": _CONFIG, **spec}
     drawn: str = vl_convert.vegalite_to_svg(json.dumps(full))
-    # The picture has one label. Vega's roles for each mark, most of them without a label, would only be noise.
+    # The picture has one label. Remove the roles that Vega adds to each mark: most have no label.
     svg = _ROLES.sub("", drawn)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each replica of a partition holds, as stretches of offsets to draw. Pure; standard library only."""
+"""Compute the stretches of offsets to draw for each replica of a partition. Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._recovery.candidate import Candidate
 from .._recovery.outcome import Outcome
 
 _MARGIN = 0.25
-"""Of the offsets that differ, this share is drawn before the first of them."""
+"""The picture begins before the first differing offset, by this share of the differing offsets."""
 _MIN_MARGIN = 5
 
 
@@ -31,7 +31,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Offsets of one partition that a salvage has saved, and the brokers that the salvage read from."""
+    """Saved offsets of one partition, and the brokers that the salvage read from."""
 
     broker_ids: tuple[int, ...]
     range: EpochRange
@@ -42,26 +42,26 @@ class Extents:
     """The logs of one partition. All offsets lie between ``first`` and ``end``."""
 
     replicas: tuple[str, ...]
-    """From the best to the silent ones; the elected one is marked."""
+    """Names by rank, then the silent replicas. The elected one is marked."""
     first: int
     end: int
     is_cut: bool
-    """True when all replicas hold the same before ``first``, which is not drawn."""
+    """True if the picture leaves out offsets before ``first``, which are the same in all logs."""
     held: tuple[Stretch, ...]
     lost: tuple[Stretch, ...]
-    """What a replica holds and the elected one does not."""
+    """Offsets that a replica holds and the elected one lacks."""
     unknown: tuple[Stretch, ...]
-    """All offsets of the replicas that were silent."""
+    """All offsets of the silent replicas."""
     saved: tuple[Stretch, ...]
-    """What was saved of a replica, from the log or, of a silent one, from the disk."""
+    """Saved offsets of a replica, from its broker or, if it was silent, from its disk."""
     starts: tuple[Stretch, ...]
     """Log start offsets within the picture."""
     divergences: tuple[int, ...]
-    """Offsets at which another log and that of the elected leader part."""
+    """Offsets at which another log diverges from the elected leader's log."""
 
 
 def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
-    """Return the logs of an outcome's replicas, and what was saved of them. None where no replica answered."""
+    """Return the logs of an outcome's replicas with their saved offsets. None if no replica answered."""
     candidates = outcome.candidates
     if not candidates:
         return None
@@ -81,7 +81,7 @@ def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents
     held = [piece for each in candidates for piece in _pieces(names[each.broker_id], each, first)]
     others = {broker_id: name for broker_id, name in names.items() if broker_id != leader}
     saved = [
-        *(piece for each in held if each.replica in others.values() for piece in _saved_of(each, others, salvages)),
+        *(piece for each in held if each.replica in others.values() for piece in _find_saved(each, others, salvages)),
         *(
             Stretch(silent[broker_id], max(each.range.start_offset, first), each.range.end_offset, each.range.epoch)
             for each in salvages
@@ -89,7 +89,7 @@ def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents
             if broker_id in silent and each.range.end_offset > first
         ),
     ]
-    # A disk may hold more than every replica that answered.
+    # A disk may hold higher offsets than all replicas that answered.
     end = max(end, *(each.end for each in saved)) if saved else end
     return Extents(
         (*names.values(), *silent.values()),
@@ -109,12 +109,12 @@ def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents
     )
 
 
-def _saved_of(held: Stretch, names: Mapping[int, str], salvages: Sequence[Saved]) -> Iterator[Stretch]:
-    """Yield what was saved of one stretch of a replica that answered."""
+def _find_saved(held: Stretch, names: Mapping[int, str], salvages: Sequence[Saved]) -> Iterator[Stretch]:
+    """Yield the saved parts of one stretch of a replica that answered."""
     for each in salvages:
         start, end = max(held.start, each.range.start_offset), min(held.end, each.range.end_offset)
-        is_from_it = held.replica in (names.get(broker_id) for broker_id in each.broker_ids)
-        if is_from_it and held.epoch == each.range.epoch and start < end:
+        is_from_replica = held.replica in (names.get(broker_id) for broker_id in each.broker_ids)
+        if is_from_replica and held.epoch == each.range.epoch and start < end:
             yield Stretch(held.replica, start, end, held.epoch)
 
 
@@ -125,7 +125,7 @@ def _name(broker_id: int, leader: int, outcome: Outcome) -> str:
 
 
 def _first(candidates: Sequence[Candidate], divergences: Iterable[int], lost: Iterable[int], end: int) -> int:
-    """Where the picture begins: a little before the first offset at which the logs differ."""
+    """Return the first offset of the picture: a little before the first offset at which the logs differ."""
     starts = {each.log_start_offset for each in candidates}
     differing = {*divergences, *lost}
     for offsets in (starts, {each.log_end_offset for each in candidates}):

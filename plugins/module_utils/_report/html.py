@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A page as one HTML file: autoescaped, without a script, with a policy that lets nothing be loaded.
+"""Render a page as one HTML file: escaped, without scripts, with a policy that forbids loading anything.
 
-The template is a string, since Ansible sends a module to its host with Python files only.
+The template is a string, because Ansible sends a module to its host with Python files only.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ TEMPLATE = """\
 
 
 def render_html(page: Page) -> bytes:
-    """Return the file's bytes, UTF-8. Every text of the page is escaped; only pictures and the style are not."""
+    """Return the HTML file, in UTF-8. All texts of the page are escaped; only pictures and the style are not."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     environment.filters["groupby_runs"] = _group_neighbors
     # Vega escapes the texts of a picture.
@@ -170,6 +170,6 @@ def render_html(page: Page) -> bytes:
 
 
 def _group_neighbors(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
-    """Neighbors of the same kind together: pictures stand side by side."""
+    """Group adjacent blocks of the same kind, so that pictures can be placed side by side."""
     for kind, run in groupby(blocks, key=lambda each: each.kind):
         yield kind, list(run)

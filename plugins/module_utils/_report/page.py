@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One page about one incident: joins all documents, most important first."""
+"""Build one page about one incident from all documents, most important first."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .sections import (
 from .sources import SALVAGE_KINDS, Approval, Kind, Source
 
 _MAX_RAW_BYTES = 1024 * 1024
-"""Of JSON in the appendix, all documents together. Of larger ones, the page has the digest."""
+"""Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
 
 _ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the template renders."""
+    """Input of the template."""
 
     title: str
     verdict: str
@@ -55,12 +55,12 @@ class _Event:
 
 
 def build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
-    """Return the page of all documents. Of several recovery reports, the one that finished last is the verdict."""
+    """Build the page of all documents. If there are several recovery reports, the last one gives the verdict."""
     with collector_paused():
-        return _page(sources, title, approvals)
+        return _build_page(sources, title, approvals)
 
 
-def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) -> Page:
+def _build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) -> Page:
     recoveries = _of_kind(sources, Kind.RECOVERY)
     recoveries.sort(key=lambda each: each.content["finishedAt"])
     surveys = _of_kind(sources, Kind.SURVEY)
@@ -105,9 +105,9 @@ def _page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) 
 def _verdict(
     sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None, account: str
 ) -> tuple[str, str]:
-    """Return the sentence that the page begins with, and its tone: of the recovery, or else of the first document.
+    """Return the first sentence of the page and its tone: about the recovery, or else about the first document.
 
-    ``first`` is the broker to start first, where a document says so. ``account`` is what is still lost, if known.
+    ``first`` is the broker to start first, if a document names one. ``account`` says what is still lost, if known.
     """
     if outcomes:
         statuses = {each.status.value for each in outcomes}
@@ -127,11 +127,12 @@ def _verdict(
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
             case Kind.CLEANER:
-                well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
-                return f"{sum(well)} of {len(well)} log cleaners are healthy or idle.", "good" if all(well) else "bad"
+                is_well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
+                text = f"{sum(is_well)} of {len(is_well)} log cleaners are healthy or idle."
+                return text, "good" if all(is_well) else "bad"
             case Kind.LEADERSHIP:
                 bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
-                return f"{bad:,} replica orders are not as wanted.", "bad" if bad else "good"
+                return f"{bad:,} replica orders are not as requested.", "bad" if bad else "good"
             case Kind.READINESS:
                 return build_readiness_verdict(content)
             case Kind.DISK_SALVAGE:
@@ -152,7 +153,7 @@ def _of_kind(sources: Sequence[Source], kind: Kind) -> list[Source]:
 def _build_warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
     notes = []
     if len(clusters) > 1:
-        notes.append(Paragraph(f"The documents are of {len(clusters)} different clusters.", "bad"))
+        notes.append(Paragraph(f"The documents are about {len(clusters)} different clusters.", "bad"))
     if not can_draw() and outcomes:
         notes.append(Paragraph("Pictures are missing: vl-convert-python is not installed.", "warning"))
     if notes:
@@ -225,7 +226,7 @@ def _timeline_section(events: Sequence[_Event], *, about_leaders: bool) -> Secti
     rows = tuple(
         (Cell(each.at), Cell(each.what), Cell(each.actor)) for each in sorted(events, key=lambda each: each.at)
     )
-    note = Paragraph("When the leaders were lost is not in any document: the brokers' and controllers' logs have it.")
+    note = Paragraph("No document says when the leaders were lost: see the logs of the brokers and controllers.")
     table = Table("Times are UTC", ("Time", "Event", "By"), rows)
     return Section("Timeline", (table, note) if about_leaders else (table,))
 
@@ -240,7 +241,7 @@ def _appendix(sources: Sequence[Source]) -> Section:
         if each.raw and len(each.raw) <= left:
             left -= len(each.raw)
             raw.append(Folded(f"{each.path} ({each.kind.value})", each.raw.decode("utf-8")))
-    note = "JSON that is not below is too large for this page; its digest identifies the file."
+    note = "JSON that is missing below is too large for this page. Its digest identifies the file."
     return Section(
         "Appendix",
         (Table("Documents", ("File", "Kind", "Bytes", "SHA-256", "Options"), rows), Paragraph(note), *raw),

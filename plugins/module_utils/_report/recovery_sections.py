@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sections about a recovery: brokers, partitions by what they share, what is lost, who leads, what is left behind."""
+"""Build the sections about a recovery: brokers, groups of partitions, lost records, leaders, aftermath."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .charts import can_draw, draw_bars, draw_logs, find_forecast
 from .extents import Saved
 
 MAX_ROWS = 1000
-"""Rows of single partitions, worst first. The groups name all of them."""
+"""Limit for rows of single partitions, worst first. The groups name all partitions."""
 _MAX_TOPICS = 8
 _TONES = {
     Status.RECOVERED: "good",
@@ -45,19 +45,19 @@ _OUTCOME = codec(Outcome)
 
 
 def read_outcomes(report: dict[str, Any]) -> tuple[Outcome, ...]:
-    """Return the outcomes of a recovery report that met its schema."""
+    """Return the outcomes of a recovery report that was validated by its schema."""
     return tuple(_OUTCOME.decode(_without_hidden_comparisons(each)) for each in report["partitions"])
 
 
 def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
-    """Return the partition without the comparisons that no picture needs: they are most of a large report."""
+    """Remove the comparisons that no picture needs: they are most of a large report."""
     drawn = {partition["designatedLeader"], *(each["brokerId"] for each in partition["candidates"][:1])}
     losses = [each if each["brokerId"] in drawn else {**each, "against": []} for each in partition["losses"]]
     return {**partition, "losses": losses}
 
 
 def build_recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
-    """Return what the page begins with. ``account`` says what is still lost, and replaces the forecast."""
+    """Return the first sentences of the page. ``account``, if given, replaces the forecast of the loss."""
     loss = None if account else total_loss(outcomes)
     text = verdict(Counter(each.status.value for each in outcomes), loss, start_first)
     return f"{text} {account}".rstrip()
@@ -69,7 +69,7 @@ def build_recovery_sections(
     aftermath: Sequence[Any],
     salvages: Mapping[TopicPartition, Sequence[Saved]],
 ) -> Iterator[Section]:
-    """All sections about the outcomes, with what was saved of them in the pictures."""
+    """Build all sections about the outcomes. The pictures show saved offsets."""
     if brokers:
         yield build_brokers_section(brokers)
     groups = grouped(outcomes)
@@ -83,7 +83,7 @@ def build_recovery_sections(
 
 
 def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
-    """Every broker of a report, those that are away first."""
+    """Build the table of a report's brokers. Brokers that are not online come first."""
     rows = [
         (
             number_cell(each["brokerId"]),
@@ -127,7 +127,7 @@ def _build_group_blocks(
 def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     elected = [each for each in outcomes if each.status in _ELECTED]
     yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
-    yield Paragraph("The same partitions under other decisions, in records:")
+    yield Paragraph("The same partitions if other replicas were elected, in records:")
     rows = [_build_decision_row("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
     rows.append(
         _build_decision_row(
@@ -142,7 +142,7 @@ def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     yield Table("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
     waiting = len(elected)
     yield Paragraph(
-        f"The strategies none and balanced would have lost nothing while they wait, and {waiting:,} "
+        f"The strategies none and balanced lose nothing while they wait: {waiting:,} "
         f"partition{'' if waiting == 1 else 's'} would have stayed offline until the awaited brokers return."
     )
 
@@ -197,7 +197,7 @@ def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
         yield Picture(
             label,
             draw_bars(bars, value="partitions", by="when", title="partitions", label=label),
-            "The same as a picture.",
+            "The same numbers as a picture.",
         )
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sections about one salvage of a broker's disks, and about one run that gave records back."""
+"""Build the sections about one salvage of a broker's disks, and about one replay."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TONES = {
     ReplayStatus.REFUSED: "bad",
 }
 _NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
-"""Of a replica that ended so, what the cluster lacks is unknown where nothing is listed."""
+"""If such a replica lists no lost offsets, it is unknown what the cluster lacks."""
 
 
 def build_disk_verdict(report: _Document) -> tuple[str, str]:
-    """Return what the disks hold that the cluster lacks, and the tone to say it in."""
+    """Say which records only the disks hold. Returns the sentence and its tone."""
     partitions = report["partitions"]
     saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
     statuses = Counter(each["status"] for each in partitions)
@@ -51,7 +51,7 @@ def build_disk_verdict(report: _Document) -> tuple[str, str]:
 
 
 def build_replay_verdict(report: _Document) -> tuple[str, str]:
-    """Return what was given back, and the tone to say it in."""
+    """Say how many records were given back. Returns the sentence and its tone."""
     partitions = report["partitions"]
     saved, to_give, given, before = (
         sum(each[name] for each in partitions) for name in ("saved", "toGive", "given", "givenBefore")
@@ -66,7 +66,7 @@ def build_replay_verdict(report: _Document) -> tuple[str, str]:
 
 
 def build_disk_section(report: _Document) -> Section:
-    """Every replica that lacks something in the cluster, what could not be read of it, and newer commits of groups."""
+    """Build the section about a broker's disks: what the cluster lacks, what is damaged, newer commits of groups."""
     partitions = report["partitions"]
     listed = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
     damages = [(each, one) for each in partitions for one in each["damages"]]
@@ -76,7 +76,7 @@ def build_disk_section(report: _Document) -> Section:
         Paragraph(sentence, tone),
         Paragraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
         _table(
-            f"{len(listed):,} of {_counted(len(partitions), 'replica')}; the others lack nothing",
+            f"{len(listed):,} of {_counted(len(partitions), 'replica')}; the cluster lacks nothing of the others",
             (
                 "Partition",
                 "Status",
@@ -93,20 +93,20 @@ def build_disk_section(report: _Document) -> Section:
     ]
     if before_start:
         rows = [(_partition(each), Cell(_ranges(each["beforeLogStart"]))) for each in before_start]
-        caption = "Before the leader's log start: unknown whether the leader ever held them, not saved"
+        caption = "Before the leader's log start: not saved, and unknown whether the leader ever held them"
         blocks.append(_table(caption, ("Partition", "Offsets"), rows))
     if damages:
         columns = ("Partition", "File", "Damage", "Position", "Bytes", "Between offsets")
-        blocks.append(_table("What could not be read", columns, [_damage_row(*each) for each in damages]))
+        blocks.append(_table("Damaged or unreadable", columns, [_damage_row(*each) for each in damages]))
     if report["newerCommits"]:
-        caption = "Groups that had committed more than the cluster knows"
+        caption = "Groups whose saved committed offset is higher than the cluster's"
         commits = [_commit_row(each) for each in report["newerCommits"]]
         blocks.append(_table(caption, ("Group", "Partition", "On the disk", "In the cluster"), commits))
     return Section(f"Disks of broker {report['brokerId']}", tuple(blocks))
 
 
 def build_replay_section(report: _Document) -> Section:
-    """Return what became of the saved records of every partition."""
+    """Build the section about a replay, with one row per partition."""
     sentence, tone = build_replay_verdict(report)
     to = "side topics" if report["target"] == "side" else "the topics that they came from"
     columns = ("Partition", "Status", "Written to", "Saved", "To give", "Given back", "Before", "Left out", "Reason")
@@ -116,7 +116,7 @@ def build_replay_section(report: _Document) -> Section:
             Paragraph(sentence, tone),
             Paragraph(f"From {report['salvageDir']} to {to}."),
             _table(
-                f"What became of {_counted(len(report['partitions']), 'partition')}",
+                f"Results of {_counted(len(report['partitions']), 'partition')}",
                 columns,
                 [_replay_row(each) for each in report["partitions"]],
             ),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The account of an incident's records: held elsewhere, saved, given back, and still lost, by partition."""
+"""Build the account of an incident's records by partition: held by losers, saved, given back, still lost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .extents import Saved
 from .recovery_sections import MAX_ROWS
 
 _NOTE = (
-    "Found: what live replicas held when the election was planned, and what disks of stopped brokers held "
-    "that the leader lacks, in offsets, which count transaction markers. Saved and given back are records, each once. "
-    "Still lost is what was held and not saved, or saved and not given back. Records of aborted transactions are none, "
-    "nor are those that a compacted topic does not need: without a key, or with a newer record of it. A batch that "
-    "does not decode counts as one. Unknown is a replica that could not be compared with its leader, and a replay "
-    "without the manifest of its salvage."
+    "Found: offsets that the leader lacks, and that live replicas held when the election was planned, or that disks of "
+    "stopped brokers hold. Transaction markers have offsets too. Saved and given back: records, each counted once. "
+    "Still lost: records that were found and not saved, or saved and not given back. Records of aborted transactions "
+    "do not count, nor do those that a compacted topic does not need: without a key, or with a newer record of the "
+    "key. A batch that does not decode counts as one record. Unknown: a replica could not be compared with its leader, "
+    "or the manifest of a replayed salvage is missing."
 )
 
 
@@ -50,7 +50,7 @@ def compute_balances(
     disks: Sequence[Mapping[str, Any]],
     replays: Sequence[Mapping[str, Any]],
 ) -> dict[TopicPartition, Balance]:
-    """Join forecast, salvages and replays of one incident, in order of topic and number."""
+    """Combine forecast, salvages and replays of one incident, in order of topic and partition number."""
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
     _add_held_by_losers(accounts, outcomes, manifests, disks)
     for _salvage_id, name, saved in _saved(manifests, disks):
@@ -71,7 +71,7 @@ def compute_balances(
 def build_account_verdict(
     outcomes: Sequence[Outcome], balances: Mapping[TopicPartition, Balance], disks: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Return what is still lost, and for how many partitions nobody has compared what a silent replica holds."""
+    """Say what is still lost, and for how many partitions a silent replica's records were never compared."""
     compared = {(each["brokerId"], _name(one)) for each in disks for one in each["partitions"] if _is_compared(one)}
     open_for = sum(
         any(
@@ -87,19 +87,19 @@ def build_account_verdict(
         if outcome.status is Status.RECOVERED
     )
     more = (
-        f" What replicas that could not be compared held is unknown for {open_for:,} "
-        f"partition{'' if open_for == 1 else 's'}."
+        f" For {open_for:,} partition{'' if open_for == 1 else 's'}, replicas could not be compared, so it is unknown "
+        "what they held."
     )
     return describe_still_lost(sum_balances(balances.values())) + (more if open_for else "")
 
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:
-    """Return whether all that a disk has of a partition was compared with the leader: no damage, no doubt."""
+    """Return whether a disk's replica was compared completely with the leader, without damages or unknown offsets."""
     return partition["status"] in _COMPARED and not partition["damages"] and not partition["beforeLogStart"]
 
 
 def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
-    """Return the account, in words and by partition."""
+    """Build the section with the account, in words and by partition."""
     total = sum_balances(balances.values())
     rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
     columns = ("Partition", "Found", "Saved", "Given back", "Still lost")
@@ -120,7 +120,7 @@ def _add_held_by_losers(
     manifests: Sequence[Mapping[str, Any]],
     disks: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Add what losers held. What a salvage found is more exact than the forecast, which does not know compaction."""
+    """Add the offsets that losers held. A salvage is more exact than the forecast, which does not know compaction."""
     for each in (one for manifest in manifests for one in manifest["held"]):
         accounts[_name(each)].held += _ranges(each["ranges"])
     of_live = [each for each in manifests if not any(one["logDirs"] for one in each["origins"])]
@@ -148,7 +148,7 @@ def _add_held_by_losers(
 def find_saved_ranges(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
 ) -> dict[TopicPartition, list[Saved]]:
-    """Return which offsets were saved of each partition, and from which brokers, for the pictures."""
+    """Return the saved offsets of each partition and the brokers they were saved from, for the pictures."""
     brokers = {each["salvageId"]: (each["brokerId"],) for each in disks}
     brokers |= {each["salvageId"]: tuple(one["brokerId"] for one in each["origins"]) for each in manifests}
     ranges: dict[TopicPartition, list[Saved]] = defaultdict(list)
@@ -171,9 +171,9 @@ def _row(name: TopicPartition, balance: Balance) -> tuple[Cell, ...]:
 def _saved(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, TopicPartition, Mapping[str, Any]]]:
-    """Return what each salvage has saved of each partition, by its manifest, or else by the report of its disks.
+    """Yield the saved records of each salvage and partition, from its manifest or else from its report.
 
-    The same salvage may be there twice, by its manifest and by a copy of it.
+    Each salvage counts once, even if the documents have a manifest and its copy.
     """
     by_id = {each["salvageId"]: each for each in manifests}
     for manifest in by_id.values():

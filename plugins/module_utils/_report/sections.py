@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sections about everything but the recovery itself: quorum, log cleaners, leadership, survey, evidence, readiness."""
+"""Build the sections about the other documents: quorum, log cleaners, leadership, survey, evidence, readiness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warnin
 
 
 def build_quorum_section(report: dict[str, Any]) -> Section:
-    """Verdict, findings and members of the controller quorum."""
+    """Build the section with verdict, findings and members of the controller quorum."""
     elections = report["verdicts"]["elections"]
     allowed = "Elections may be asked for." if elections["allowed"] else "Elections must not be asked for."
     findings = tuple(
@@ -63,7 +63,7 @@ def build_quorum_section(report: dict[str, Any]) -> Section:
 
 
 def build_cleaner_section(report: dict[str, Any]) -> Section:
-    """Diagnoses before and after, restarts and repairs of log cleaners."""
+    """Build the section with diagnoses before and after, restarts and repairs of log cleaners."""
     before = {each["brokerId"]: each for each in report["before"]}
     diagnoses = tuple(
         (
@@ -100,7 +100,7 @@ def build_cleaner_section(report: dict[str, Any]) -> Section:
 
 
 def build_leadership_section(report: dict[str, Any]) -> Section:
-    """Replica orders, leaders before and after, and drift."""
+    """Build the section with replica orders, leaders before and after, and drift."""
     orders, leaders = report["orders"], report["leaders"] or []
     counts = Counter(each["status"] for each in orders)
     moves = Counter(each["status"] for each in leaders)
@@ -135,7 +135,7 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
 
 
 def build_survey_section(survey: dict[str, Any]) -> Section:
-    """Return the partitions without a leader, and which broker to start first."""
+    """Build the section with the partitions without a leader, and the broker to start first."""
     rows = tuple(
         (
             Cell(f"{each['topic']}-{each['partition']}"),
@@ -157,7 +157,7 @@ def build_survey_section(survey: dict[str, Any]) -> Section:
 
 
 def build_readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
-    """Return whether a recovery would work, and the tone to say it in. What could not be found out counts as failed."""
+    """Say whether a recovery would work. Returns the sentence and its tone."""
     counts = Counter(each["status"] for each in report["checks"])
     found = [f"{counts[status]:,} {_CHECK_WORDS[status]}" for status in ("failed", "unknown") if counts[status]] + [
         f"{counts['warning']:,} warning{'' if counts['warning'] == 1 else 's'}" if counts["warning"] else "no warnings"
@@ -168,7 +168,7 @@ def build_readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def build_readiness_section(report: Mapping[str, Any]) -> Section:
-    """Every check, worst first, and what the death of each broker would do."""
+    """Build the section with all checks, worst first, and the effects of each broker's death."""
     checks = tuple(
         (
             Cell(_CHECK_WORDS[each["status"]], _CHECK_TONES[each["status"]]),
@@ -197,8 +197,8 @@ def build_readiness_section(report: Mapping[str, Any]) -> Section:
             losses,
         ),
         Paragraph(
-            "Partitions without any replica are on no other broker that lives. Partitions below min ISR would have a "
-            "leader, and take no more records with acks=all."
+            "Partitions without any replica have none on another live broker. Partitions below min ISR would have a "
+            "leader, but take no records with acks=all."
         ),
     ]
     return Section("Readiness for a recovery", tuple(blocks))
@@ -207,7 +207,7 @@ def build_readiness_section(report: Mapping[str, Any]) -> Section:
 def build_evidence_section(
     partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str
 ) -> Section:
-    """Return what each replica held when it was asked. Nothing was decided."""
+    """Build the section with what each replica held when it was asked. Nothing was decided."""
     replicas: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in rows:
         replicas.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -250,7 +250,7 @@ def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
 
 def _build_undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome:
     answered = [each for each in rows if each["cause"] is None and each["log_end_offset"] is not None]
-    # The order of the ranking (pipeline: epoch, log end offset, place), for the eye only: nothing is elected by it.
+    # The order of the ranking (epoch, log end offset, place), only to show it: no election uses it.
     answered.sort(key=lambda each: (-_or_none(each["last_written_epoch"]), -each["log_end_offset"], each["place"]))
     standings = [
         Standing(

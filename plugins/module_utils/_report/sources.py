@@ -36,7 +36,7 @@ _APPROVAL_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Kind(StrEnum):
-    """What a document is."""
+    """Kind of a document."""
 
     RECOVERY = "recovery report"
     PLAN = "plan"
@@ -63,14 +63,14 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),
     (Kind.REPLAY, frozenset({"salvageId", "target"}), REPLAY_REPORT),
 )
-"""Keys that only a document of this kind has, and its schema. A plan is checked with its digest."""
+"""Keys that only a document of this kind has, and its schema. For a plan, its own check includes the digest."""
 
 SALVAGE_KINDS = (Kind.MANIFEST, Kind.DISK_SALVAGE, Kind.REPLAY)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One document, checked."""
+    """One valid document."""
 
     path: str
     kind: Kind
@@ -79,11 +79,11 @@ class Source:
     content: Any
     """The JSON value; for a plan the ``Plan``, for evidence the ``Evidence``."""
     raw: bytes
-    """The file; empty for evidence."""
+    """Content of the file; empty for evidence."""
 
 
 def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
-    """Read all documents. Raises DocumentError with the problems of every file that is not one."""
+    """Read all documents. Raises DocumentError with the problems of all invalid files."""
     sources: list[Source] = []
     problems: list[Problem] = []
     with collector_paused():
@@ -98,9 +98,9 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
 
 
 def find_documents(files: Sequence[str], directory: str | None) -> list[str]:
-    """Return the given paths, and what the directory has: JSON files, directories of evidence, manifests of salvages.
+    """Return the given paths, and the directory's JSON files, directories of evidence and manifests of salvages.
 
-    Raises DocumentError when the directory cannot be read, and when there is nothing to read.
+    Raises DocumentError if the directory cannot be read, or if there is no document.
     """
     found = [*files]
     if directory is not None:
@@ -130,7 +130,7 @@ def _read(path: str) -> Source:
 
 
 def _parse(data: bytes, path: str) -> Any:
-    """Return the JSON value. Plain JSON: the schema check that follows refuses whatever else Python accepts."""
+    """Parse JSON. The schema check that follows refuses values that only Python's parser accepts."""
     try:
         return json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:

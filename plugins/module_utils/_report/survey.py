@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a report uses of a result of offline_partition_info that was saved as JSON. Standard library only."""
+"""Define which fields a report uses of a result of offline_partition_info, saved as JSON. Standard library only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Survey:
 
 
 def to_snake_case(schema: Schema) -> Schema:
-    """Return the schema with the keys that modules return."""
+    """Return the schema with keys in snake_case, as modules return them."""
     result = dict(schema)
     if "properties" in schema:
         result["properties"] = {_snake_case(key): to_snake_case(each) for key, each in schema["properties"].items()}
@@ -75,7 +75,7 @@ SURVEY = document(
 
 
 def keep_known_fields(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return the fields that the schema names. Ansible adds others to a result, and a report needs none of them."""
+    """Remove all fields that the schema does not name: Ansible adds fields to a result."""
     picked = _pick(value, schema)
     return picked if isinstance(picked, dict) else value
 

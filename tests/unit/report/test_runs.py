@@ -83,16 +83,16 @@ def test_a_salvage_of_disks(tmp_path: Path) -> None:
     lacking, records, failed = summary["lostOffsets"], summary["savedRecords"], summary["statuses"]["failed"]
     sentence = f"The cluster lacks at least {lacking} offsets that the disks of broker 1 have; {records} records saved."
     assert (page.verdict, page.tone) == (f"{sentence} {failed} partition failed.", "bad")
-    assert reader.tables["4 of 5 replicas; the others lack nothing"] == [
+    assert reader.tables["4 of 5 replicas; the cluster lacks nothing of the others"] == [
         ["orders-0", "saved", "100 to 349 (epoch 3)", "250", "250", "20", "0", "none", "none"],
         ["orders-1", "saved", "70 to 89 (epoch 3)", "20", "10", "0", "5", "80 to 89 (epoch 3)", "none"],
         ["orders-2", "failed", "unknown", "unknown", "none", "none", "none", "none", "it has no leader"],
         ["orders-3", "nothing lacking", "nothing", "0", "none", "none", "none", "none", "none"],
     ]
-    assert reader.tables["What could not be read"] == [
+    assert reader.tables["Damaged or unreadable"] == [
         ["orders-3", "/var/lib/kafka/orders-3/0.log", "torn tail", "4,096", "37", "512 and the end"]
     ]
-    assert reader.tables["Groups that had committed more than the cluster knows"][1] == [
+    assert reader.tables["Groups whose saved committed offset is higher than the cluster's"][1] == [
         "billing", "orders-1", "75", "unknown"
     ]  # fmt: skip
     (before,) = (rows for caption, rows in reader.tables.items() if caption.startswith("Before the leader's log start"))
@@ -107,7 +107,7 @@ def test_records_given_back(tmp_path: Path) -> None:
     refused = salvages.a_replay().partitions[1]
     sentence = f"Of {summary['saved']} saved records, {given} were given back, {before} before."
     assert (page.verdict, page.tone) == (f"{sentence} 1 partition not done.", "bad")
-    assert reader.tables["What became of 2 partitions"] == [
+    assert reader.tables["Results of 2 partitions"] == [
         ["orders-0", "given back", "orders.salvaged", "250", "130", "130", "100", "20 of aborted transactions", "none"],
         ["orders-1", "refused", "orders.salvaged", "10", "0", "0", "0", "none", refused.reason],
     ]  # fmt: skip
@@ -170,8 +170,8 @@ def test_nothing_of_a_run_becomes_markup(tmp_path: Path) -> None:
     assert not {tag for tag, _attributes in reader.tags} & FORBIDDEN
     assert not [name for _tag, attributes in reader.tags for name in attributes if name.startswith("on")]
     assert reader.tables["Checks, worst first"][0][3] == HOSTILE
-    assert reader.tables["4 of 5 replicas; the others lack nothing"][2][8] == HOSTILE
-    assert reader.tables["Groups that had committed more than the cluster knows"][0][0] == HOSTILE
+    assert reader.tables["4 of 5 replicas; the cluster lacks nothing of the others"][2][8] == HOSTILE
+    assert reader.tables["Groups whose saved committed offset is higher than the cluster's"][0][0] == HOSTILE
     assert [each.title for each in page.sections[-4:]] == [
         "Readiness for a recovery", "Disks of broker 1", "Records given back", "Appendix"
     ]  # fmt: skip

@@ -161,8 +161,8 @@ def test_what_was_not_compared_whole_stays_unknown(tmp_path: Path, disk: dict[st
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     documents = (a_disk(100, 350, **disk), a_manifest("a", 100, 350), a_replay(250))
     assert page_about(tmp_path, recovery, *documents).verdict == (
-        "1 of 1 partitions recovered. Nothing that was found anywhere is still lost. What replicas that could not be "
-        "compared held is unknown for 1 partition."
+        "1 of 1 partitions recovered. Nothing that was found anywhere is still lost. For 1 partition, replicas could "
+        "not be compared, so it is unknown what they held."
     )
 
 
