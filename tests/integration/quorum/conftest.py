@@ -35,7 +35,7 @@ _KINDS: dict[bool, Specification[QuorumCluster]] = {
     ],
 )
 def cluster(clusters: ClusterPool, kafka_version: str, request: pytest.FixtureRequest) -> Iterator[QuorumCluster]:
-    """One cluster after the other, so that no two run at once."""
+    """Yield one cluster after another, so that no two run at once."""
     with clusters.lease(_KINDS[request.param], kafka_version) as cluster:
         yield cluster
 

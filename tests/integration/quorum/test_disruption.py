@@ -34,7 +34,7 @@ Fault = Callable[[Quorum, int], AbstractContextManager[None]]
 
 _ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _SLACK_S = 2.0
-"""For what a busy machine takes besides waiting."""
+"""Extra time for a busy machine."""
 _WINDOW_MS = LIMIT_MS // 2
 _NO_CONTROLLERS = {"bootstrap_controllers": None, "controllers_command_config": None}
 _SILENT = {Cause.HUNG}
@@ -83,7 +83,7 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
 
 @pytest.mark.wide
 @ONLY_STATIC
-def test_the_same_is_seen_through_the_broker(quorum: Quorum) -> None:
+def test_the_quorum_looks_the_same_through_the_broker(quorum: Quorum) -> None:
     seen = quorum.look(controllers=False)
     assert seen.findings == ()
     assert seen.controllers == ()
@@ -104,7 +104,7 @@ def test_a_follower_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, cause
         assert silent.evidence["cause"] in causes
         assert seen.verdicts.elections.allowed
         assert _may_restart(seen) == {lost: True, leader: False, other: False}
-        # Shorter than the limit that the silent one costs the first look.
+        # The window is shorter than the time limit that the first look waits for the silent controller.
         assert quorum.look(window_ms=_WINDOW_MS).window_ms >= _WINDOW_MS
 
 
@@ -114,7 +114,7 @@ def test_a_leader_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes:
     with fault(quorum, lost):
         began = time.monotonic()
         first = quorum.look()
-        # It has two addresses, its own and its proxy's: each costs one limit, whatever the broker waits for.
+        # The leader has two addresses, its own and its proxy's. Each costs one time limit; the broker's wait adds none.
         assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert found(first, Kind.CONTROLLER_SILENT, lost)
         seen = quorum.look_until(
@@ -138,7 +138,7 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
         else:
             seen = quorum.look_until(
                 lambda seen: found(seen, Kind.EPOCH_AHEAD, lost) and found(seen, Kind.VOTER_NOT_FETCHING, lost),
-                "the lost one is ahead, and known not to fetch",
+                "the controller that is cut off is in a higher epoch and does not fetch",
             )
             ahead = found(seen, Kind.EPOCH_AHEAD, lost)
             assert ahead is not None
@@ -173,8 +173,8 @@ def test_a_voter_that_lost_its_disk(quorum: Quorum, kafka_version: str) -> None:
     controller.wipe()
     with quorum.cluster.proxy.inject(Starve((lost,))):
         if has_pre_vote(kafka_version):
-            _assert_that_the_log_is_seen_to_shrink(quorum, lost)
-        else:  # cut off, it would cost the leader, and the next one knows nothing of the old log
+            _assert_that_the_log_shrinks(quorum, lost)
+        else:  # without Pre-Vote, cutting it off would cause an election, and the next leader does not know the old log
             controller.start()
         seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
         assert finding.severity is Severity.WARNING
@@ -182,7 +182,7 @@ def test_a_voter_that_lost_its_disk(quorum: Quorum, kafka_version: str) -> None:
         assert not any(allowed for node_id, allowed in _may_restart(seen).items() if node_id != lost)
 
 
-def _assert_that_the_log_is_seen_to_shrink(quorum: Quorum, lost: int) -> None:
+def _assert_that_the_log_shrinks(quorum: Quorum, lost: int) -> None:
     with ThreadPoolExecutor(max_workers=1) as executor:
         with quorum.cluster.cut_off(lost):  # so that it does not fetch before the window begins
             quorum.cluster.controllers[lost].start()
@@ -196,7 +196,7 @@ def _assert_that_the_log_is_seen_to_shrink(quorum: Quorum, lost: int) -> None:
 
 @pytest.mark.wide
 @ONLY_STATIC
-def test_voters_that_fetch_and_do_not_keep_up(quorum: Quorum) -> None:
+def test_voters_that_fetch_but_do_not_keep_up(quorum: Quorum) -> None:
     slow, other = quorum.followers()
     leader = quorum.leader()
     with quorum.cluster.proxy.inject(Starve((slow,))):
@@ -236,7 +236,7 @@ def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
 
 
 @pytest.mark.on_every_version
-def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
+def test_without_two_of_three_controllers_there_is_no_quorum(quorum: Quorum) -> None:
     with quorum.killed(*quorum.followers()):
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
         with quorum.wire() as wire:
@@ -248,7 +248,7 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
         run = run_playbook(CHECK, quorum.variables())
         assert run.returncode == 2
         assert "no quorum" in run.output
-        # By now the leader has stepped down: nobody fetches from it.
+        # Nobody fetches from the leader, so it steps down.
         seen = quorum.look_until(lambda seen: Kind.NO_LEADER in kinds(seen), "no leader")
         assert seen.leader_id is None
         assert seen.findings[0].kind is Kind.NO_LEADER
@@ -256,8 +256,8 @@ def test_two_of_three_lost_is_no_quorum(quorum: Quorum) -> None:
 
 
 @ONLY_STATIC
-def test_a_frozen_former_leader_blocks_no_healthy_quorum(quorum: Quorum) -> None:
-    """The broker has sent it a DescribeQuorum, and waits for the answer up to controller.socket.timeout.ms, 30 s."""
+def test_a_frozen_former_leader_does_not_hide_a_healthy_quorum(quorum: Quorum) -> None:
+    """The broker waits for the frozen leader's answer for up to controller.socket.timeout.ms, 30 s."""
     leader = quorum.leader()
     with quorum.frozen(leader):
         quorum.look_until(lambda seen: seen.leader_id not in (None, leader), "another leader")

@@ -57,7 +57,7 @@ def _changed(quorum: Quorum, membership: Membership, voter: Voter) -> None:
 
 
 def _may_all_be_added(seen: Assessment) -> bool:
-    """Whether there are controllers to add, and each of them may be."""
+    """Return whether there are controllers to add, and all of them may be added."""
     return bool(seen.verdicts.addition) and all(each.allowed for each in seen.verdicts.addition)
 
 
@@ -91,7 +91,7 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
         "endpoints": [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}],
     }
     quorum.cluster.proxy.clear()
-    run = run_playbook(str(_REPLACE), variables, "--tags", "foresee")
+    run = run_playbook(str(_REPLACE), variables, "--tags", "preview")
     assert run.returncode == 0, run.output
     assert run.counts["changed"] == 1
     assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
@@ -117,10 +117,10 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     variables = {**quorum.variables(), "controller_replacement_voter_id": lost}
 
     quorum.cluster.proxy.clear()
-    foreseen = run_playbook(_PLAYBOOK, variables, "--check")
-    assert foreseen.returncode == 0, foreseen.output
+    previewed = run_playbook(_PLAYBOOK, variables, "--check")
+    assert previewed.returncode == 0, previewed.output
     assert [each.name for each in quorum.asked() if each.is_write] == []
-    assert f"would replace directory id {old} of controller {lost} by {new}" in foreseen.output
+    assert f"would replace directory id {old} of controller {lost} by {new}" in previewed.output
 
     run = run_playbook(_PLAYBOOK, variables)
     assert run.returncode == 0, run.output
@@ -132,7 +132,7 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     assert again.returncode == 0, again.output
     assert again.counts["changed"] == 0
 
-    # A run that was killed between its two changes.
+    # Simulate a run that was killed between its two changes.
     _changed(quorum, Membership.ABSENT, Voter(lost, new))
     refused = run_playbook(_PLAYBOOK, variables)
     assert refused.returncode != 0
@@ -145,7 +145,7 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
 
 
 def test_a_broker_is_refused(quorum: Quorum) -> None:
-    # Caught up, as any broker is, and so nothing else speaks against it.
+    # The broker must be caught up, so that there is no other reason against it.
     quorum.look_until(
         lambda seen: [each.is_caught_up for each in seen.observers if each.replica_id == 1] == [True],
         "the broker is caught up",
@@ -165,7 +165,7 @@ def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
     with quorum.cluster.proxy.inject(Starve((new,))):
         quorum.look_until(
             lambda seen: all(not each.is_caught_up for each in seen.observers if each.replica_id == new),
-            "lag of the new one",
+            "the new voter lags",
             controllers=False,
         )
         with pytest.raises(VoterRefusedError) as refused:
@@ -173,12 +173,12 @@ def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
         assert refused.value.reasons[0].startswith(f"controller {new} is not caught up")
         with quorum.frozen(other):
             quorum.look_until(
-                lambda seen: not seen.verdicts.elections.allowed, "lag of the other one", controllers=False
+                lambda seen: not seen.verdicts.elections.allowed, "the other voter lags", controllers=False
             )
             with pytest.raises(VoterRefusedError) as refused:
                 _planned(quorum, Membership.PRESENT, voter)
         assert "no quorum" in refused.value.reasons[0]
-    quorum.look_until(_may_all_be_added, "the new one is caught up again")
+    quorum.look_until(_may_all_be_added, "the new voter is caught up again")
     _changed(quorum, Membership.PRESENT, voter)
 
 
@@ -186,7 +186,7 @@ def test_a_new_voter_that_is_not_caught_up_is_refused(quorum: Quorum) -> None:
 def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
     new = quorum.followers()[0]
     _changed(quorum, Membership.ABSENT, Voter(new, None))
-    quorum.look_until(_may_all_be_added, "the removed one goes on as an observer")
+    quorum.look_until(_may_all_be_added, "the removed voter is an observer")
     with ThreadPoolExecutor(max_workers=1) as executor:
         watching = quorum.watch(executor, window_ms=15_000)
         _changed(quorum, Membership.PRESENT, Voter(new, None, (_endpoint(quorum, new),)))
@@ -201,7 +201,7 @@ def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
 
 
 @pytest.mark.wide
-def test_two_voters_and_one(quorum: Quorum) -> None:
+def test_findings_about_two_voters_and_one_voter(quorum: Quorum) -> None:
     first, second = quorum.followers()
     _changed(quorum, Membership.ABSENT, Voter(first, None))
     two = quorum.look_until(lambda seen: Kind.EVEN_VOTERS in kinds(seen), "two voters", controllers=False)
@@ -211,7 +211,7 @@ def test_two_voters_and_one(quorum: Quorum) -> None:
     one = quorum.look_until(lambda seen: Kind.SINGLE_VOTER in kinds(seen), "one voter", controllers=False)
     assert found(one, Kind.SINGLE_VOTER, one.voters[0].replica_id)
     for node_id in (first, second):
-        quorum.look_until(_may_all_be_added, "those that were removed are caught up")
+        quorum.look_until(_may_all_be_added, "the removed voters are caught up")
         _changed(quorum, Membership.PRESENT, Voter(node_id, None, (_endpoint(quorum, node_id),)))
 
 
@@ -236,7 +236,7 @@ def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
     if asked.auto_join:
         with pytest.raises(VoterRefusedError, match="KAFKA-19850"):
             _planned(quorum, Membership.ABSENT, Voter(node_id, None), controllers=True)
-    # So that some look finds it removed, whenever its own timer makes it add itself.
+    # Delay its request to join, so that a look sees it removed.
     late = quorum.cluster.proxy.inject(Before(lambda: time.sleep(1.5)), api_key=ApiKey.AddRaftVoter)
     with late, ThreadPoolExecutor(max_workers=1) as executor, quorum.wire() as wire:
         watching = quorum.watch(executor, window_ms=10_000, controllers=True)

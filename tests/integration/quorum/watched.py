@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A real quorum, seen through the code under test."""
+"""A real quorum, observed with the tested code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Quorum:
         return Wire(settings_from({"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": LIMIT_MS}))
 
     def look(self, window_ms: int = 0, *, controllers: bool = True) -> Assessment:
-        """Return what is found about the quorum; without ``controllers``, through the broker alone."""
+        """Assess the quorum. Without ``controllers``, ask the broker only."""
         return self._look_at(self.cluster.controllers_at() if controllers else "", window_ms)
 
     def _look_at(self, addresses: str, window_ms: int) -> Assessment:
@@ -49,9 +49,9 @@ class Quorum:
             return assess(observe_quorum(wire, parse_addresses(addresses) if addresses else [], window_ms=window_ms))
 
     def watch(self, executor: Executor, window_ms: int, *, controllers: bool = False) -> Future[Assessment]:
-        """Return a look that goes on for a window, once its first moment was seen.
+        """Start to observe the quorum for a window, and return when the second look has begun.
 
-        They are asked through their proxies, which see it; one that is cut off answers at its own port only.
+        Controllers are asked through their proxies, which see requests. One that is cut off is asked at its own port.
         """
         asked = len(self._descriptions())
         cluster = self.cluster
@@ -64,23 +64,23 @@ class Quorum:
         return watching
 
     def look_until(self, holds: Callable[[Assessment], object], what: str, *, controllers: bool = True) -> Assessment:
-        """Return the first look at which something holds."""
+        """Look until a condition holds, and return this look."""
 
         looks: list[Assessment] = []
 
-        def has_come() -> bool:
+        def is_reached() -> bool:
             looks.append(self.look(controllers=controllers))
             return bool(holds(looks[-1]))
 
         try:
-            wait_until(has_come, _WITHIN_S, what=what)
+            wait_until(is_reached, _WITHIN_S, what=what)
         except TimeoutError as error:
             raise AssertionError(f"{error} Last look: {looks[-1]}") from None
         return looks[-1]
 
     def wait_for(self, kind: Kind, node_id: int) -> tuple[Assessment, Finding]:
-        """Return a look at which something is found about a controller, and what is found."""
-        if kind is not Kind.EPOCH_AHEAD:  # the broker knows it, and does not wait for a silent controller
+        """Look until there is a finding of a kind about a controller. Returns the look and the finding."""
+        if kind is not Kind.EPOCH_AHEAD:  # Ask the broker first: it does not wait for a silent controller.
             self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}", controllers=False)
         seen = self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}")
         finding = found(seen, kind, node_id)
@@ -88,7 +88,7 @@ class Quorum:
         return seen, finding
 
     def wait_for_pre_votes(self, node_id: int) -> None:
-        """Return when a controller that is cut off has asked for pre-votes twice since then, as its log says."""
+        """Wait until the log of a controller that is cut off shows two more requests for pre-votes."""
         log = self.cluster.controllers[node_id].log_path
 
         def asked() -> int:
@@ -109,7 +109,7 @@ class Quorum:
         return [each for each in self.asked() if each.api_key == ApiKey.DescribeQuorum]
 
     def variables(self) -> dict[str, object]:
-        """How a role reaches it."""
+        """Return the role variables to reach the quorum."""
         return {
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
             "kafka_bootstrap_controllers": self.cluster.controllers_at(),
@@ -149,7 +149,7 @@ class Quorum:
         return [each for each in VOTERS if each != leader]
 
     def wait_healthy(self) -> Assessment:
-        """Return once all three answer and are voters and caught up, and nothing is found but an old release."""
+        """Wait until all three controllers answer and are caught up, and nothing but a missing Pre-Vote is found."""
         return self.look_until(
             lambda seen: (
                 len(seen.voters) == len(VOTERS)

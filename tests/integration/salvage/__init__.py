@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records that no leader has, and an oracle that knows every one of them."""
+"""Tests of salvage and replay. An oracle knows every record that no leader has."""

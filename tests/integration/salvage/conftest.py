@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One cluster that has lost records, for all that can be done about it without writing to it."""
+"""One cluster that has lost records, for the tests of salvage and replay."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ from lab import Cluster
 
 @pytest.fixture(scope="package")
 def oracle(kafka_version: str) -> Iterator[Oracle]:
-    """Of a cluster whose broker 1 is dead, and alone holds what was lost."""
+    """Yield the oracle of a cluster whose broker 1 is dead and is the only one with the lost records."""
     with Cluster(kafka_version, log_dirs=2, properties=PROPERTIES, controller_properties=PATIENT) as started:
         yield wreck(started)

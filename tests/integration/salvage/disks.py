@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Copies of a broker's log directories, and what a salvage makes of disks."""
+"""Helpers to copy a broker's log directories, run a salvage, and read its files."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def salvage(
 
 
 def read_rows(directory: Path) -> list[dict[str, Any]]:
-    """Return what a Parquet reader finds, in order of topic, partition and offset."""
+    """Read the rows of a salvage with PyArrow, in order of topic, partition and offset."""
     rows: list[dict[str, Any]] = pq.read_table(directory / "records").to_pylist()
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"]))
 
 
 def records(rows: list[dict[str, Any]]) -> list[Known]:
-    """Return the data records, as the oracle knows them."""
+    """Return the data records in the form of the oracle."""
     return [
         Known(
             row["topic"],

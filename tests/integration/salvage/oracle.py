@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes records and remembers each one with the offset that the broker acknowledged it at."""
+"""Write records, and remember each one with its acknowledged offset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG = 100
 
 @dataclass(frozen=True)
 class Known:
-    """A record as it was acknowledged."""
+    """An acknowledged record."""
 
     topic: str
     partition: int
@@ -39,7 +39,7 @@ class Known:
 
 
 def in_short(records: Iterable[Known]) -> list[str]:
-    """Lines that are equal where the records are, and that can be read where they are not."""
+    """Return a short text for each record, so that a failed comparison can be read."""
     return [
         f"{each.topic}-{each.partition} @{each.offset} {each.timestamp_ms} {_digest(each.key)} {_digest(each.value)} "
         f"{each.headers} {each.outcome}"
@@ -55,7 +55,7 @@ def _digest(content: bytes | None) -> str:
 
 @dataclass
 class Oracle:
-    """Every record that was written, by what it was written as."""
+    """Writes records, and knows all of them by label."""
 
     cluster: Cluster
     written: dict[str, list[Known]] = field(default_factory=lambda: defaultdict(list), repr=False)
@@ -78,7 +78,7 @@ class Oracle:
         assert producer.flush(_TIMEOUT_S) == 0
 
     def transaction(self, label: str, topic: str, partition: int, count: int, outcome: str) -> Producer:
-        """Write one transaction; ``outcome`` is committed, aborted, or unknown for one that stays open."""
+        """Write one transaction. ``outcome`` is committed, aborted, or unknown to leave it open."""
         self._serial += 1
         name = f"oracle-{self._serial}"
         config = {**self._config(), "transactional.id": name, "transaction.timeout.ms": 600_000}
@@ -93,7 +93,7 @@ class Oracle:
         elif outcome == "aborted":
             producer.abort_transaction(_TIMEOUT_S)
         if outcome != "unknown":
-            # The coordinator answers before it writes the markers. Another producer with this id is let in after them.
+            # The coordinator answers before it writes the markers. Another producer with this id starts after them.
             Producer(config).init_transactions(_TIMEOUT_S)
         return producer
 
@@ -106,7 +106,7 @@ class Oracle:
             consumer.close()
 
     def of(self, label: str, topic: str | None = None) -> list[Known]:
-        """Return what was written under a label, in order of topic, partition and offset."""
+        """Return the records of a label, in order of topic, partition and offset."""
         found = [each for each in self.written[label] if topic in (None, each.topic)]
         return sorted(found, key=lambda each: (each.topic, each.partition, each.offset))
 
@@ -138,7 +138,7 @@ class Oracle:
         return {
             **self._client(),
             "acks": "all",
-            # A retry after a lost answer must not write a record twice that the oracle knows once.
+            # A retry after a lost answer must not write a record twice.
             "enable.idempotence": "true",
             "message.max.bytes": 10_000_000,
         }
@@ -150,7 +150,7 @@ class Oracle:
 def read_all(
     cluster: Cluster, topic: str, partitions: Sequence[int], *, isolation: str = "read_committed"
 ) -> list[Known]:
-    """Everything that another client reads of a topic, in order of partition and offset."""
+    """Read all records of a topic with another client, in order of partition and offset."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap(settings.INTERNAL),
@@ -197,12 +197,12 @@ def _known(message: Message) -> Known:
 
 
 def _timestamp(number: int) -> int:
-    """Older than retention by default would allow, and of each record its own."""
+    """Return a timestamp that no other record has, and that is older than the default retention."""
     return int(time.time() * 1000) - 30 * 24 * 3_600_000 + number
 
 
 def _shape(number: int) -> tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
-    """Return records of all shapes, each different from any other by its key, value or headers."""
+    """Return key, value and headers of one record. They vary in shape, and no two records are equal."""
     name = b"%d" % number
     match number % 7:
         case 0:

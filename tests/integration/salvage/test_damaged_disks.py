@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Damaged disks, the wrong disks, and Kafka's own reader on the same files."""
+"""Salvages of damaged disks and of wrong disks, and a comparison with Kafka's own reader."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _LENGTH_AT, _PREFIX = 8, 12
 
 @pytest.mark.wide
 @pytest.mark.parametrize("on_spark", [False, True], ids=["here", "on Spark"])
-def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path, *, on_spark: bool) -> None:
-    """Partition 0 lacks a segment, 1 has a torn last batch, 2 a flipped bit in the middle. No index is left."""
+def test_damages_are_reported_and_the_rest_is_saved(oracle: Oracle, tmp_path: Path, *, on_spark: bool) -> None:
+    """Partition 0 lacks a segment, 1 has a torn last batch, 2 a flipped bit in the middle. There are no indexes."""
     disks = copy_of_disks(oracle.cluster, tmp_path)
     gap = _remove_a_segment(segments(disks, CLIENT_CODECS, 0))
     torn = _tear(segments(disks, CLIENT_CODECS, 1)[-1])
@@ -74,7 +74,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_saved(oracle: Oracle, tmp_path
 
 
 @pytest.mark.wide
-def test_the_same_offsets_and_checksums_as_kafka_s_own_reader(oracle: Oracle) -> None:
+def test_offsets_and_checksums_equal_those_of_kafkas_own_reader(oracle: Oracle) -> None:
     disks = oracle.cluster.brokers[LAST_LEADER].data_dirs
     files = [
         *(segments(disks, CLIENT_CODECS, partition)[-1] for partition in range(len(CODECS))),
@@ -98,7 +98,7 @@ def test_the_same_offsets_and_checksums_as_kafka_s_own_reader(oracle: Oracle) ->
     assert len(ours) > 50
 
 
-def test_a_running_broker_s_directories_are_refused(oracle: Oracle, tmp_path: Path) -> None:
+def test_directories_of_a_running_broker_are_refused(oracle: Oracle, tmp_path: Path) -> None:
     running = oracle.cluster.brokers[LONGER].data_dirs
     with pytest.raises(LogDirError) as refused:
         salvage(oracle.cluster, tmp_path / "saved", log_dirs=running)
@@ -108,7 +108,7 @@ def test_a_running_broker_s_directories_are_refused(oracle: Oracle, tmp_path: Pa
 
 
 @pytest.mark.wide
-def test_a_broker_that_is_started_meanwhile_stops_before_it_truncates(oracle: Oracle) -> None:
+def test_a_broker_started_during_a_salvage_stops_before_it_truncates(oracle: Oracle) -> None:
     dead = oracle.cluster.brokers[LAST_LEADER]
     before = {path: path.read_bytes() for path in segments(dead.data_dirs, CLIENT_CODECS, 1)}
     with LockedLogDirs([str(each) for each in dead.data_dirs]) as held:
@@ -130,7 +130,7 @@ def test_wrong_disks_are_refused(oracle: Oracle, tmp_path: Path) -> None:
         salvage(oracle.cluster, tmp_path / "saved", log_dirs=[other])
     with pytest.raises(LogDirError, match=r"it has no meta\.properties"):
         salvage(oracle.cluster, tmp_path / "saved", log_dirs=[empty])
-    with pytest.raises(LogDirError, match="of 2 brokers"):
+    with pytest.raises(LogDirError, match="belong to 2 brokers"):
         salvage(oracle.cluster, tmp_path / "saved", log_dirs=[other, *oracle.cluster.brokers[LAST_LEADER].data_dirs])
     with pytest.raises(SalvageError, match="no replica of topic nowhere"):
         salvage(oracle.cluster, tmp_path / "saved", topics={"nowhere"})
@@ -152,7 +152,7 @@ def _batches(path: Path) -> list[Batch]:
 
 
 def _remove_a_segment(paths: list[Path]) -> tuple[int, int]:
-    """Remove the last segment but one, all of whose records are lost ones. Returns its offsets."""
+    """Remove the last segment but one, which has lost records only. Returns its offsets."""
     batches = _batches(paths[-2])
     paths[-2].unlink()
     return batches[0].header.base_offset, batches[-1].header.next_offset
@@ -177,8 +177,8 @@ def _flip(path: Path) -> tuple[int, int]:
 
 
 @pytest.mark.wide
-def test_directories_that_kafka_put_aside_are_read_and_no_record_is_saved_twice(oracle: Oracle, tmp_path: Path) -> None:
-    """Partition 0 is stray, 1 is there twice, and of 2 a segment cannot be read: a directory has its name."""
+def test_directories_set_aside_by_kafka_are_read_and_no_record_is_saved_twice(oracle: Oracle, tmp_path: Path) -> None:
+    """Partition 0 is stray, 1 has two directories, and 2 has an unreadable segment: a directory with its name."""
     disks = copy_of_disks(oracle.cluster, tmp_path)
     stray, twice = (segments(disks, CLIENT_CODECS, number)[0].parent for number in (0, 1))
     stray.rename(stray.with_name(f"{stray.name}.{'a' * 32}-stray"))
@@ -197,8 +197,8 @@ def test_directories_that_kafka_put_aside_are_read_and_no_record_is_saved_twice(
 
 
 @pytest.mark.wide
-def test_a_replica_that_kafka_found_stray(kafka_version: str, tmp_path: Path) -> None:
-    """Only broker 1 holds the last records. It is taken out of the replica list, and started and stopped again."""
+def test_a_stray_replica_is_saved(kafka_version: str, tmp_path: Path) -> None:
+    """Only broker 1 has the last records. It is removed from the replica list, then started and stopped."""
     with Cluster(kafka_version, properties=PROPERTIES, controller_properties=PATIENT) as cluster:
         oracle = Oracle(cluster)
         cluster.client.create_topic(LEDGER, {0: (LAST_LEADER, LONGER, SHORTER)}, {"min.insync.replicas": 1})

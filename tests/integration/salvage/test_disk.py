@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What only a dead broker's disks hold is saved: every record, and nothing else."""
+"""A salvage saves every record that only a dead broker's disks hold, and nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_only_this_user_can_read_what_was_saved(saved: tuple[DiskSalvage, Path])
     assert directory.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_manifest_says_what_the_files_hold(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
+def test_the_manifest_matches_the_files(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
     done, directory = saved
     manifest = read_manifest(str(directory))
     assert (manifest.salvage_id, manifest.cluster_id) == (done.salvage_id, oracle.cluster.cluster_id)
@@ -63,7 +63,7 @@ def test_the_manifest_says_what_the_files_hold(oracle: Oracle, saved: tuple[Disk
     assert ledger.last_timestamp_ms == max(each.timestamp_ms for each in lost)
 
 
-def test_a_second_run_finds_all_of_it_saved(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
+def test_a_second_run_finds_all_records_saved(oracle: Oracle, saved: tuple[DiskSalvage, Path]) -> None:
     first, directory = saved
     before = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
     second = salvage(oracle.cluster, directory)
@@ -79,7 +79,7 @@ def test_check_mode_writes_nothing(oracle: Oracle, tmp_path: Path) -> None:
 
 
 @pytest.mark.wide
-def test_a_full_disk_keeps_nothing_and_says_so(oracle: Oracle, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_no_files_and_is_reported(oracle: Oracle, tmp_path: Path) -> None:
     disk = tmp_path / "small"
     disk.mkdir()
     options: dict[str, Any] = {

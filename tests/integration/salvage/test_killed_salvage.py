@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A salvage that SIGKILL ends before any change that it makes: what has the name is whole, and a rerun makes it so."""
+"""A salvage is killed before each of its changes: a directory with the final name is complete, and a rerun succeeds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FEWEST_BOUNDARIES = 8
 
 
 def check_whole(saved: Path) -> None:
-    """Check that a directory that has its name is finished, and the only one."""
+    """Check that the directory is a finished salvage, and that nothing else is beside it."""
     assert not find_file_problems(str(saved), read_manifest(str(saved)).files)
     assert [each.name for each in saved.parent.iterdir()] == [saved.name]
 
@@ -62,7 +62,7 @@ def test_a_salvage_of_a_disk(oracle: Oracle, tmp_path: Path) -> None:
 
 
 def test_a_salvage_before_an_election(clusters: ClusterPool, kafka_version: str, tmp_path: Path) -> None:
-    """Nothing is elected before the files are whole, however often the run is killed."""
+    """Nothing is elected before the files are complete, even if the run is killed many times."""
     with clusters.lease(STANDARD, kafka_version) as cluster:
         offline = longer_log_of_older_epoch(cluster, "tails", 1, records=(_COMMON, _OLDER, _NEWER))
         where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()], "journal_dir": str(tmp_path / "journal")}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Salvages on a real HDFS and in an object store, read back by Hadoop's own shell."""
+"""Salvages on a real HDFS and in an object store, read with Hadoop's own shell."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def copied(store: Store, uri: str, target: Path) -> Path:
-    """Copy a salvage by another client than the one under test, and compare it with its manifest."""
+    """Copy a salvage with another client than the tested one, and compare it with its manifest."""
     store.copy(uri, target)
     manifest = json.loads((target / "manifest.json").read_bytes())
     digests = {f"records/{each['name']}": each["sha256"] for each in manifest["files"]}
@@ -56,7 +56,7 @@ def copied(store: Store, uri: str, target: Path) -> Path:
     return target
 
 
-def test_a_disk_s_records_are_saved_there_and_given_back(store: Store, oracle: Oracle, tmp_path: Path) -> None:
+def test_records_of_a_disk_are_saved_and_given_back(store: Store, oracle: Oracle, tmp_path: Path) -> None:
     place = f"{store.uri}/incident/disk"
     where: dict[str, Any] = {"bootstrap_servers": [oracle.cluster.bootstrap()], "salvage_dir": place}
     disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
@@ -82,7 +82,7 @@ def test_a_disk_s_records_are_saved_there_and_given_back(store: Store, oracle: O
     assert in_short(returned(oracle.cluster, [_ZSTD], suffix)) == in_short(settled(lost, "none"))
 
 
-def test_what_is_no_salvage_there_is_left_alone(store: Store, oracle: Oracle, tmp_path: Path) -> None:
+def test_a_directory_that_is_no_salvage_is_left_alone(store: Store, oracle: Oracle, tmp_path: Path) -> None:
     place = f"{store.uri}/incident/other"
     store.make_directory(f"{place}/records")
     disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
@@ -93,7 +93,7 @@ def test_what_is_no_salvage_there_is_left_alone(store: Store, oracle: Oracle, tm
     assert [each.name for each in (tmp_path / "copy").rglob("*")] == ["records"]
 
 
-def test_live_losers_records_are_saved_there_or_nothing_is_elected(
+def test_records_of_live_losers_are_saved_or_nothing_is_elected(
     store: Store, clusters: ClusterPool, kafka_version: str, tmp_path: Path
 ) -> None:
     place = f"{store.uri}/incident/tails"

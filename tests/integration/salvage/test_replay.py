@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was saved is given back: each record exactly once, whatever interrupts a run."""
+"""A replay gives each saved record back exactly once, also if runs are killed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def topics_of(cluster: Cluster) -> set[str]:
 
 
 def returned(cluster: Cluster, topics: Iterable[str], suffix: str = "") -> list[Known]:
-    """Return what was given back, by what its headers say of it, and by nothing else."""
+    """Return the records that were given back, with the origin that their headers name."""
     found = []
     for topic in topics:
         for each in read_all(cluster, topic + suffix, _PARTITIONS.get(topic, range(1))):
@@ -75,7 +75,7 @@ def returned(cluster: Cluster, topics: Iterable[str], suffix: str = "") -> list[
 
 
 def settled(records: Iterable[Known], *outcomes: str) -> list[Known]:
-    """Return the records of these outcomes, as one reads them who does not know the outcome."""
+    """Return the records of these outcomes, without their outcome: a consumer does not see it."""
     return [replace(each, outcome="none") for each in records if each.outcome in outcomes]
 
 
@@ -95,8 +95,8 @@ def test_check_mode_counts_and_writes_nothing(oracle: Oracle, saved: Path) -> No
     assert topics_of(oracle.cluster) == before
 
 
-def test_everything_that_was_lost_comes_back_once(oracle: Oracle, saved: Path) -> None:
-    """All codecs, headers, null keys and values, large records, to side topics; internal topics never."""
+def test_every_lost_record_is_given_back_once(oracle: Oracle, saved: Path) -> None:
+    """The records have all codecs, headers, null keys and values, and are large. Internal topics are left out."""
     result = give_back(oracle.cluster, saved)
     assert "msg" not in result, result["msg"]
     expected = settled(oracle.of("lost"), "none", "committed")
@@ -109,8 +109,8 @@ def test_everything_that_was_lost_comes_back_once(oracle: Oracle, saved: Path) -
 
 
 @pytest.mark.wide
-def test_records_of_unknown_outcome_only_by_opt_in(oracle: Oracle, saved: Path) -> None:
-    """And by another run than the others: those are not given back again."""
+def test_records_of_unknown_outcome_are_given_back_only_if_allowed(oracle: Oracle, saved: Path) -> None:
+    """An earlier run gave all other records back. They are not given back again."""
     options: dict[str, Any] = {"topics": [LEDGER], "target": "original", "progress_topic": "opt-in"}
     give_back(oracle.cluster, saved, **options)
     result = give_back(oracle.cluster, saved, **options, include_unknown=True)
@@ -139,7 +139,7 @@ def test_a_compacted_topic_keeps_its_newer_records(oracle: Oracle, saved: Path) 
 
 
 def test_a_killed_run_is_continued_without_gap_or_duplicate(oracle: Oracle, saved: Path, tmp_path: Path) -> None:
-    """SIGKILL at every step that a run reports, and in the middle of its transactions, one run after the other."""
+    """Runs are killed one after another: at every step that a run reports, and during its transactions."""
     topic = BROKER_CODECS["lz4"]
     more: dict[str, Any] = {
         "topics": [topic],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An unclean election that loses what the dead last leader alone holds, in topics of every codec."""
+"""Lose records by an unclean election: only the dead last leader has them, in topics with all codecs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lab import Cluster, wait_until
 LAST_LEADER, LONGER, SHORTER = 1, 2, 3
 COMMON, MORE, LOST, AFTER = 30, 50, 250, 10
 CLIENT_CODECS = "codecs"
-"""A partition for each codec, compressed by librdkafka."""
+"""A topic with one partition per codec, compressed by librdkafka."""
 BROKER_CODECS = {codec: f"java-{codec}" for codec in CODECS[1:]}
-"""Topics that the broker, which is Java, compresses again."""
+"""Topics that the broker compresses again, with Java's codecs."""
 LEDGER = "ledger"
 STEADY = "steady"
 COMPACTED = "compacted"
@@ -26,7 +26,7 @@ _SEGMENT_BYTES = 4 * 1024 * 1024
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 GROUP, COMMITTED_BEFORE, COMMITTED = "billing", 20, 200
 PATIENT = {"broker.session.timeout.ms": 10_000}
-"""A broker that a busy machine holds up is not fenced: nobody but the dead is to lose leadership."""
+"""A long timeout, so that no live broker is fenced on a busy machine: only the dead broker loses leadership."""
 PROPERTIES = {
     **PATIENT,
     "transaction.state.log.num.partitions": 1,
@@ -38,10 +38,10 @@ PROPERTIES = {
 
 
 def wreck(cluster: Cluster) -> Oracle:
-    """Lose records. Broker 1 is dead in the end, broker 2 leads everything, and new records were written to it.
+    """Lose records. At the end, broker 1 is dead, and broker 2 leads everything and has new records.
 
-    Of each partition, COMMON records reached all replicas, MORE reached brokers 1 and 2, and LOST ("lost") broker 1
-    alone; then broker 2 was elected, and AFTER more were written. ``steady`` lost nothing.
+    In each partition, COMMON records reached all replicas, MORE reached brokers 1 and 2, and LOST ("lost") broker 1
+    only. Then broker 2 was elected, and AFTER more were written. Topic ``steady`` lost nothing.
     """
     oracle = Oracle(cluster)
     for topic, partitions, config in _topics():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Controllers that answer as real ones do, or stay silent, and no broker. Time is read from a fake clock."""
+"""Fake controllers that answer like real ones or stay silent, no broker, and a fake clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOW = 1_000_000
 
 
 def address_of(node_id: int) -> Address:
-    """Where the other controllers reach it."""
+    """Return the address at which the other controllers reach this one."""
     return Address(f"c{node_id}.invalid", 9093)
 
 
@@ -56,9 +56,9 @@ class FakeController:
     """Whether our principal may describe its configs."""
     silence: Cause | None = None
     costs_ms: int = 0
-    """How long a call takes that ends in silence."""
+    """Seconds until a call without an answer ends."""
     asked: list[str] = field(default_factory=list)
-    """The names of all requests that it was sent."""
+    """The names of all received requests."""
 
     def answer(self, request: Any) -> Any:
         answers: dict[type, Callable[[Any], Any]] = {

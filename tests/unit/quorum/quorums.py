@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Observations to make cases of: a healthy quorum of voters 101, 102 and 103, led by 101, and what can be wrong."""
+"""Sample observations: a healthy quorum of voters 101, 102 and 103, led by 101, and variants with problems."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is found in which quorum: a table of cases."""
+"""The findings about each kind of quorum: a table of cases."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_findings(observation: Observation, expected: list[tuple[Kind, Severity,
     assert _found(observation) == expected
 
 
-def test_every_kind_is_in_the_table() -> None:
+def test_the_table_has_every_kind() -> None:
     assert {kind for _name, _observation, expected in CASES for kind, _severity, _ids in expected} == set(Kind)
 
 
@@ -198,7 +198,7 @@ def _only(observation: Observation) -> Finding:
     return found
 
 
-def test_numbers_of_a_voter_that_is_cut_off() -> None:
+def test_evidence_of_a_voter_that_is_cut_off() -> None:
     views = [view(101), view(102), view(103, epoch=7, leader=None)]
     assert _only(observed(state(follower(102), down(103)), views=views)).evidence == {
         "since_fetch_ms": 60_000,
@@ -211,7 +211,7 @@ def test_numbers_of_a_voter_that_is_cut_off() -> None:
     }
 
 
-def test_numbers_of_churn() -> None:
+def test_evidence_of_epoch_churn() -> None:
     seen = observed(healthy(), None, state(follower(101), down(103), leader=102, epoch=9), views=[], controllers=[])
     churn = next(each for each in collect_findings(seen) if each.kind is Kind.EPOCH_CHURN)
     assert churn.evidence == {
@@ -223,7 +223,7 @@ def test_numbers_of_churn() -> None:
     }
 
 
-def test_remedy_of_a_new_disk_is_another_one_in_a_static_quorum() -> None:
+def test_the_remedy_for_a_new_disk_depends_on_kraft_version() -> None:
     voters = state(follower(102), down(103), observers=[follower(103, directory_id=disk(999))])
     assert "replace_controller" in _only(observed(voters)).remedy
     assert "replace_controller" not in _only(observed(voters, kraft_version=0)).remedy

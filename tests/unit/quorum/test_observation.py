@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is asked of controllers, for how long, and what is made of their answers."""
+"""Which controllers are asked, for how long, and what is concluded from their answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _observe(
     )
 
 
-def test_the_window_begins_when_silent_controllers_have_had_their_limit(clock: FakeClock) -> None:
+def test_the_window_starts_after_waiting_for_silent_controllers(clock: FakeClock) -> None:
     silent = FakeController(103, silence=Cause.HUNG, costs_ms=LIMIT_MS)
     seen = _observe(clock, FakeController(101), FakeController(102), silent, window_ms=3000)
     assert seen.window_ms == 3000
@@ -41,7 +41,7 @@ def test_the_window_begins_when_silent_controllers_have_had_their_limit(clock: F
     assert all(look.state is not None for look in seen.looks)
 
 
-def test_the_window_counts_from_when_an_earlier_task_saw_the_leader(clock: FakeClock) -> None:
+def test_the_window_starts_when_an_earlier_task_saw_the_leader(clock: FakeClock) -> None:
     clock.sleep(100)
     seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(101, 7, seen_at_ms=98_000))
     assert seen.window_ms == 3000
@@ -50,7 +50,7 @@ def test_the_window_counts_from_when_an_earlier_task_saw_the_leader(clock: FakeC
     assert may_elect(seen).allowed
 
 
-def test_an_epoch_that_rose_since_an_earlier_task_saw_it_is_contested(clock: FakeClock) -> None:
+def test_an_epoch_that_rose_since_an_earlier_task_is_contested(clock: FakeClock) -> None:
     clock.sleep(100)
     seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(102, 5, seen_at_ms=90_000))
     assert len(seen.looks) == 1
@@ -61,14 +61,14 @@ def test_an_epoch_that_rose_since_an_earlier_task_saw_it_is_contested(clock: Fak
 
 
 @pytest.mark.parametrize("seen_at_ms", [100_001, 39_999], ids=["of another clock", "older than a minute"])
-def test_what_cannot_be_compared_does_not_shorten_the_window(clock: FakeClock, seen_at_ms: int) -> None:
+def test_an_invalid_earlier_time_does_not_shorten_the_window(clock: FakeClock, seen_at_ms: int) -> None:
     clock.sleep(100)
     seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(102, 5, seen_at_ms))
     assert (seen.earlier, seen.window_ms, len(seen.looks)) == (None, 3000, 13)
     assert may_elect(seen).allowed
 
 
-def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> None:
+def test_a_leader_with_two_addresses_is_one_leader(clock: FakeClock) -> None:
     controllers = [FakeController(each, tells_configs=False) for each in (101, 102, 103)]
     wire = FakeWire(clock, controllers)
     given = Address("localhost", 9093)
@@ -82,7 +82,7 @@ def test_a_leader_that_is_asked_by_two_names_is_one_leader(clock: FakeClock) -> 
     assert Kind.TWO_LEADERS not in {each.kind for each in collect_findings(seen)}
 
 
-def test_two_leaders_are_reported_where_nothing_but_the_quorum_may_be_described(clock: FakeClock) -> None:
+def test_two_leaders_are_reported_with_permission_for_the_quorum_only(clock: FakeClock) -> None:
     seen = _observe(
         clock,
         FakeController(101, tells_configs=False),
@@ -111,7 +111,7 @@ def test_the_fetch_timeout_is_the_leaders_or_the_smallest(
 
 
 @pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
-def test_a_controller_that_costs_its_whole_limit_is_asked_once(clock: FakeClock, cause: Cause) -> None:
+def test_a_controller_that_uses_up_its_time_limit_is_asked_once(clock: FakeClock, cause: Cause) -> None:
     silent = FakeController(103, silence=cause, costs_ms=LIMIT_MS)
     seen = _observe(clock, FakeController(101), FakeController(102), silent, window_ms=3000)
     assert len(seen.looks) > 1

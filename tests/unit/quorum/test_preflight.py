@@ -37,7 +37,7 @@ class Observer:
         return self.verdict
 
 
-def test_every_reason_is_named_and_the_override() -> None:
+def test_the_refusal_names_all_reasons_and_the_override() -> None:
     observe = Observer(Verdict(False, ("no quorum", "churn")))
     with pytest.raises(
         NoQuorumError, match=r"^no quorum; churn\. Nothing was asked .* ignore_quorum .* _ignore_quorum"
@@ -46,17 +46,17 @@ def test_every_reason_is_named_and_the_override() -> None:
     assert observe.windows == [3000]
 
 
-def test_nothing_is_refused_where_elections_are_allowed() -> None:
+def test_nothing_is_refused_if_elections_are_allowed() -> None:
     QuorumCheck(SETTINGS, PARAMS, observe=Observer(Verdict(True))).require()
 
 
-def test_in_check_mode_it_is_one_look() -> None:
+def test_in_check_mode_there_is_one_look() -> None:
     observe = Observer(Verdict(True))
     QuorumCheck(SETTINGS, PARAMS, check_mode=True, observe=observe).require()
     assert observe.windows == [0]
 
 
-def test_a_verdict_that_is_old_is_followed_by_one_more_look() -> None:
+def test_an_old_verdict_is_renewed() -> None:
     clock, observe = FakeClock(), Observer(Verdict(True))
     check = QuorumCheck(SETTINGS, PARAMS, observe=observe, clock=clock)
     check.require()
@@ -70,7 +70,7 @@ def test_a_verdict_that_is_old_is_followed_by_one_more_look() -> None:
     assert observe.windows == [3000, 0]
 
 
-def test_what_fails_in_the_background_is_raised_where_it_is_waited_for() -> None:
+def test_a_background_error_is_raised_to_the_waiting_caller() -> None:
     check = QuorumCheck(SETTINGS, PARAMS, observe=Observer(NoQuorumError("nobody answers")))
     with pytest.raises(NoQuorumError, match=r"^nobody answers$"):
         check.require()

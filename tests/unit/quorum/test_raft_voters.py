@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The messages that kafka-python does not have: bytes as Kafka's own definitions give them."""
+"""The messages that kafka-python does not have are encoded as Kafka's own definitions say."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_remove_raft_voter() -> None:
     assert (RemoveRaftVoterRequest.API_KEY, RemoveRaftVoterRequest.max_version) == (81, 0)
 
 
-def test_answers_are_known_to_kafka_python() -> None:
+def test_kafka_python_decodes_the_answers() -> None:
     request = AddRaftVoterRequest(version=1)
     request.with_header(correlation_id=1)
     answer = ResponseClassRegistry.get_response_class(request.header)
@@ -51,7 +51,7 @@ def test_answers_are_known_to_kafka_python() -> None:
     assert AddRaftVoterResponse.API_KEY == 80
 
 
-def test_uuid_is_kafkas_text_form() -> None:
+def test_uuids_have_kafkas_text_form() -> None:
     assert uuid_text(DIRECTORY) == "ABEiM0RVZneImaq7zN3u_w"
     assert parse_uuid("ABEiM0RVZneImaq7zN3u_w") == DIRECTORY
 
@@ -59,6 +59,6 @@ def test_uuid_is_kafkas_text_form() -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "ABEiM0RVZneImaq7zN3u_", "ABEiM0RVZneImaq7zN3u/w", "ABEiM0RVZneImaq7zN3u_wAA", "é" * 22]
 )
-def test_what_is_no_uuid(text: str) -> None:
+def test_an_invalid_uuid_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no Uuid"):
         parse_uuid(text)

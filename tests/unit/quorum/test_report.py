@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person and a scheduled job get of a quorum: the report file, the lines, the table and the exit status."""
+"""The output about a quorum: the report file, the printed lines, the table and the exit status."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def verdicts(result: Result) -> str:
 
 @EVERY_CASE
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_everything_can_be_shown(observation: Observation, width: int) -> None:
+def test_every_report_can_be_printed(observation: Observation, width: int) -> None:
     lines = rendered(quorum_page.blocks(plain(assess(observation))), width, color=False).splitlines()
     assert lines[0].startswith("Elections ")
     assert max(map(len, lines)) <= width
@@ -84,7 +84,7 @@ def test_every_verdict_is_printed() -> None:
     assert "controller 105 must not be added as voter controller 105 is not caught up" in text
 
 
-def test_what_is_said_of_all_voters_is_printed_once() -> None:
+def test_a_reason_about_all_voters_is_printed_once() -> None:
     static = verdicts(plain(assess(observed(healthy(), kraft_version=0))))
     assert static.startswith("elections may be asked for voters 101, 102, 103 must not be removed ")
     assert static.count("kraft.version 0") == 1
@@ -92,7 +92,7 @@ def test_what_is_said_of_all_voters_is_printed_once() -> None:
     assert dynamic == "elections may be asked for voters 101, 102, 103 may be removed, one of them"
 
 
-def test_what_a_controller_says_is_printed_without_control_characters() -> None:
+def test_control_characters_are_not_printed() -> None:
     result = plain(assess(NOBODY))
     result["controllers"] = [{**plain(controller(103)), "node_id": None, "address": "\x1b[31m"}]
     assert "?[31m" in rendered(quorum_page.blocks(result), 80, color=False)

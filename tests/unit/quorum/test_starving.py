@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fault that keeps a controller behind: answers to its Fetch lose their records, and nothing else."""
+"""The fault that lets a controller lag: only the records are removed from answers to its Fetch requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _answered(version: int, client_id: str, responses: list[Any]) -> tuple[bytes, bytes]:
-    """Return what a controller answers to a Fetch, and what its sender gets."""
+    """Return a controller's answer to a Fetch, and the bytes that the client receives."""
     answer = FetchResponse(version=version, throttle_time_ms=0, error_code=0, session_id=7, responses=responses)
     answer.with_header(correlation_id=9)
     frame = bytes(answer.encode(header=True, framed=True))
@@ -47,19 +47,19 @@ def _partition(records: bytes) -> list[Any]:
 
 @VERSIONS
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 300, 20_000])
-def test_records_are_taken_out(version: int, size: int) -> None:
+def test_records_are_removed(version: int, size: int) -> None:
     _frame, got = _answered(version, "raft-client-103", _partition(b"r" * size))
     without, _same = _answered(version, "raft-client-101", _partition(b""))
     assert got == without
 
 
 @VERSIONS
-def test_the_answers_of_others_are_left_alone(version: int) -> None:
+def test_answers_to_other_clients_are_unchanged(version: int) -> None:
     frame, got = _answered(version, "raft-client-101", _partition(b"records"))
     assert got == frame
 
 
 @VERSIONS
-def test_an_answer_that_has_an_error_is_left_alone(version: int) -> None:
+def test_an_answer_with_an_error_is_unchanged(version: int) -> None:
     frame, got = _answered(version, "raft-client-103", [])
     assert got == frame

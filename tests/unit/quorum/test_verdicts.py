@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be done in which quorum: a table of cases. Unknown means no."""
+"""Which actions are allowed in each kind of quorum: a table of cases. An unknown state allows nothing."""
 
 from __future__ import annotations
 

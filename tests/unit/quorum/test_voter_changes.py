@@ -37,7 +37,7 @@ CHANGE = VoterChange(Membership.PRESENT, GIVEN, (), (GIVEN,), "cluster", Address
 
 
 class FakeQuorumPort(quorum_voters.QuorumPort):
-    """A quorum that accepts any request, with an observation for each look; the last one stays."""
+    """A quorum that accepts any request. Each look returns the next observation; the last one is repeated."""
 
     def __init__(self, *looks: Observation) -> None:
         super().__init__(cast(Wire, None), ())
@@ -53,7 +53,7 @@ class FakeQuorumPort(quorum_voters.QuorumPort):
         self.meanwhile()
 
 
-def test_the_voters_are_those_that_were_seen_afterwards() -> None:
+def test_the_result_has_the_voters_seen_after_the_change() -> None:
     added = replace(follower(104), endpoints=RETURNED)
     quorum = FakeQuorumPort(observed(healthy()), observed(state(follower(102), follower(103), added)))
     voters = quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=FakeClock())
@@ -112,7 +112,7 @@ def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
     assert read_pending(str(tmp_path)) == ()
 
 
-def test_what_an_earlier_run_left_stays_in_the_journal_and_is_reported(
+def test_pending_changes_of_an_earlier_run_stay_in_the_journal_and_are_reported(
     quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of the readiness, and when the task fails."""
+"""The printed readiness, and when the task fails."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def result(*checks: dict[str, str]) -> dict[str, Any]:
     return {"cluster_id": "c", "is_ready": not red, "checks": [*checks], "broker_losses": [LOSS]}
 
 
-def test_red_comes_first_with_its_remedy_and_alike_checks_are_one() -> None:
+def test_failed_checks_come_first_and_similar_checks_are_merged() -> None:
     lacking = [check("permissions", "failed", f"playbook {name}", "ALTER is missing", "grant it") for name in "ab"]
     text = rendered(
         readiness_page.blocks(result(*lacking, check("java", "unknown", found="?"), check("clocks", "ok"))),
@@ -44,17 +44,17 @@ def test_red_comes_first_with_its_remedy_and_alike_checks_are_one() -> None:
     assert text.index("Red") < text.index("Fine") < text.index("orders 0-1")
 
 
-def test_green_with_a_warning_fails_only_where_that_is_wanted() -> None:
+def test_a_warning_fails_the_task_only_if_requested() -> None:
     found = result(check("clocks", "ok"), check("class_archive", "warning"))
     assert readiness_page.verdict(found) == "GREEN: a recovery would work; 1 warning."
     assert not readiness_page.failure(found, "failed")
     assert readiness_page.failure(found, "warning") == "not ready for a recovery: class archive"
 
 
-def test_what_is_unknown_fails() -> None:
+def test_an_unknown_result_fails() -> None:
     assert readiness_page.failure(result(check("journal", "unknown")), "failed") == "not ready for a recovery: journal"
 
 
-def test_the_cause_is_named_where_no_broker_could_be_asked() -> None:
+def test_the_cause_is_shown_if_no_broker_answers() -> None:
     found = result(check("java", "ok"), check("brokers", "failed", found="wrong realm"), check("quorum", "unknown"))
     assert readiness_page.failure(found | {"cluster_id": None}, "failed") == "not ready for a recovery: wrong realm"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What settings mean for the next outage, and what each broker's death would do."""
+"""Checks of topic settings, and the predicted loss of each broker."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STATE = PartitionState("orders", 0, "A" * 22, 1, 5, ALL, ALL, (), (), ())
 
 
 def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> Status:
-    """Return how one check of one partition ends."""
+    """Return the status of one check of one partition."""
     return next(each.status for each in check_partitions([state], settings) if each.name is name)
 
 
-def test_a_healthy_partition_is_fine() -> None:
+def test_a_healthy_partition_passes() -> None:
     assert {each.status for each in check_partitions([STATE], USUAL)} == {Status.OK}
 
 
@@ -45,20 +45,18 @@ def test_a_healthy_partition_is_fine() -> None:
         (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {}), Status.UNKNOWN),
     ],
 )
-def test_what_is_wrong_is_found(
-    name: CheckName, state: PartitionState, settings: TopicSettings, wanted: Status
-) -> None:
+def test_each_problem_is_found(name: CheckName, state: PartitionState, settings: TopicSettings, wanted: Status) -> None:
     assert status(name, state, settings) is wanted
 
 
-def test_a_replica_that_is_not_in_sync_gives_no_leader() -> None:
+def test_a_replica_that_is_not_in_sync_does_not_lead() -> None:
     (loss,) = [
         each for each in predict_broker_losses([STATE._replace(isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions
     ]
     assert (loss.broker_id, loss.offline, loss.unrecoverable_partitions) == (1, "orders 0", 0)
 
 
-def test_the_last_living_replica_is_unrecoverable() -> None:
+def test_the_loss_of_the_last_live_replica_is_unrecoverable() -> None:
     state = STATE._replace(isr=(1,), offline_replicas=(2, 3))
     (loss,) = predict_broker_losses([state], ALL, [1], USUAL)
     assert (loss.offline_partitions, loss.unrecoverable_partitions, loss.unrecoverable) == (1, 1, "orders 0")
@@ -70,7 +68,7 @@ def test_an_eligible_leader_replica_is_elected() -> None:
     assert all(not each.offline_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL))
 
 
-def test_too_few_replicas_in_sync_are_counted_apart() -> None:
+def test_partitions_below_min_isr_are_counted_separately() -> None:
     state = STATE._replace(isr=(1, 2))
     below = {each.broker_id: each.below_min_isr_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL)}
     assert below == {1: 1, 2: 1, 3: 0}
@@ -78,7 +76,7 @@ def test_too_few_replicas_in_sync_are_counted_apart() -> None:
     assert {each.below_min_isr_partitions for each in unknown} == {None}
 
 
-def test_a_partition_that_is_offline_already_is_left_out() -> None:
+def test_partitions_that_are_already_offline_are_left_out() -> None:
     losses = predict_broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
     assert not any(each.offline_partitions for each in losses)
     assert [each.status for each in check_losses(losses)] == [Status.OK]

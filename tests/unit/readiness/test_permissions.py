@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which ACLs are missing, and that the documented commands are those of the code."""
+"""Missing ACLs are found, and the documented commands are those of the code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES = [
 
 
 def without(access: Access, resource: Resource, operation: str) -> Access:
-    """Return the access less one operation on one kind of resource."""
+    """Return the access without one operation on one kind of resource."""
     if resource is Resource.TOPICS:
         return replace(access, topics={"orders": EVERYTHING - {operation}})
     if resource is Resource.GROUPS:
@@ -54,12 +54,12 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
     return replace(access, cluster=cluster, memory=less)
 
 
-def test_nothing_is_missing_with_everything() -> None:
+def test_with_all_acls_nothing_is_missing() -> None:
     assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY)} == {Status.OK}
 
 
 @pytest.mark.parametrize(("playbook", "need", "operation"), CASES)
-def test_what_is_missing_is_named_with_the_command(playbook: str, need: Need, operation: str) -> None:
+def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, operation: str) -> None:
     assert need in NEEDS[playbook]
     found = {each.subject: each for each in check_permissions(without(FULL, need.resource, operation), JOURNAL, MEMORY)}
     check = found[f"playbook {playbook}"]
@@ -77,12 +77,12 @@ def test_an_optional_acl_is_a_warning() -> None:
     assert found["playbook salvage_logs"] is Status.OK
 
 
-def test_a_hidden_topic_is_named() -> None:
+def test_a_hidden_topic_is_reported() -> None:
     checks = [*check_permissions(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY)]
     assert all("secret" in each.found for each in checks if each.subject == "playbook salvage_logs")
 
 
-def test_create_on_the_cluster_allows_to_create_the_journal() -> None:
+def test_create_on_the_cluster_allows_creating_the_journal() -> None:
     access = replace(FULL, journal=EVERYTHING - {"CREATE"})
     assert {each.status for each in check_permissions(access, JOURNAL, MEMORY)} == {Status.OK}
 
@@ -96,7 +96,7 @@ def test_the_documented_commands_are_those_of_the_code() -> None:
         assert documented == wanted, playbook
 
 
-def test_every_playbook_that_connects_is_there() -> None:
+def test_every_playbook_that_connects_is_listed() -> None:
     offline = {"incident_report", "renew_plan_digest"}
     playbooks = {each.stem for each in (PROJECT / "playbooks").glob("*.yml")} - offline
     assert playbooks == NEEDS.keys()

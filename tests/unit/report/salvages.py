@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A salvage of a broker's disks, its manifest, a run that gives the records back, and a check of the readiness."""
+"""Sample data: a salvage of a broker's disks, its manifest, a replay, and a readiness check."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PARAMS = {"salvage_dir": SALVAGE_DIR, "target": "side", "max_rows": 1}
 
 
 def saved(partition: int, start: int, end: int, *, aborted: int = 0, unknown: int = 0) -> SavedRecords:
-    """Return what the files hold of one partition of orders: every offset is a record."""
+    """Return the saved records of one partition of orders: every offset is a record."""
     counts = (end - start, 40 * (end - start), 1, 2, 30, aborted, unknown)
     return SavedRecords("orders", partition, TOPIC_ID, (EpochRange(3, start, end),), *counts, 1, 1, 1, 0, 3, 120, 4000)
 
@@ -54,7 +54,7 @@ MANIFEST = Manifest("salvage-1", CLUSTER, AT, "kafka1", "kafka", "1.0.0", (Saved
 
 
 def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
-    """Return two saved replicas, one that could not be compared, and one that lacks nothing but is damaged."""
+    """Return two saved replicas, one that could not be compared, and a damaged one whose records the leader has."""
     torn = FileDamage("/var/lib/kafka/orders-3/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None))
     findings = (
         DiskFinding("orders", 0, TOPIC_ID, None, Status.SAVED, lost=(EpochRange(3, 100, 350),), saved=SAVED[0]),
@@ -90,7 +90,7 @@ def a_replay(reason: str = "topic orders.salvaged has fewer partitions") -> Repl
 
 
 def a_readiness(found: str = "ALTER on the cluster is missing") -> Readiness:
-    """Return a check of each result, and what would happen if a broker died."""
+    """Return a check with each status, and the loss of one broker."""
     checks = (
         Check(CheckName.JAVA, CheckStatus.OK, "", "Java 17", ""),
         Check(CheckName.CLASS_ARCHIVE, CheckStatus.WARNING, "", "there is none", "Run it once"),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is drawn of the logs of a partition."""
+"""Which stretches of the logs of a partition are drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.extents 
 from unit.recovery import outages
 
 
-def test_what_the_new_leader_lacks_is_lost() -> None:
+def test_offsets_that_the_new_leader_lacks_are_lost() -> None:
     logs = compute_extents(outages.recovered(outages.losing(0, lost=5)))
     assert logs is not None
     assert logs.replicas == ("3 leader", "2", "1 silent")
@@ -27,24 +27,24 @@ def test_what_the_new_leader_lacks_is_lost() -> None:
     )
 
 
-def test_a_silent_replica_is_unknown_over_the_whole_picture() -> None:
+def test_a_silent_replica_is_unknown_in_the_whole_picture() -> None:
     logs = compute_extents(outages.would_recover(0, behind=5))
     assert logs is not None
     assert logs.unknown == (Stretch("1 silent", logs.first, logs.end),)
 
 
-def test_logs_that_hold_the_same_are_drawn_whole() -> None:
+def test_equal_logs_are_drawn_whole() -> None:
     logs = compute_extents(outages.would_recover(0, behind=0))
     assert logs is not None
     assert (logs.first, logs.is_cut) == (0, False)
     assert logs.starts == (Stretch("3 leader", 0, 0), Stretch("2", 0, 0))
 
 
-def test_a_partition_of_which_no_replica_answered_has_no_picture() -> None:
+def test_a_partition_without_answers_has_no_picture() -> None:
     assert compute_extents(replace(outages.would_recover(), candidates=())) is None
 
 
-def test_what_was_saved_is_framed_on_the_replica_that_held_it_and_beyond_every_log_on_a_dead_one() -> None:
+def test_saved_offsets_are_framed_on_the_replica_that_held_them() -> None:
     salvages = [Saved((2,), EpochRange(0, 90, 103)), Saved((1,), EpochRange(2, 110, 360))]
     logs = compute_extents(outages.recovered(outages.losing(0, lost=5)), salvages)
     assert logs is not None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pages of what is no recovery: a saved survey, evidence, quorum and plans."""
+"""Pages without a recovery: a saved survey, and evidence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 
 def a_survey(*partitions: PartitionState) -> dict[str, Any]:
-    """Return what offline_partition_info returns, with what Ansible adds."""
+    """Return a result of offline_partition_info, with the fields that Ansible adds."""
     advice = start_order(partitions, outages.brokers())
     return {
         "changed": False,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page about an incident: what is on it equals the documents, and nothing of them becomes markup."""
+"""The page about an incident has the numbers of the documents, and no text of them becomes markup."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _VOID = {"meta", "br", "img", "link", "input"}
 
 
 class Reader(HTMLParser):
-    """What a browser would make of a page: tags, and the texts of cells in their tables."""
+    """Parses a page like a browser: tags, and the texts of cells by table."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -127,8 +127,8 @@ def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
     assert reader.tables["2 of 3 brokers online"][0][3:] == ["unreachable", outages.ERROR]
 
 
-def test_what_another_decision_would_have_lost(tmp_path: Path) -> None:
-    """The worse replica is first in order: Kafka's own election would have taken it."""
+def test_losses_of_other_decisions_are_shown(tmp_path: Path) -> None:
+    """The worse replica is first in the order, so Kafka's own unclean election would elect it."""
     report = a_report([outages.recovered(outages.would_recover(0, behind=5))])
     rows = Reader(html_of(tmp_path, report)).tables["By decision"]
     assert [row[2] for row in rows] == ["0", "5", "5"]
@@ -173,7 +173,7 @@ def test_a_picture_for_each_way_to_lose_and_at_most_fifty(tmp_path: Path, monkey
     assert re.findall(r"<figure><h3>(orders[^<]*)", page) == ["orders-8", "orders-7", "orders-6"]
 
 
-def test_what_was_saved_is_framed_and_named_in_the_picture(tmp_path: Path) -> None:
+def test_saved_offsets_are_framed_and_named_in_the_picture(tmp_path: Path) -> None:
     report = a_report([outages.recovered(outages.losing(0, lost=5))])
     saved = replace(salvages.MANIFEST, partitions=(replace(salvages.SAVED[0], ranges=(EpochRange(0, 100, 105),)),))
     page = html_of(tmp_path, report, json.loads(encode_manifest(replace(saved, origins=(SavedFrom(2),)))))
@@ -183,7 +183,7 @@ def test_what_was_saved_is_framed_and_named_in_the_picture(tmp_path: Path) -> No
     assert f'stroke-width="{charts.FRAME}"' not in page, "the elected replica has no frame"
 
 
-def test_without_vl_convert_there_are_tables_and_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vl_convert_there_are_tables_and_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "find_spec", lambda _name: None)
     page = html_of(tmp_path, a_report(outages.fourteen()))
     assert "<figure>" not in page
@@ -198,7 +198,7 @@ def test_many_partitions_make_a_page_of_bounded_size(tmp_path: Path) -> None:
     assert "topic-299 0-1, 3-5, 7-9" in page, "every partition is named in its group"
 
 
-def test_every_file_that_is_no_document_is_named(tmp_path: Path) -> None:
+def test_every_invalid_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{", encoding="utf-8")
     (tmp_path / "b.json").write_text('{"some": "thing"}', encoding="utf-8")
     (tmp_path / "c.json").write_text(json.dumps({**a_report([]), "mode": "maybe"}), encoding="utf-8")
@@ -215,7 +215,7 @@ def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
         find_documents([], str(tmp_path))
 
 
-def test_an_approval_stands_in_the_timeline_between_plan_and_recovery(tmp_path: Path) -> None:
+def test_an_approval_is_in_the_timeline_between_plan_and_recovery(tmp_path: Path) -> None:
     plan = plan_document(a_plan())
     (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     (tmp_path / "report.json").write_text(json.dumps(a_report(outages.fourteen())), encoding="utf-8")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pages of one run: readiness, a salvage of disks, records given back. Their numbers are those of the documents."""
+"""Pages of one run (readiness, a salvage of disks, a replay) have the numbers of the documents."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_records_given_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_manifest", [True, False])
 def test_the_account_of_a_salvage_and_its_replay(tmp_path: Path, with_manifest: bool) -> None:
-    """The report of the disks says what was saved, as the manifest does."""
+    """The report of the disks has the saved records too, as the manifest has."""
     manifest = [salvages.manifest_in(tmp_path)] if with_manifest else []
     page, _reader = page_and_tables(disk_file(tmp_path), replay_file(tmp_path), *manifest)
     assert rows_of_account(page) == [
@@ -127,7 +127,7 @@ def test_the_account_of_a_salvage_and_its_replay(tmp_path: Path, with_manifest: 
     assert sentence in render_html(page).decode()
 
 
-def test_without_its_manifest_a_replay_says_that_the_rest_is_unknown(tmp_path: Path) -> None:
+def test_without_the_manifest_of_a_replay_the_rest_is_unknown(tmp_path: Path) -> None:
     page, _reader = page_and_tables(replay_file(tmp_path))
     assert rows_of_account(page) == [
         ["orders-0", "250", "250", "230", "unknown"],
@@ -135,7 +135,7 @@ def test_without_its_manifest_a_replay_says_that_the_rest_is_unknown(tmp_path: P
     ]
 
 
-def test_the_manifest_of_a_salvage_in_the_directory_is_found(tmp_path: Path) -> None:
+def test_the_manifest_in_a_salvage_directory_is_found(tmp_path: Path) -> None:
     saved = tmp_path / "recovery-salvage"
     saved.mkdir()
     salvages.manifest_in(saved)
@@ -144,7 +144,7 @@ def test_the_manifest_of_a_salvage_in_the_directory_is_found(tmp_path: Path) -> 
     assert rows_of_account(page) == [["orders-0", "250", "250", "230", "0"], ["orders-1", "10", "10", "0", "10"]]
 
 
-def test_which_of_the_held_records_a_replay_gave_back_is_unknown_without_the_manifest(tmp_path: Path) -> None:
+def test_without_the_manifest_replayed_records_are_not_matched_with_held_ones(tmp_path: Path) -> None:
     report = salvages.written(tmp_path / "report.json", a_report([outages.recovered(outages.losing(0, lost=5))]))
     done = salvages.a_replay()
     all_given = replace(done.partitions[0], saved=5, given=5, given_before=0, left_out={})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of an incident's records is still lost, by forecast, salvages and replays."""
+"""Which records of an incident are still lost, according to forecast, salvages and replays."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...]
     return tuple(each.text for each in cells), section.blocks[0].text  # type: ignore[union-attr]
 
 
-def test_all_that_was_held_came_back(tmp_path: Path) -> None:
+def test_all_held_records_were_given_back(tmp_path: Path) -> None:
     documents = (a_disk(100, 350), a_manifest("a", 100, 350, aborted=20), a_replay(0, given_before=230))
     assert account(tmp_path, *documents) == (
         ("250", "250", "230", "0"),
@@ -106,12 +106,12 @@ def test_all_that_was_held_came_back(tmp_path: Path) -> None:
     )
 
 
-def test_what_two_salvages_have_counts_once(tmp_path: Path) -> None:
+def test_records_in_two_salvages_count_once(tmp_path: Path) -> None:
     cells, verdict = account(tmp_path, a_manifest("a", 100, 150), a_manifest("b", 100, 350), a_replay(250))
     assert (cells, verdict[:7]) == (("250", "250", "250", "0"), "Nothing")
 
 
-def test_what_was_not_saved_or_not_given_back_is_still_lost(tmp_path: Path) -> None:
+def test_records_not_saved_or_not_given_back_are_still_lost(tmp_path: Path) -> None:
     assert account(tmp_path, a_disk(100, 350), a_manifest("a", 100, 300), a_replay(150))[0] == (
         "250",
         "200",
@@ -121,20 +121,20 @@ def test_what_was_not_saved_or_not_given_back_is_still_lost(tmp_path: Path) -> N
     assert account(tmp_path, a_disk(100, 350)) == (("250", "0", "0", "250"), "Still lost: 250.")
 
 
-def test_what_a_compacted_topic_does_not_need_is_not_lost(tmp_path: Path) -> None:
-    """Also when it was left out by an earlier run, which this run's reasons do not count again."""
+def test_records_that_a_compacted_topic_does_not_need_are_not_lost(tmp_path: Path) -> None:
+    """Also if an earlier run left them out. The reasons of this run do not count them again."""
     documents = (a_disk(100, 350), a_manifest("a", 100, 350))
     assert account(tmp_path, *documents, a_replay(200, superseded=50))[0][3] == "0"
     assert account(tmp_path, *documents, a_replay(0, given_before=200, superseded=40))[0][3] == "10"
 
 
-def test_what_was_held_and_not_saved_is_in_the_manifest(tmp_path: Path) -> None:
+def test_the_manifest_has_held_records_that_were_not_saved(tmp_path: Path) -> None:
     manifest = a_manifest("a", 100, 150, held=(EpochRange(3, 100, 170),))
     assert account(tmp_path, manifest, a_replay(50))[0] == ("70", "50", "50", "20")
 
 
-def test_the_verdict_on_an_incident_is_what_is_still_lost(tmp_path: Path) -> None:
-    """What the dead broker 1 held was unknown when another replica was elected, and is known from its disk."""
+def test_the_verdict_says_what_is_still_lost(tmp_path: Path) -> None:
+    """Dead broker 1 was silent when another replica was elected. A salvage of its disk shows what it held."""
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     online = "1 of 1 partitions recovered"
     back = (a_disk(100, 350), a_manifest("a", 100, 350), a_replay(250))
@@ -156,8 +156,8 @@ def test_the_verdict_on_an_incident_is_what_is_still_lost(tmp_path: Path) -> Non
         {"damages": (FileDamage("/d/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None)),)},
     ],
 )
-def test_what_was_not_compared_whole_stays_unknown(tmp_path: Path, disk: dict[str, Any]) -> None:
-    """Another broker's disk, one that could not be compared, or of which a part is in doubt or unreadable."""
+def test_a_disk_that_was_not_compared_completely_stays_unknown(tmp_path: Path, disk: dict[str, Any]) -> None:
+    """The disk of another broker, a disk that could not be compared, or one that is partly unknown or unreadable."""
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     documents = (a_disk(100, 350, **disk), a_manifest("a", 100, 350), a_replay(250))
     assert page_about(tmp_path, recovery, *documents).verdict == (
@@ -166,7 +166,7 @@ def test_what_was_not_compared_whole_stays_unknown(tmp_path: Path, disk: dict[st
     )
 
 
-def test_the_kinds_are_distinguished(tmp_path: Path) -> None:
+def test_kinds_of_documents_are_recognized(tmp_path: Path) -> None:
     for number, (document, kind) in enumerate(
         [(a_manifest("a", 0, 1), Kind.MANIFEST), (a_disk(0, 1), Kind.DISK_SALVAGE), (a_replay(1), Kind.REPLAY)]
     ):

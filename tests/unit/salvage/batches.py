@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Segments made by kafka-python's writer of record batches."""
+"""Segments written with kafka-python's writer of record batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BASE_OFFSET_AND_LENGTH = 12
 def batch(
     base_offset: int, values: Sequence[bytes | None], *, epoch: int = 0, codec: int = 0, key: bytes | None = None
 ) -> bytes:
-    """One batch; ``epoch`` is the partition leader epoch, which a broker writes."""
+    """Return one batch. ``epoch`` is the partition leader epoch, which a broker writes."""
     builder = DefaultRecordBatchBuilder(2, codec, False, -1, -1, -1, 10**9)
     for number, value in enumerate(values):
         builder.append(number, 1_700_000_000_000 + number, key, value, [])
@@ -33,7 +33,7 @@ def batch(
 
 
 def read(content: bytes, base_offset: int = 0, *, tmp_path: Path) -> list[Batch | Damage]:
-    """Return what a reader finds in a segment with this content."""
+    """Return the batches and damages of a segment with this content."""
     one = segment(content, base_offset, tmp_path=tmp_path)
     with open(one.path, "rb", buffering=0) as file:
         return list(read_segment(file, one))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was saved of one partition, for tests that need any."""
+"""Saved records of one partition, as sample data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ROW = {
 
 
 def table(*rows: dict[str, Any]) -> pa.RecordBatch:
-    """Return rows as they are in a salvage's files; what they do not name is that of any row."""
+    """Return rows of a salvage's file. Columns that a row does not name get a default."""
     return pa.RecordBatch.from_pylist([_ROW | each for each in rows], schema=ROW_SCHEMA)
 
 
@@ -63,6 +63,6 @@ def runs(*rows: dict[str, Any]) -> list[SavedRun]:
 
 
 def a_run(*rows: dict[str, Any]) -> SavedRun:
-    """Return the one run that these rows are."""
+    """Return these rows as one run."""
     (found,) = runs(*rows)
     return found

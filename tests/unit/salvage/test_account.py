@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is still lost, by what was held, saved and given back."""
+"""The account: still lost records, computed from held, saved and given back ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_one_partition(known: dict[str, Any], expected: Balance) -> None:
     assert Account(**known).balance() == expected
 
 
-def test_what_two_salvages_have_counts_once() -> None:
+def test_records_in_two_salvages_count_once() -> None:
     aborted = salvaged(100, 350, aborted=20)
     again = salvaged(100, 150, aborted=20)
     assert Account(salvages=[again, aborted], given=230, settled=230).balance() == Balance(250, 250, 230, 0, 0)
@@ -62,7 +62,7 @@ def test_what_two_salvages_have_counts_once() -> None:
     assert Account(salvages=overlapping).balance() == Balance(250, 250, 0, 250, 250)
 
 
-def test_the_sum_names_what_is_unknown() -> None:
+def test_the_sum_names_unknown_partitions() -> None:
     rows = [Account(held=HELD, salvages=[salvaged(100, 300)]).balance(), Account(is_compared=False).balance()]
     assert describe_still_lost(sum_balances(rows)) == (
         "Still lost: at least 250; unknown for 1 of 2 partitions. Of these, 200 are saved and can be given back."

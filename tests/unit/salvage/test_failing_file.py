@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Blocks that a disk refuses to read cost the batches that they are in, and no others."""
+"""A block that a disk refuses to read loses the batch that it is in, and no other batch."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ WHOLE = b"".join(LARGE)
 
 
 class FakeFailingDisk:
-    """A file as Linux reads it from a disk with bad blocks: up to the first one, and EIO where that is the first byte.
-
-    A real disk fails when it wants to.
-    """
+    """A file on a disk with bad blocks: Linux reads up to the first one, or raises EIO if the read begins there."""
 
     def __init__(self, content: bytes, *bad: int, code: int = errno.EIO) -> None:
         self._file = io.BytesIO(content)
@@ -58,7 +55,7 @@ def segment(content: bytes) -> Segment:
     return Segment("0.log", 0, len(content))
 
 
-def test_what_is_refused_is_zeros() -> None:
+def test_refused_blocks_are_read_as_zeros() -> None:
     content = bytes(range(1, 256)) * 64
     file = FailingFile(disk(content, 1, 2))
     assert file.read(10, len(content)) == content[10:BLOCK] + bytes(2 * BLOCK) + content[3 * BLOCK :]
@@ -70,19 +67,19 @@ def test_what_is_refused_is_zeros() -> None:
     ]
 
 
-def test_a_refused_block_costs_its_batch() -> None:
+def test_a_refused_block_loses_only_its_batch() -> None:
     found = list(read_segment(disk(WHOLE, (2 * SIZE + 5000) // BLOCK), segment(WHOLE)))
     assert ranges(found) == [(0, 10), (10, 20), (30, 40), (40, 50)]
     assert damages(found) == [Damage(DamageKind.UNREADABLE, 2 * SIZE, SIZE, 20, 30)]
 
 
-def test_a_refused_end_is_named() -> None:
+def test_a_refused_end_is_reported() -> None:
     found = list(read_segment(disk(WHOLE, (len(WHOLE) - 1) // BLOCK), segment(WHOLE)))
     assert damages(found) == [Damage(DamageKind.UNREADABLE, 4 * SIZE, SIZE, 40, None)]
 
 
 def test_headers_are_read_past_a_refused_block() -> None:
-    """A block among the records is not even asked for; one with a header costs that batch."""
+    """A bad block among the records is not read. A bad block with a header loses this batch."""
     among_records, with_header = (2 * SIZE + 15_000) // BLOCK, 3 * SIZE // BLOCK
     found = list(read_headers(disk(WHOLE, among_records, with_header), segment(WHOLE)))
     lost = [each for each in found if isinstance(each, Damage)]
@@ -90,16 +87,16 @@ def test_headers_are_read_past_a_refused_block() -> None:
     assert [each.base_offset for each in found if not isinstance(each, Damage)] == [0, 10, 20, 40]
 
 
-def test_a_disk_that_reads_nothing_is_given_up() -> None:
+def test_reading_stops_if_every_block_is_refused() -> None:
     with pytest.raises(OSError, match=r"Input/output error"):
         list(read_segment(disk(bytes(BLOCK * 300), *range(300)), segment(bytes(BLOCK * 300))))
 
 
-def test_another_error_is_not_taken_for_a_bad_block() -> None:
+def test_another_error_is_raised() -> None:
     with pytest.raises(OSError, match=r"Stale file handle"):
         list(read_segment(disk(WHOLE, 1, code=errno.ESTALE), segment(WHOLE)))
 
 
-def test_a_file_that_became_shorter_is_named() -> None:
+def test_a_file_that_became_shorter_is_an_error() -> None:
     with pytest.raises(OSError, match="became shorter"):
         list(read_segment(disk(WHOLE[: 2 * SIZE]), segment(WHOLE)))

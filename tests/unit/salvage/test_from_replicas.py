@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a live loser sends is saved, and what it does not send is never taken for compacted."""
+"""Records of a live loser are saved. Records that it does not send never count as removed by compaction."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_records_above_the_high_watermark_are_read() -> None:
     assert found == [2, 4, 6]
 
 
-def test_a_replica_that_sends_nothing_where_its_log_goes_on_is_an_error() -> None:
-    """And what it sent before that is kept."""
+def test_an_empty_answer_before_the_log_end_is_an_error() -> None:
+    """The batches before the error are kept."""
     batches = _batches(FakeReplica(*some(0, 2), high_watermark=8), ORDERS, (EpochRange(0, 0, 8),))
     assert [next(batches).header.base_offset for _each in range(2)] == [0, 2]
     with pytest.raises(BrokerCallError, match="it sends no batch from offset 4 on, and its log ended at 8"):
@@ -74,7 +74,7 @@ def work(address: Address) -> _TailRequest:
 
 
 class FakeWire:
-    """Answers by a function, whatever the address."""
+    """Answers with a function, for any address."""
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
         self._answer = answer
@@ -93,7 +93,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_pause")
-def test_a_broker_that_fails_is_asked_on_from_where_it_stopped() -> None:
+def test_a_retry_continues_after_the_last_received_batch() -> None:
     replica, asked = FakeReplica(*some(0, 2, 4, 6), high_watermark=8), []
 
     def ask(request: Any) -> Any:
@@ -107,7 +107,7 @@ def test_a_broker_that_fails_is_asked_on_from_where_it_stopped() -> None:
 
 
 @pytest.mark.usefixtures("no_pause")
-def test_a_silent_broker_does_not_cost_a_timeout_for_each_tail() -> None:
+def test_a_silent_broker_is_not_asked_for_every_tail() -> None:
     asked = []
 
     def ask(request: Any) -> Any:
@@ -120,7 +120,7 @@ def test_a_silent_broker_does_not_cost_a_timeout_for_each_tail() -> None:
     assert len(asked) == 3
 
 
-def test_what_compaction_removed_is_passed_over() -> None:
+def test_offsets_removed_by_compaction_are_skipped() -> None:
     replica = FakeReplica(*some(0, 6), high_watermark=8)
     found = [header.base_offset for header, _raw in _batches(replica, ORDERS, (EpochRange(0, 2, 5),))]
     assert found == [6]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who is asked what a disk is compared with, while a broker that has just died is still named as a leader."""
+"""Which leaders are asked, while the cluster still names a broker as leader that has just died."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSWER = ReplicaLog("orders", 0, NEXT, log_start_offset=0, log_end_offset=5, lin
 
 
 class Steps:
-    """Keeps what a person is told."""
+    """Keeps the progress messages."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -44,7 +44,7 @@ class Steps:
 
 
 class FakeCluster:
-    """Names a leader of each partition by the time, and answers for brokers that are up."""
+    """Names a leader of each partition, depending on the time, and answers for brokers that are up."""
 
     def __init__(self, leaders: Callable[[float], dict[int, int]], causes: dict[int, Cause] | None = None) -> None:
         self.leaders = leaders
@@ -82,7 +82,7 @@ def answered(found: Leaders) -> dict[int, int]:
     return {each.partition: log.broker_id for each, log in found.logs.items() if log.answered}
 
 
-def test_a_dead_leader_is_awaited_until_another_broker_leads() -> None:
+def test_another_leader_is_waited_for_if_the_leader_is_dead() -> None:
     cluster = FakeCluster(lambda now: {0: DEAD if now < 9 else NEXT, 1: OTHER})
     found = cluster.ask()
     assert answered(found) == {0: NEXT, 1: OTHER}
@@ -95,7 +95,7 @@ def test_a_dead_leader_is_awaited_until_another_broker_leads() -> None:
     }
 
 
-def test_a_partition_that_loses_its_leader_is_not_awaited() -> None:
+def test_a_partition_without_leader_is_not_waited_for() -> None:
     cluster = FakeCluster(lambda now: {0: DEAD if now < 3 else NO_LEADER})
     found = cluster.ask()
     assert (found.comparable, [each.status for each in found.findings]) == ([], [Status.FAILED])
@@ -104,8 +104,8 @@ def test_a_partition_that_loses_its_leader_is_not_awaited() -> None:
 
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.FENCED, Cause.MISSING])
-def test_a_leader_that_stays_silent_is_named_with_its_cause_when_the_time_is_up(cause: Cause) -> None:
-    """What it holds is unknown, and never nothing."""
+def test_a_silent_leader_is_reported_with_its_cause_at_the_deadline(cause: Cause) -> None:
+    """Its log is unknown, and never counts as empty."""
     cluster = FakeCluster(lambda _now: {0: DEAD}, {DEAD: cause})
     found = cluster.ask(limit_s=4.5)
     assert [(each.state.leader_id, found.logs[each.state.topic_partition].cause) for each in found.comparable] == [
@@ -115,7 +115,7 @@ def test_a_leader_that_stays_silent_is_named_with_its_cause_when_the_time_is_up(
 
 
 @pytest.mark.parametrize("cause", [Cause.NOT_AUTHORISED, Cause.WRONG_BROKER, Cause.LOG_DIR_OFFLINE, Cause.ERROR])
-def test_what_time_does_not_change_is_not_awaited(cause: Cause) -> None:
+def test_a_permanent_failure_is_not_waited_for(cause: Cause) -> None:
     cluster = FakeCluster(lambda _now: {0: DEAD}, {DEAD: cause})
     assert cluster.ask().logs[TopicPartition("orders", 0)].cause is cause
     assert cluster.clock.now == 0
@@ -128,20 +128,20 @@ def test_a_leader_that_comes_back_answers() -> None:
     assert cluster.clock.now == 2
 
 
-def test_a_leader_that_is_not_registered_is_awaited_too() -> None:
+def test_an_unregistered_leader_is_waited_for() -> None:
     cluster = FakeCluster(lambda now: {0: 7, 1: 7} if now < 2 else {0: NEXT, 1: NEXT})
     assert answered(cluster.ask()) == {0: NEXT, 1: NEXT}
     assert "broker 7 (not registered; leader of 2 partitions)" in cluster.steps.texts[1]
 
 
-def test_a_broker_that_fails_while_it_describes_the_cluster_ends_nothing() -> None:
+def test_a_failed_description_does_not_stop_the_waiting() -> None:
     cluster = FakeCluster(lambda now: {0: DEAD if now < 2 else NEXT})
     cluster.fails_at = {1.0, 2.0}
     assert answered(cluster.ask()) == {0: NEXT}
     assert cluster.clock.now == 3
 
 
-def test_a_cluster_that_cannot_be_looked_at_at_all_is_an_error() -> None:
+def test_a_failed_first_description_is_an_error() -> None:
     cluster = FakeCluster(lambda _now: {0: DEAD})
     cluster.fails_at = {0.0}
     with pytest.raises(BrokerCallError):

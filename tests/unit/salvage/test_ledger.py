@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which records were dealt with already."""
+"""The ledger: which records are settled."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def add(ledger: Ledger, epoch: int, offset: int, batch: int, *, fill: bool) -> N
     ledger.add(EpochRange(epoch, offset, offset + 1), batch, batch, fill=fill)
 
 
-def test_records_that_follow_on_one_another_are_one_stretch() -> None:
+def test_adjacent_records_become_one_stretch() -> None:
     ledger = Ledger()
     for offset in range(10, 20):
         add(ledger, 3, offset, 10, fill=False)
     assert ledger.settled == (EpochRange(3, 10, 20),)
 
 
-def test_a_gap_between_batches_stays_open_unless_the_topic_is_compacted() -> None:
-    """Another salvage may have the batch that this one could not read."""
+def test_a_gap_between_batches_stays_unsettled_unless_the_topic_is_compacted() -> None:
+    """Another salvage may have the batch that this salvage could not read."""
     for fill, expected in ((False, 2), (True, 1)):
         ledger = Ledger()
         add(ledger, 3, 10, 10, fill=fill)
@@ -34,14 +34,14 @@ def test_a_gap_between_batches_stays_open_unless_the_topic_is_compacted() -> Non
         assert len(ledger.settled) == expected
 
 
-def test_what_compaction_removed_within_a_batch_is_dealt_with() -> None:
+def test_a_gap_within_a_batch_is_settled() -> None:
     ledger = Ledger()
     add(ledger, 3, 10, 10, fill=False)
     add(ledger, 3, 15, 10, fill=False)
     assert ledger.settled == (EpochRange(3, 10, 16),)
 
 
-def test_a_record_that_is_left_for_later_is_never_filled() -> None:
+def test_an_unsettled_record_is_never_filled() -> None:
     ledger = Ledger()
     add(ledger, 3, 10, 10, fill=True)
     ledger.leave_unsettled()
@@ -49,7 +49,7 @@ def test_a_record_that_is_left_for_later_is_never_filled() -> None:
     assert ledger.settled == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
 
 
-def test_what_earlier_runs_dealt_with_is_known_by_epoch_and_offset() -> None:
+def test_settled_records_are_known_by_epoch_and_offset() -> None:
     ledger = Ledger((EpochRange(3, 10, 20), EpochRange(5, 20, 30)), given=20)
     assert ledger.find_unsettled(3, 0, 40) == [(0, 10), (20, 40)]
     assert ledger.find_unsettled(5, 25, 35) == [(30, 35)]
@@ -67,16 +67,14 @@ def test_what_earlier_runs_dealt_with_is_known_by_epoch_and_offset() -> None:
     st.integers(0, 30),
     st.integers(1, 20),
 )
-def test_what_is_lacking_is_all_that_is_not_done(
-    done: list[tuple[int, int, int]], epoch: int, offset: int, count: int
-) -> None:
+def test_all_other_records_are_unsettled(done: list[tuple[int, int, int]], epoch: int, offset: int, count: int) -> None:
     known = {(one, at) for one, start, length in done for at in range(start, start + length)}
     ledger = Ledger(tuple(EpochRange(one, start, start + length) for one, start, length in done))
     lacking = [at for start, end in ledger.find_unsettled(epoch, offset, offset + count) for at in range(start, end)]
     assert lacking == [at for at in range(offset, offset + count) if (epoch, at) not in known]
 
 
-def test_many_records_at_once_are_as_one_by_one() -> None:
+def test_adding_many_records_at_once_equals_adding_each() -> None:
     for fill in (False, True):
         one_by_one, at_once = Ledger(), Ledger()
         for first, end in ((10, 14), (16, 20), (25, 30)):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A manifest is untrusted input, and files are compared with it."""
+"""Manifests are validated, files are compared with them, and salvage directories are written safely."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def finished(target: Path) -> Manifest:
     return manifest
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_write_and_read_again(tmp_path: Path) -> None:
     manifest = finished(tmp_path / "saved")
     assert read_manifest(str(tmp_path / "saved")) == manifest
     assert not find_file_problems(str(tmp_path / "saved"), manifest.files)
@@ -65,7 +65,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         lambda content: {name: value for name, value in content.items() if name != "clusterId"},
     ],
 )
-def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
+def test_an_invalid_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
     path = tmp_path / MANIFEST
     content = json.loads(encode_manifest(finished(tmp_path / "saved")))
     path.write_text(json.dumps(edit(content)))
@@ -73,7 +73,7 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, edit: Any) -> None:
         read_manifest(str(tmp_path))
 
 
-def test_a_changed_file_is_named(tmp_path: Path) -> None:
+def test_a_changed_file_is_reported(tmp_path: Path) -> None:
     manifest = finished(tmp_path / "saved")
     (tmp_path / "saved/records/part-0.parquet").write_bytes(b"changed")
     (fault,) = find_file_problems(str(tmp_path / "saved"), manifest.files)
@@ -83,13 +83,13 @@ def test_a_changed_file_is_named(tmp_path: Path) -> None:
     assert "could not be read" in fault
 
 
-def test_a_run_that_failed_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(SalvageDirectoryError, match="No space left"), open_unfinished_salvage(str(tmp_path / "saved")):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_not(tmp_path: Path) -> None:
+def test_only_files_of_a_killed_salvage_are_removed(tmp_path: Path) -> None:
     left = tmp_path / "saved.unfinished"
     left.mkdir()
     (left / "kafkaops.recovery-salvage").touch()
@@ -104,14 +104,14 @@ def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_not(tmp_path:
     assert (foreign / "thesis.txt").exists()
 
 
-def test_one_run_at_a_time(tmp_path: Path) -> None:
+def test_two_runs_cannot_write_at_the_same_time(tmp_path: Path) -> None:
     with open_unfinished_salvage(str(tmp_path / "saved")), pytest.raises(SalvageDirectoryError, match="another run"):
         finished(tmp_path / "saved")
     finished(tmp_path / "saved")
 
 
 @pytest.mark.parametrize("lacks", ["cluster", "topic", "offsets", "partition"])
-def test_a_finished_salvage_has_all_of_it_or_is_refused(tmp_path: Path, lacks: str) -> None:
+def test_a_finished_salvage_that_lacks_records_is_refused(tmp_path: Path, lacks: str) -> None:
     manifest = finished(tmp_path / "saved")
     partition, topic_id, cluster_id = SAVED.topic_partition, SAVED.topic_id, manifest.cluster_id
     check_covers(manifest, "place", cluster_id, [(partition, topic_id, SAVED.ranges)])
@@ -126,7 +126,7 @@ def test_a_finished_salvage_has_all_of_it_or_is_refused(tmp_path: Path, lacks: s
         check_covers(manifest, "place", cluster_id, [(partition, topic_id, ranges)])
 
 
-def test_destinations_that_cannot_be_are_refused_first(tmp_path: Path) -> None:
+def test_impossible_destinations_are_refused(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     with pytest.raises(SalvageDirectoryError, match="is no finished salvage"):
         check_destination(str(tmp_path / "there"))

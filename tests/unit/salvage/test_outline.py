@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A few headers say what a log holds: nothing is missed that reading all of it would find."""
+"""Reading a few headers first finds the same lost records as reading whole logs."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ A_SEGMENT = 3
 EPOCHS = st.lists(st.integers(0, 2), min_size=1, max_size=14).map(
     lambda steps: [sum(steps[:n]) for n in range(len(steps))]
 )
-"""The epoch of each batch of a log: they only grow."""
+"""The epoch of each batch of a log. Epochs only grow."""
 
 
 def written(directory: Path, epochs: Sequence[int], removed: frozenset[int] = frozenset()) -> tuple[Segment, ...]:
-    """Write batches of two records, three batches a segment; ``removed`` ones are gone, as after a compaction."""
+    """Write batches of two records, three batches per segment, without the ``removed`` ones, as compaction does."""
     segments = []
     for first in range(0, len(epochs), A_SEGMENT):
         numbers = [each for each in range(first, min(first + A_SEGMENT, len(epochs))) if each not in removed]
@@ -61,7 +61,7 @@ def written(directory: Path, epochs: Sequence[int], removed: frozenset[int] = fr
 
 
 def leader_with(epochs: Sequence[int]) -> ReplicaLog:
-    """Return a log of two records a batch."""
+    """Return a log with two records per batch."""
     lineage = tuple(
         EpochEnd(epoch, 2 * (len(epochs) - list(reversed(epochs)).index(epoch))) for epoch in sorted(set(epochs))
     )
@@ -74,7 +74,7 @@ def comparable(segments: tuple[Segment, ...]) -> Comparable:
 
 
 def found_by_two_passes(one: Comparable, leader: ReplicaLog) -> tuple[DiskFinding, set[str]]:
-    """Return what a salvage finds, and which segments it read whole."""
+    """Return the finding of a salvage, and the segments that it read whole."""
     segments = one.replicas[0].directory.segments
     contents = read_outlines([segments])
     to_read = list(find_segments_with(one, compare_with_leader(one, leader, contents).lost))
@@ -89,14 +89,14 @@ def found_by_reading_all(one: Comparable, leader: ReplicaLog) -> DiskFinding:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(shared=EPOCHS, more=EPOCHS, leaders=EPOCHS, removed=st.frozensets(st.integers(0, 27), max_size=4))
-def test_the_cluster_lacks_what_reading_all_of_it_says(
+def test_two_passes_find_the_same_as_reading_everything(
     tmp_path_factory: pytest.TempPathFactory,
     shared: list[int],
     more: list[int],
     leaders: list[int],
     removed: frozenset[int],
 ) -> None:
-    """The two logs are the same for a while, and part: epochs that only one has have other numbers than the other's."""
+    """The two logs are the same up to a batch, and then diverge: the epochs after it are different."""
     last = shared[-1]
     epochs = shared + [last + 2 * each for each in more]
     leader = leader_with(shared + [last + 2 * each + 1 for each in leaders])
@@ -115,10 +115,10 @@ def test_the_cluster_lacks_what_reading_all_of_it_says(
     leaders=st.integers(0, 14),
     damage=st.lists(st.tuples(st.integers(0, 13), st.integers(21, 70), st.integers(0, 7)), min_size=1, max_size=3),
 )
-def test_whatever_is_damaged_nothing_is_missed(
+def test_two_passes_miss_nothing_on_a_damaged_disk(
     tmp_path_factory: pytest.TempPathFactory, epochs: list[int], leaders: int, damage: list[tuple[int, int, int]]
 ) -> None:
-    """Bits are flipped in what checksums cover, anywhere in the log."""
+    """Flip bits anywhere in the log, in bytes that checksums cover."""
     segments = written(tmp_path_factory.mktemp("log"), epochs)
     size = len(batch(0, [b"a", b"b"]))
     for number, place, bit in damage:
@@ -133,7 +133,7 @@ def test_whatever_is_damaged_nothing_is_missed(
     )
 
 
-def test_a_log_that_the_leader_has_is_not_read(tmp_path: Path) -> None:
+def test_a_log_that_the_leader_has_is_not_read_whole(tmp_path: Path) -> None:
     epochs = [0, 0, 0, 0, 1, 1, 1, 1, 1]
     segments = written(tmp_path, epochs)
     first, second, third = segments
@@ -146,13 +146,13 @@ def test_a_log_that_the_leader_has_is_not_read(tmp_path: Path) -> None:
     assert (found.status, read) == (Status.NOTHING_LACKING, set())
 
 
-def test_only_the_segments_that_the_leader_lacks_are_read_whole(tmp_path: Path) -> None:
+def test_only_segments_with_lost_records_are_read_whole(tmp_path: Path) -> None:
     segments = written(tmp_path, [0] * 9)
     found, read = found_by_two_passes(comparable(segments), leader_with([0] * 7))
     assert (found.lost, read) == ((EpochRange(0, 14, 18),), {segments[2].path})
 
 
-def test_a_missing_segment_is_unreadable_where_the_leader_lacks_it(tmp_path: Path) -> None:
+def test_lost_records_of_a_missing_segment_are_unreadable(tmp_path: Path) -> None:
     first, second, third = written(tmp_path, [0] * 9)
     os.unlink(second.path)
     found, _read = found_by_two_passes(

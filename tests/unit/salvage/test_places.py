@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a salvage directory is, by what was given."""
+"""Paths and URIs of salvage directories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options
         ("s3a://bucket/incidents/saved", "s3a://bucket/incidents/saved"),
     ],
 )
-def test_a_path_or_a_uri(given: str, place: str) -> None:
+def test_a_path_or_uri_is_resolved(given: str, place: str) -> None:
     assert resolve_place(given) == place
     assert is_remote(place) == (given[0] in "hs" and ":/" in given)
 
@@ -45,7 +45,7 @@ def test_a_path_or_a_uri(given: str, place: str) -> None:
         ("ftp://user:hunter2@server/saved", "holds a password"),
     ],
 )
-def test_what_nothing_can_be_saved_to_is_refused_by_name(given: str, why: str) -> None:
+def test_a_place_that_cannot_be_written_is_refused(given: str, why: str) -> None:
     with pytest.raises(SalvageDirectoryError, match=why) as refused:
         resolve_place(given)
     assert "hunter2" not in str(refused.value)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is written is read back: counted, and compared with the checksums of its batches."""
+"""Written rows are read back: counted, and compared with the checksums of their batches."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def table(partition: int, *batches: tuple[bytes, TransactionOutcome]) -> pa.Tabl
     return pa.Table.from_batches(rows(partition, batches), ROW_SCHEMA)
 
 
-def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
+def test_counts_do_not_depend_on_how_rows_are_split() -> None:
     first = table(
         3, (with_headers(7), TransactionOutcome.UNKNOWN), (batch(3, [b"x" * 9, None]), TransactionOutcome.COMMITTED)
     )
@@ -89,7 +89,7 @@ def test_each_partition_is_counted_however_its_rows_are_cut() -> None:
         assert (found.partitions[1].records, found.partitions[1].aborted) == (5, 1)
 
 
-def test_a_damaged_batch_and_a_missing_row_are_named() -> None:
+def test_a_damaged_batch_and_a_missing_row_are_reported() -> None:
     whole = table(3, (batch(0, [b"a", b"b"]), TransactionOutcome.NONE), (batch(2, [b"c"]), TransactionOutcome.NONE))
     raw = whole.column("raw_batch").to_pylist()
     raw[2] = raw[2][:-1] + b"?"
@@ -102,8 +102,8 @@ def test_a_damaged_batch_and_a_missing_row_are_named() -> None:
     )
 
 
-def test_what_this_process_writes_is_one_file_for_each_partition_and_read_back(tmp_path: Path) -> None:
-    """And Spark is not needed."""
+def test_writing_without_spark_creates_one_file_per_partition(tmp_path: Path) -> None:
+    """No Spark session is started."""
     items = [(partition, batch(number, [b"v"])) for number in range(3) for partition in range(5)]
     source = RowSource(
         items, lambda each: rows(each[0], [(each[1], TransactionOutcome.NONE)]), lambda _each: 1, lambda each: each[0]
@@ -127,7 +127,7 @@ def test_what_this_process_writes_is_one_file_for_each_partition_and_read_back(t
         assert offsets == [0, 1, 2], "in the order of the items"
 
 
-def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_size_of_a_salvage(tmp_path: Path) -> None:
     # What does not compress: Arrow buffers what is in the file.
     raw = batch(0, [random.Random(1).randbytes(1_000_000)])
     peaks = []
@@ -146,7 +146,7 @@ def test_memory_stays_flat_however_much_is_written_and_read_back(tmp_path: Path)
     assert max(peaks) < 100_000_000, "200 MB were written and read"
 
 
-def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     def full(_each: int) -> Iterator[pa.RecordBatch]:
         yield from rows(0, [(batch(0, [b"v"]), TransactionOutcome.NONE)])
         raise OSError(28, "No space left on device")

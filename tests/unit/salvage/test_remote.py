@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A salvage directory on another file system than the local one: Hadoop's own ViewFileSystem."""
+"""A salvage directory on a file system that only Hadoop knows: its own ViewFileSystem."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROWS = 100
 
 @pytest.fixture(scope="module")
 def mounted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory that ``viewfs://far/kept`` is."""
+    """Return the local directory behind ``viewfs://far/kept``."""
     directory = tmp_path_factory.mktemp("mounted")
     configuration = spark.sparkContext._jsc.hadoopConfiguration()
     configuration.set("fs.viewfs.mounttable.far.link./kept", directory.as_uri())
@@ -55,7 +55,7 @@ def save_twice(spark: SparkSession, uri: str) -> None:
             spark.range(_ROWS).write.parquet(directory.records_uri)
 
 
-def test_there_and_back(spark: SparkSession, mounted: Path, tmp_path: Path) -> None:
+def test_write_and_read_again(spark: SparkSession, mounted: Path, tmp_path: Path) -> None:
     uri = "viewfs://far/kept/incident/saved"
     manifest = save(spark, uri)
     there = mounted / "incident" / "saved"
@@ -72,14 +72,14 @@ def test_there_and_back(spark: SparkSession, mounted: Path, tmp_path: Path) -> N
         save(spark, uri)
 
 
-def test_a_run_that_failed_leaves_nothing(spark: SparkSession, mounted: Path) -> None:
+def test_a_failed_run_leaves_no_files(spark: SparkSession, mounted: Path) -> None:
     uri = "viewfs://far/kept/failed"
     with pytest.raises(PySparkException, match="ALREADY_EXISTS"):
         save_twice(spark, uri)
     assert not (mounted / "failed").exists()
 
 
-def test_what_cannot_be_removed_does_not_hide_why_the_run_failed(spark: SparkSession, mounted: Path) -> None:
+def test_a_failed_removal_does_not_hide_why_the_run_failed(spark: SparkSession, mounted: Path) -> None:
     uri = "viewfs://far/kept/stuck"
     assert mounted.is_dir()
     with pytest.raises(SalvageDirectoryError, match=r"^the disk is full; it could not be removed$"):
@@ -94,7 +94,7 @@ def fail_to_save(spark: SparkSession, uri: str) -> None:
         raise SalvageDirectoryError("the disk is full")
 
 
-def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, mounted: Path) -> None:
+def test_files_of_another_run_are_left_alone(spark: SparkSession, mounted: Path) -> None:
     uri = "viewfs://far/kept/busy"
     with open_unfinished_remote(spark, uri):
         with pytest.raises(SalvageDirectoryError, match="is no finished salvage"), open_unfinished_remote(spark, uri):
@@ -110,7 +110,7 @@ def test_what_another_run_may_be_writing_is_left_alone(spark: SparkSession, moun
         ("viewfs://far/elsewhere/saved", "could not be written"),
     ],
 )
-def test_where_nothing_can_be_written_is_named(spark: SparkSession, mounted: Path, uri: str, why: str) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(spark: SparkSession, mounted: Path, uri: str, why: str) -> None:
     assert mounted.is_dir()
     with pytest.raises(SalvageDirectoryError) as refused, open_unfinished_remote(spark, uri):
         pass

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reading a leader's log for newer keys, what losers hold, and groups' commits."""
+"""Newer keys in a leader's log, records that losers hold, and committed offsets of groups."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CONTROL = 0x20
 def a_batch(
     offset: int, *keys: bytes, epoch: int = 5, producer: int = -1, headers: Any = (), control: int | None = None
 ) -> bytes:
-    """Return a batch; with a producer id it is transactional, and ``control`` 0 aborts, 1 commits."""
+    """Return a batch. With a producer id it is transactional. ``control`` 0 aborts, 1 commits."""
     builder = DefaultRecordBatchBuilder(2, 0, producer >= 0, producer, 0, -1, 10**9)
     for number, key in enumerate([struct.pack(">hh", 0, control)] if control is not None else keys):
         builder.append(number, 1_700_000_000_000, key, b"value", list(headers))
@@ -75,7 +75,7 @@ def keys_of(leader: Leader, offset: int = 0) -> list[bytes | None]:
     return [record.key for _epoch, record in CommittedLog(leader, ORDERS, offset).read(0)]
 
 
-def test_what_was_aborted_is_not_there() -> None:
+def test_aborted_records_are_not_read() -> None:
     leader = Leader(
         (0, a_batch(0, b"plain")),
         (1, a_batch(1, b"aborted", producer=7)),
@@ -90,7 +90,7 @@ def test_what_was_aborted_is_not_there() -> None:
     assert keys_of(leader) == [b"plain", b"committed", b"later"]
 
 
-def test_an_open_transaction_is_named() -> None:
+def test_an_open_transaction_is_an_error() -> None:
     leader = Leader((0, a_batch(0, b"plain")), (1, a_batch(1, b"open", producer=7)), end=2, stable=1)
     with pytest.raises(OpenTransactionError, match="open transaction from offset 1 on"):
         keys_of(leader)
@@ -103,8 +103,8 @@ def test_a_damaged_answer_is_refused() -> None:
         keys_of(Leader((0, bytes(damaged)), end=1))
 
 
-def test_a_key_is_newer_by_where_it_was_written_first() -> None:
-    """A record that was given back counts as what it was before."""
+def test_a_replayed_record_counts_with_its_original_epoch_and_offset() -> None:
+    """The headers of a replayed record have these."""
     (given,) = add_origin_headers("c", a_run({"offset": 105, "key": b"given"}))
     leader = Leader(
         (100, a_batch(100, b"newer", b"other")),
@@ -143,7 +143,7 @@ def test_headers_name_the_origin() -> None:
     assert len(second) == 7
 
 
-def test_what_two_losers_hold_is_saved_once() -> None:
+def test_records_that_two_losers_hold_are_saved_once() -> None:
     one = Tail(ORDERS, "id", 1, (EpochRange(3, 100, 150),))
     two = Tail(ORDERS, "id", 2, (EpochRange(3, 100, 170), EpochRange(4, 170, 180)))
     assert remove_overlaps([one, two]) == [

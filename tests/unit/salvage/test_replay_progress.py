@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was given back before is read from the topic, also where its leader learns late that it leads."""
+"""The ledgers are read from the progress topic, also if its leader does not know yet that it leads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOPIC_AUTHORIZATION_FAILED = 29
 
 
 class FakeLeader(Kafka):
-    """Stands in for the wire too: its empty topic is answered with these error codes, one after the other."""
+    """Stands in for the wire too. Answers requests about its empty topic with these error codes, one after another."""
 
     def __init__(self, codes: Sequence[int]) -> None:
         self.wire: Any = self
@@ -49,13 +49,13 @@ class FakeLeader(Kafka):
         return FetchResponse(responses=[topic(topic=PROGRESS_TOPIC, partitions=[answer])])
 
 
-def test_a_leader_that_does_not_know_that_it_leads_is_asked_again() -> None:
+def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
     assert ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read() == {}
     assert kafka.codes == []
 
 
-def test_what_does_not_pass_is_raised_at_once() -> None:
+def test_a_permanent_error_is_raised_at_once() -> None:
     kafka = FakeLeader([TOPIC_AUTHORIZATION_FAILED, 0])
     with pytest.raises(RequestRefusedError, match="TOPIC_AUTHORIZATION_FAILED"):
         ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read()

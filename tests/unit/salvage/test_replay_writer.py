@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Transactions of a replay: the next one is read while brokers commit, and a failed partition is in none of them."""
+"""Transactions of a replay: the next one is read while brokers commit, and none has records of a failed partition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGE = bytes(8 * 1024 * 1024)
 
 
 class FakeProducer:
-    """Keeps what is written, and notes when the next transaction is read. ``refused`` fail where they are written."""
+    """Keeps the records, and notes when the next transaction is read. Writing to a ``refused`` partition fails."""
 
     def __init__(self, read: list[int], refused: Mapping[int, ProducerError] | None = None) -> None:
         self.read = read
@@ -53,14 +53,14 @@ class FakeProducer:
 
 
 class FakeProgressTopic:
-    """Has a record for each ledger."""
+    """Returns a record for each ledger."""
 
     def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[tuple[Any, ...]]:
         return [("progress", 0, None, None, [], 0) for _each in ledgers]
 
 
 class Quiet:
-    """No progress is shown."""
+    """Shows no progress."""
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None: ...
 
@@ -72,7 +72,7 @@ def a_part(partition: int, records: int) -> PartitionReplay:
     return part
 
 
-def a_writing(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
+def a_writer(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
     named = {TopicPartition("orders", number): part for number, part in parts.items()}
     typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
     return ReplayWriter(*typed, named, lambda: None, Quiet(), threading.Event())
@@ -88,35 +88,35 @@ def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
 def test_the_next_transaction_is_read_while_one_is_committed() -> None:
     read: list[int] = []
     producer, part = FakeProducer(read), a_part(0, 6)
-    a_writing(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
     assert producer.written == [[0, 1], [2, 3], [4, 5]]
     assert producer.read_before == [1, 2, 3]
     assert (part.counts.given, part.failure) == (6, "")
 
 
-def test_a_partition_that_failed_is_left_out_of_what_was_read_before() -> None:
+def test_a_failed_partition_is_left_out_of_a_transaction_that_was_read_ahead() -> None:
     """Otherwise its ledger would say that the records of the failed transaction were given back."""
     read: list[int] = []
     producer = FakeProducer(read, {1: ProducerError("message too large")})
     parts = {0: a_part(0, 2), 1: a_part(1, 4)}
-    a_writing(producer, parts).write(reading(read, 1, 1, 0), "cluster", 0)
+    a_writer(producer, parts).write(reading(read, 1, 1, 0), "cluster", 0)
     assert producer.written == [[4, 5]]
     assert [each.failure for each in parts.values()] == ["", "message too large"]
     assert [each.counts.given for each in parts.values()] == [2, 0]
 
 
-def test_nothing_is_written_after_a_producer_that_cannot_go_on() -> None:
+def test_nothing_is_written_after_a_final_producer_error() -> None:
     read: list[int] = []
     producer = FakeProducer(read, {0: ProducerError("fenced", is_final=True)})
     part = a_part(0, 6)
-    a_writing(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
     assert (producer.written, part.failure, part.counts.given) == ([], "fenced", 0)
 
 
-def test_a_file_that_cannot_be_read_on_is_an_error() -> None:
+def test_an_unreadable_file_is_an_error() -> None:
     def broken() -> Iterator[SavedRun]:
         yield from reading([], 0)
         raise ManifestError("damaged")
 
     with pytest.raises(ManifestError, match="damaged"):
-        a_writing(FakeProducer([]), {0: a_part(0, 4)}).write(broken(), "cluster", 0)
+        a_writer(FakeProducer([]), {0: a_part(0, 4)}).write(broken(), "cluster", 0)

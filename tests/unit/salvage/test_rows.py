@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Batches as rows of a salvage's files."""
+"""Record batches become rows of a salvage's files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(*batches: bytes, wanted: tuple[EpochRange, ...] = (EpochRange(0, 0, 10*
     return [row for each in found for row in each.to_pylist()]
 
 
-def test_a_row_has_all_that_its_batch_and_record_say() -> None:
+def test_a_row_has_all_fields_of_batch_and_record() -> None:
     builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 10**9)
     builder.append(0, 5, None, b"v", [("one", b"1"), ("none", None)])
     builder.append(1, 7, b"k", None, [])
@@ -69,7 +69,7 @@ def test_a_row_has_all_that_its_batch_and_record_say() -> None:
     assert second == first | own | {"raw_batch": None, "batch_rows": None}
 
 
-def test_only_wanted_records_are_rows() -> None:
+def test_only_wanted_records_become_rows() -> None:
     raw = [batch(10, [b"a", b"b", b"c"]), batch(13, [b"d"], epoch=1), batch(14, [b"e"], epoch=1)]
     found = rows(*raw, wanted=(EpochRange(0, 11, 20), EpochRange(1, 14, 15)))
     assert [(row["offset"], row["value"], row["batch_rows"]) for row in found] == [
@@ -80,7 +80,7 @@ def test_only_wanted_records_are_rows() -> None:
     assert [row["raw_batch"] for row in found] == [raw[0], None, raw[2]]
 
 
-def test_a_batch_that_does_not_decode_is_one_row() -> None:
+def test_a_batch_that_does_not_decode_becomes_one_row() -> None:
     whole = batch(10, [b"a", b"b"])
     broken = whole[:HEADER_BYTES] + b"\xff" * (len(whole) - HEADER_BYTES)
     (row, other) = rows(broken, batch(12, [b"c"]))
@@ -90,7 +90,7 @@ def test_a_batch_that_does_not_decode_is_one_row() -> None:
     assert (other["value"], other["headers"], other["decode_error"]) == (b"c", [], None)
 
 
-def test_many_records_of_one_batch_come_in_several_pieces() -> None:
+def test_a_large_batch_is_split_into_several_tables() -> None:
     buffer = RowBuffer(ORIGIN, (EpochRange(0, 0, 10**6),))
     raw = batch(0, [b"x"] * 12_000)
     buffer.add(read_header(raw, 0), raw, TransactionOutcome.NONE)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Saved records as they are read for a replay."""
+"""Saved records are read for a replay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def offsets(*rows: dict[str, Any]) -> list[tuple[int, int]]:
     return [(each.offset, each.next_offset) for each in runs(*rows)]
 
 
-def test_a_run_ends_where_something_else_begins() -> None:
+def test_a_run_ends_where_a_shared_field_changes() -> None:
     same = [{"offset": each} for each in range(5, 9)]
     assert offsets(*same) == [(5, 9)]
     assert offsets({"offset": 5}, {"offset": 6}, {"offset": 8}) == [(5, 7), (8, 9)]
@@ -48,7 +48,7 @@ def test_a_run_ends_where_something_else_begins() -> None:
     assert runs() == []
 
 
-def test_a_part_of_a_run_has_what_it_had_there() -> None:
+def test_a_part_of_a_run_keeps_its_records() -> None:
     run = a_run(
         {"offset": 5, "key": None, "value": b"12345"},
         {"offset": 6, "key": b"a", "value": None, "batch_base_offset": 6, "timestamp_ms": 9},
@@ -70,7 +70,7 @@ def test_a_transaction_ends_with_the_record_that_fills_it() -> None:
     assert run.between(5, 8).take_first(20, 100).next_offset == 7
 
 
-def test_records_of_one_partition_keep_their_order_and_others_take_turns(tmp_path: Path) -> None:
+def test_partitions_take_turns_and_each_keeps_its_order(tmp_path: Path) -> None:
     many = 9000
     files = [
         write(tmp_path, "a", [{"offset": each} for each in range(many)]),
@@ -103,7 +103,7 @@ def test_large_records_are_read_a_few_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contents", [False, True])
-def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, contents: bool) -> None:
+def test_a_file_that_is_no_parquet_is_reported(tmp_path: Path, contents: bool) -> None:
     file = write(tmp_path, "a", [{}])
     (tmp_path / "records" / "a").write_bytes(b"something else")
     with pytest.raises(ManifestError, match=r"records/a could not be read"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Segments are read batch by batch, and what is damaged is named and skipped."""
+"""Segments are read batch by batch. Damaged bytes are reported and skipped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_empty_segment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 12, 60, SIZE - 1])
-def test_a_torn_tail_is_named_with_the_offset_before_it(tmp_path: Path, cut: int) -> None:
+def test_a_torn_tail_is_reported_with_the_offset_before_it(tmp_path: Path, cut: int) -> None:
     found = read(WHOLE[: 4 * SIZE + cut], tmp_path=tmp_path)
     assert ranges(found) == [(0, 10), (10, 20), (20, 30), (30, 40)]
     assert damages(found) == [Damage(DamageKind.TORN_TAIL, 4 * SIZE, cut, 40, None)]
@@ -48,8 +48,8 @@ def test_a_tail_of_zeros_is_a_torn_tail(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bit", range(8))
 @pytest.mark.parametrize("place", [*range(0, 61, 3), SIZE - 1])
-def test_a_flipped_bit_costs_one_batch(tmp_path: Path, place: int, bit: int) -> None:
-    """Base offset, length and epoch are outside the checksum; what can be seen of them is seen by the neighbors."""
+def test_a_flipped_bit_loses_one_batch(tmp_path: Path, place: int, bit: int) -> None:
+    """Base offset, length and epoch are outside the checksum. Errors in them are found by the neighboring batches."""
     content = bytearray(WHOLE)
     content[2 * SIZE + place] ^= 1 << bit
     found = read(bytes(content), tmp_path=tmp_path)
@@ -64,20 +64,20 @@ def test_a_flipped_bit_costs_one_batch(tmp_path: Path, place: int, bit: int) -> 
         assert changed.header.leader_epoch == 3
 
 
-def test_bytes_are_missing_in_the_middle(tmp_path: Path) -> None:
+def test_missing_bytes_are_reported(tmp_path: Path) -> None:
     found = read(WHOLE[: SIZE + 30] + WHOLE[2 * SIZE + 7 :], tmp_path=tmp_path)
     assert ranges(found) == [(0, 10), (30, 40), (40, 50)]
     assert [(each.kind, each.from_offset, each.to_offset) for each in damages(found)] == [(DamageKind.CORRUPT, 10, 30)]
 
 
-def test_an_old_format_is_named(tmp_path: Path) -> None:
+def test_an_old_format_is_reported(tmp_path: Path) -> None:
     old = struct.pack(">qiIbb", 0, 20, 0, 1, 0) + bytes(14)
     found = read(old + FIVE[1], tmp_path=tmp_path)
     assert [each.kind for each in damages(found)] == [DamageKind.OLD_FORMAT]
     assert ranges(found) == [(10, 20)]
 
 
-def test_a_batch_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
+def test_a_batch_larger_than_the_read_buffer(tmp_path: Path) -> None:
     large = batch(0, [random.Random(1).randbytes(9_000_000)])
     found = read(large + FIVE[1], tmp_path=tmp_path)
     assert ranges(found) == [(0, 1), (10, 20)]
@@ -85,9 +85,7 @@ def test_a_batch_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=20))
-def test_whatever_the_damage_the_reader_ends_and_yields_whole_batches_in_order(
-    tmp_path: Path, edits: list[tuple[int, int]]
-) -> None:
+def test_random_damage_yields_only_whole_batches_in_order(tmp_path: Path, edits: list[tuple[int, int]]) -> None:
     content = bytearray(WHOLE)
     for place, value in edits:
         content[place] = value

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a disk holds and the leader lacks, by epoch and offset."""
+"""Stretches that a disk holds and the leader lacks."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def test_logs_without_epochs_are_not_compared() -> None:
         )
 
 
-def test_what_lies_within_and_what_is_missing() -> None:
+def test_intersection_and_difference() -> None:
     runs = (EpochRange(0, 0, 50), EpochRange(0, 60, 90), EpochRange(1, 90, 95))
     wanted = (EpochRange(0, 40, 100), EpochRange(2, 0, 10))
     assert intersect_stretches(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
     assert subtract_stretches(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
 
 
-def test_offsets_are_named_by_the_first_and_the_last() -> None:
+def test_offsets_are_shown_as_first_and_last() -> None:
     assert [each.offsets for each in (EpochRange(0, 15, 16), EpochRange(0, 100, 350))] == ["15", "100 to 349"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Losers' tails are saved where they stay."""
+"""Tails are saved to a directory that lasts, or the run is refused or warns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_m
 _TMPFS = "/dev/shm/kafkaops-saved"
 
 
-def test_a_required_salvage_is_refused_where_its_directory_would_be_lost() -> None:
+def test_a_required_salvage_is_refused_if_its_directory_would_be_lost() -> None:
     with pytest.raises(
         KafkaOpsError, match=f"{_TMPFS} is on a file system of type tmpfs, so the saved records would be lost"
     ):
@@ -29,13 +29,13 @@ def test_a_required_salvage_is_refused_where_its_directory_would_be_lost() -> No
     assert not Path(_TMPFS).exists()
 
 
-def test_the_best_effort_goes_on() -> None:
+def test_best_effort_only_warns() -> None:
     tails = RunTails({"salvage": "best_effort", "salvage_dir": _TMPFS})
     tails.check()
     assert tails.warnings() == [], "nothing was saved, so nothing is to be copied away"
 
 
-def test_without_salvage_there_is_nothing_to_warn_of() -> None:
+def test_without_salvage_there_are_no_warnings() -> None:
     assert RunTails({"salvage": "off", "salvage_dir": None}).warnings() == []
 
 
@@ -49,7 +49,7 @@ def test_without_salvage_there_is_nothing_to_warn_of() -> None:
         ("/var/tmp/saved", {"master": "spark://far:7077"}, ""),
     ],
 )
-def test_where_spark_cannot_save_is_said_before_the_elections(
+def test_a_spark_that_cannot_save_is_refused_before_the_elections(
     directory: str, spark: dict[str, Any], refusal: str
 ) -> None:
     tails = RunTails({"salvage": "best_effort", "salvage_dir": directory, "spark": spark})
@@ -76,9 +76,7 @@ class FakeSaver:
 @pytest.mark.parametrize(
     ("others", "used"), [([], "/saved"), (["/saved"], "/saved-2"), (["/saved", "/saved-2"], "/saved-3")]
 )
-def test_records_of_another_incident_stay_and_those_of_this_one_are_saved_beside_them(
-    others: list[str], used: str
-) -> None:
+def test_records_of_another_incident_stay_in_their_directory(others: list[str], used: str) -> None:
     tails = RunTails({"salvage": "best_effort", "salvage_dir": "/saved"})
     saver: Any = FakeSaver("/saved", frozenset(others))
     tails.save_beside_others(saver, [])

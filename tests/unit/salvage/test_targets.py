@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which partitions are refused by name before anything is written, and why."""
+"""Which partitions are refused before anything is written, and why."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def look(
     return find_targets(FakeKafka(states, configs or {}, forbidden), [saved], terms)
 
 
-def test_a_topic_as_it_was_takes_its_records() -> None:
+def test_an_unchanged_topic_accepts_its_records() -> None:
     found = look(STATE, configs={"min.insync.replicas": "2", "max.message.bytes": "1048588"})
     assert (found.refused, found.topics["orders"].topic_id) == ({}, TOPIC_ID)
 
@@ -97,7 +97,7 @@ def test_a_topic_as_it_was_takes_its_records() -> None:
         (STATE, {"message.timestamp.before.max.ms": "5000"}, "message.timestamp.before.max.ms of topic orders is 5000"),
     ],
 )
-def test_what_cannot_take_its_records_is_refused_by_name(
+def test_a_topic_that_cannot_accept_its_records_is_refused(
     state: PartitionState | None, configs: dict[str, str], reason: str
 ) -> None:
     found = look(*([state] if state else []), configs=configs)
@@ -110,7 +110,7 @@ def test_a_topic_that_our_principal_may_not_write_to_is_refused() -> None:
     )
 
 
-def test_a_side_topic_is_made_like_the_original_whatever_became_of_that() -> None:
+def test_a_side_topic_is_created_like_the_original_topic() -> None:
     made = look(STATE, terms=SIDE, configs={"max.message.bytes": "1048588"}).topics["orders"]
     assert (made.name, made.topic_id, made.partitions, made.copies) == ("orders.salvaged", None, 1, 3)
     gone = look(terms=SIDE, saved=replace(SAVED, partition=6, largest_record_bytes=3_000_000))
@@ -119,7 +119,7 @@ def test_a_side_topic_is_made_like_the_original_whatever_became_of_that() -> Non
     assert gone.topics["orders"].most_bytes > 3_000_000
 
 
-def test_a_side_topic_that_would_not_keep_all_is_refused() -> None:
+def test_a_compacted_side_topic_is_refused() -> None:
     there = STATE._replace(topic="orders.salvaged")
     assert (
         "is compacted" in look(there, terms=SIDE, configs={"cleanup.policy": "compact"}).refused[STATE.topic_partition]
