@@ -76,6 +76,21 @@ def passed(name: CheckName, found: str, subject: str = "") -> Check:
     return Check(name, Status.OK, subject, found, "")
 
 
+def failed(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
+    """Return a check with status FAILED."""
+    return Check(name, Status.FAILED, subject, found, remedy)
+
+
+def unknown(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
+    """Return a check with status UNKNOWN."""
+    return Check(name, Status.UNKNOWN, subject, found, remedy)
+
+
+def warning(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
+    """Return a check with status WARNING."""
+    return Check(name, Status.WARNING, subject, found, remedy)
+
+
 def join_first(names: Iterable[object], most: int = 5) -> str:
     """Join the first names to a text, and say how many more there are."""
     texts = [str(each) for each in names]

@@ -20,7 +20,7 @@ from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment
 from .._quorum.finding import Severity
-from .check import Check, CheckName, Status, join_first, passed
+from .check import Check, CheckName, Status, failed, join_first, passed, unknown, warning
 
 _DAY_S = 86_400
 _EXPIRES_SOON_DAYS = 7
@@ -54,9 +54,9 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
         subject = f"broker {each.broker_id}"
         identity = identities.get(each.broker_id)
         if each.state is not BrokerState.ONLINE:
-            yield Check(CheckName.BROKERS, Status.FAILED, subject, f"{each.state.value}: {each.cause}", remedy)
+            yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", remedy, subject)
         elif isinstance(identity, BrokerCallError):
-            yield Check(CheckName.BROKERS, Status.FAILED, subject, str(identity), remedy)
+            yield failed(CheckName.BROKERS, str(identity), remedy, subject)
         else:
             yield passed(CheckName.BROKERS, f"answers at {online[each.broker_id]}", subject)
 
@@ -68,27 +68,22 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
         if each.cause is None:
             yield passed(CheckName.CONTROLLERS, f"answers at {each.address}", subject)
         else:
-            yield Check(
+            yield failed(
                 CheckName.CONTROLLERS,
-                Status.FAILED,
-                subject,
                 each.error or each.cause,
                 "Start it, or correct its listener, name resolution or the packet filter between it and this host",
+                subject,
             )
     if not assessment.controllers:
-        yield Check(
+        yield warning(
             CheckName.CONTROLLERS,
-            Status.WARNING,
-            "",
             "controllers were not asked on their own listeners, so the quorum is unknown if no broker reaches it",
             "Set kafka_bootstrap_controllers, if this host can reach them",
         )
     reasons = assessment.verdicts.elections.reasons
     if reasons:
-        yield Check(
+        yield failed(
             CheckName.QUORUM,
-            Status.FAILED,
-            "",
             f"elections must not be requested: {'; '.join(reasons)}",
             "Run the playbook kafkaops.recovery.check_quorum",
         )
@@ -96,7 +91,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
         if finding.severity is not Severity.INFO:
             subject = f"controllers {join_first(finding.node_ids)}" if finding.node_ids else ""
             found = f"{finding.kind.value.replace('_', ' ')}: {finding.meaning}"
-            yield Check(CheckName.QUORUM, Status.WARNING, subject, found, finding.remedy)
+            yield warning(CheckName.QUORUM, found, finding.remedy, subject)
     if not reasons:
         yield passed(CheckName.QUORUM, f"{len(assessment.voters)} voters, and a majority of them is caught up")
 
@@ -105,20 +100,14 @@ def check_mechanism(settings: ConnectionSettings) -> Check:
     """Check the SASL mechanism and the security protocol."""
     how = settings.security_protocol + (f" with {settings.sasl_mechanism}" if settings.uses_sasl else "")
     if settings.uses_sasl and settings.sasl_mechanism in _NO_CONFLUENT_KAFKA:
-        return Check(
+        return warning(
             CheckName.MECHANISM,
-            Status.WARNING,
-            "",
             f"{how}: drain_leadership and restore_leadership use confluent-kafka, which does not have this mechanism",
             "Use another mechanism for these two playbooks, or set leadership_drain_memory to file",
         )
     if settings.uses_sasl and not settings.uses_tls and settings.sasl_mechanism in ("PLAIN", "OAUTHBEARER"):
-        return Check(
-            CheckName.MECHANISM,
-            Status.WARNING,
-            "",
-            f"{how} sends the password or token in clear text",
-            "Use SASL_SSL, or SCRAM",
+        return warning(
+            CheckName.MECHANISM, f"{how} sends the password or token in clear text", "Use SASL_SSL, or SCRAM"
         )
     return passed(CheckName.MECHANISM, f"we authenticate by {how}" if settings.uses_sasl else f"we connect by {how}")
 
@@ -140,14 +129,14 @@ def check_certificates(
         for address, certificate in found.items():
             subject = f"listener {address}"
             if isinstance(certificate, BrokerCallError):
-                yield Check(CheckName.CERTIFICATES, Status.UNKNOWN, subject, str(certificate), "Make it answer first")
+                yield unknown(CheckName.CERTIFICATES, str(certificate), "Make it answer first", subject)
             else:
                 yield _judge_certificate(certificate, subject, now, least_days)
         for whose, read in (("our own", own_certificates), ("a CA's", trusted_certificates)):
             try:
                 certificates = read(settings)
             except (KafkaOpsError, OSError) as error:
-                yield Check(CheckName.CERTIFICATES, Status.UNKNOWN, whose, str(error), "Make it readable here")
+                yield unknown(CheckName.CERTIFICATES, str(error), "Make it readable here", whose)
                 continue
             for certificate in certificates:
                 yield _judge_certificate(certificate, f"{whose}, {certificate.subject}", now, least_days)
@@ -173,13 +162,13 @@ def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
     for broker_id, answer in answers.items():
         subject = f"broker {broker_id}"
         if isinstance(answer, BrokerCallError):
-            yield Check(CheckName.VERSIONS, Status.UNKNOWN, subject, str(answer), "Make it answer first")
+            yield unknown(CheckName.VERSIONS, str(answer), "Make it answer first", subject)
             continue
         offers[broker_id] = answer
         missing = [name for name, (key, version) in _REQUIRED.items() if answer.requests.get(key, -1) < version]
         if missing:
             found = f"it does not support requests of a recovery: {', '.join(missing)}"
-            yield Check(CheckName.VERSIONS, Status.FAILED, subject, found, "Upgrade it to Kafka 3.9 or later")
+            yield failed(CheckName.VERSIONS, found, "Upgrade it to Kafka 3.9 or later", subject)
     if offers:
         yield _judge_features(offers)
 
@@ -192,10 +181,8 @@ def _judge_features(offers: Mapping[int, Offer]) -> Check:
         levels = ", ".join(
             f"broker {broker_id}: {each.supported.get(_METADATA_VERSION, 0)}" for broker_id, each in offers.items()
         )
-        return Check(
+        return warning(
             CheckName.VERSIONS,
-            Status.WARNING,
-            "",
             f"brokers have different releases (newest metadata.version of each: {levels}); finalized: {listed}",
             "Finish the upgrade",
         )
@@ -210,13 +197,11 @@ def check_clocks(kafka: Kafka) -> Check:
         quorum.quorum_state(answer)
         theirs = quorum.leader_time_ms(answer)
     except (KafkaOpsError, IndexError) as error:
-        return Check(CheckName.CLOCKS, Status.UNKNOWN, "", f"the active controller's clock: {error}", "Grant DESCRIBE")
+        return unknown(CheckName.CLOCKS, f"the active controller's clock: {error}", "Grant DESCRIBE")
     after = time.time()
     if theirs is None:
-        return Check(
+        return unknown(
             CheckName.CLOCKS,
-            Status.UNKNOWN,
-            "",
             "the active controller does not return its clock",
             "Run the playbook kafkaops.recovery.check_quorum",
         )

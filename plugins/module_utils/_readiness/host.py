@@ -13,7 +13,7 @@ from pathlib import Path
 from .._module.libraries import KAFKA_AND_SPARK, unusable
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.session import has_class_archive
-from .check import Check, CheckName, Status, passed
+from .check import Check, CheckName, failed, passed, unknown, warning
 
 _MIB = 1024 * 1024
 _BYTES_PER_ROW = 512
@@ -32,7 +32,7 @@ def check_libraries(*, local_spark: bool) -> Iterator[Check]:
     """
     missing = unusable(KAFKA_AND_SPARK)
     if missing:
-        yield Check(CheckName.LIBRARIES, Status.FAILED, "", missing, "Install them")
+        yield failed(CheckName.LIBRARIES, missing, "Install them")
     else:
         yield passed(CheckName.LIBRARIES, "every Python library that a recovery needs is installed")
     if local_spark and not missing:
@@ -43,19 +43,15 @@ def _check_java() -> Iterator[Check]:
     try:
         java = find_java()
     except SparkUnavailableError as error:
-        yield Check(CheckName.JAVA, Status.FAILED, "", str(error), "Install it, or set JAVA_HOME")
-        yield Check(
-            CheckName.CLASS_ARCHIVE, Status.UNKNOWN, "", "not checked: it depends on Java", "Install Java first"
-        )
+        yield failed(CheckName.JAVA, str(error), "Install it, or set JAVA_HOME")
+        yield unknown(CheckName.CLASS_ARCHIVE, "not checked: it depends on Java", "Install Java first")
         return
     yield passed(CheckName.JAVA, f"Java {java.version} in {java.home}")
     try:
         is_there = has_class_archive(java)
     except OSError as error:
-        yield Check(
+        yield warning(
             CheckName.CLASS_ARCHIVE,
-            Status.WARNING,
-            "",
             f"Spark starts without its class archive, in twice the time: {error}",
             "Give this user a cache directory of its own (XDG_CACHE_HOME) that nobody else can write",
         )
@@ -63,10 +59,8 @@ def _check_java() -> Iterator[Check]:
     if is_there:
         yield passed(CheckName.CLASS_ARCHIVE, "Spark starts from its class archive")
     else:
-        yield Check(
+        yield warning(
             CheckName.CLASS_ARCHIVE,
-            Status.WARNING,
-            "",
             "there is no class archive for this Java and Spark, so the first plan takes twice the time",
             _MAKE_ARCHIVE,
         )
@@ -78,25 +72,20 @@ def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     subject = f"{purpose} in {directory}"
     if not os.access(existing, os.W_OK | os.X_OK):
-        return Check(
+        return failed(
             CheckName.DISK_SPACE,
-            Status.FAILED,
-            subject,
             f"{existing} cannot be written by uid {os.geteuid()}",
             "Give that user write access, or use another directory",
+            subject,
         )
     try:
         status = os.statvfs(existing)
     except OSError as error:
-        return Check(
-            CheckName.DISK_SPACE, Status.UNKNOWN, subject, f"free space: {error.strerror}", "Check the file system"
-        )
+        return unknown(CheckName.DISK_SPACE, f"free space: {error.strerror}", "Check the file system", subject)
     free = status.f_bavail * status.f_frsize
     found = f"{free // _MIB} MiB are free, and {-(-needed_bytes // _MIB)} MiB may be needed"
     if free < needed_bytes:
-        return Check(
-            CheckName.DISK_SPACE, Status.FAILED, subject, found, "Free space, or use a directory on another disk"
-        )
+        return failed(CheckName.DISK_SPACE, found, "Free space, or use a directory on another disk", subject)
     return passed(CheckName.DISK_SPACE, found, subject)
 
 

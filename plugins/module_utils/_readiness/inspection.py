@@ -23,7 +23,7 @@ from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
-from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readiness, passed
+from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readiness, failed, passed, unknown, warning
 from .partitions import TopicSettings, check_losses, check_partitions, predict_broker_losses
 from .permissions import Access, check_permissions
 
@@ -70,17 +70,9 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
     try:
         seen = _read_cluster(kafka)
     except KafkaOpsError as error:
-        checks.append(
-            Check(
-                CheckName.BROKERS,
-                Status.FAILED,
-                "",
-                str(error),
-                "Check addresses and credentials, and start the brokers",
-            )
-        )
+        checks.append(failed(CheckName.BROKERS, str(error), "Check addresses and credentials, and start the brokers"))
         checks += [
-            Check(name, Status.UNKNOWN, "", "not checked: the cluster could not be read", "See the check of brokers")
+            unknown(name, "not checked: the cluster could not be read", "See the check of brokers")
             for name in _CLUSTER_CHECKS
         ]
         return build_readiness(None, checks, ())
@@ -106,7 +98,7 @@ def _run_check(name: CheckName, check: Callable[[], Iterable[Check]]) -> list[Ch
     try:
         return [*check()]
     except KafkaOpsError as error:
-        return [Check(name, Status.UNKNOWN, "", str(error), "Make the request that failed possible, and check again")]
+        return [unknown(name, str(error), "Make the request that failed possible, and check again")]
 
 
 class _Inspection:
@@ -148,15 +140,14 @@ class _Inspection:
         for broker_id, found in self._seen.log_dirs.items():
             subject = f"broker {broker_id}"
             if isinstance(found, BrokerCallError):
-                yield Check(CheckName.BROKERS, Status.UNKNOWN, subject, str(found), "Make it answer first")
+                yield unknown(CheckName.BROKERS, str(found), "Make it answer first", subject)
                 continue
             for log_dir, error in found.offline.items():
-                yield Check(
+                yield failed(
                     CheckName.BROKERS,
-                    Status.FAILED,
-                    subject,
                     f"log directory {log_dir} is offline: {error}",
                     "Check the disk and the broker's log",
+                    subject,
                 )
 
     def _check_permissions(self) -> Iterator[Check]:
@@ -214,10 +205,8 @@ class _Inspection:
             return
         lost = why_lost(Path(journal.path))
         if lost:
-            yield Check(
+            yield failed(
                 CheckName.JOURNAL,
-                Status.FAILED,
-                "",
                 f"the journal is to be a file in {journal.path}, but {lost}",
                 "Set kafka_journal_dir to a directory that outlives a run, or keep the journal in its topic",
             )
@@ -228,23 +217,17 @@ class _Inspection:
         seen = self._seen
         pending = JournalHome(self._kafka, seen.cluster, self._options.journal, seen.brokers).read()
         if pending.changes:
-            yield Check(
+            yield failed(
                 CheckName.LEFTOVERS,
-                Status.FAILED,
-                "",
                 f"a dead run left {len(pending.changes)} changes that are not undone",
                 "Run its playbook again: every run that writes undoes them first",
             )
         for note in pending.notes:
-            yield Check(
-                CheckName.LEFTOVERS, Status.WARNING, "", note, "Wait for this run, or start it again if it died"
-            )
+            yield warning(CheckName.LEFTOVERS, note, "Wait for this run, or start it again if it died")
         running = self._kafka.running_reassignments([each.topic_partition for each in seen.states])
         if running:
-            yield Check(
+            yield warning(
                 CheckName.LEFTOVERS,
-                Status.WARNING,
-                "",
                 f"{len(running)} partitions are being reassigned: until this ends, no playbook changes them",
                 "Wait for the reassignment, or cancel it (kafka-reassign-partitions.sh --cancel)",
             )

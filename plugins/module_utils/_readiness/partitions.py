@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._model.alike import named_topics
 from .._model.controller_model import predict
 from .._model.partition import NO_LEADER, PartitionState
-from .check import BrokerLoss, Check, CheckName, Status, join_first, passed
+from .check import BrokerLoss, Check, CheckName, failed, join_first, passed, unknown, warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,12 @@ def check_losses(losses: Sequence[BrokerLoss]) -> Iterator[Check]:
             found += (
                 f". No other live broker has a replica of {each.unrecoverable_partitions} of them: {each.unrecoverable}"
             )
-        yield Check(
+        yield warning(
             CheckName.BROKER_LOSS,
-            Status.WARNING,
-            f"broker {each.broker_id}",
             found,
             "Before you stop this broker, bring the other replicas of its partitions in sync, or add replicas "
             "(kafka-reassign-partitions.sh)",
+            f"broker {each.broker_id}",
         )
 
 
@@ -102,10 +101,8 @@ def name_partitions(states: Iterable[PartitionState]) -> str:
 def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSettings) -> Check:
     offline = [each for each in states if each.is_offline]
     if offline:
-        return Check(
+        return failed(
             CheckName.PARTITIONS,
-            Status.FAILED,
-            "",
             f"{len(offline)} partitions have no leader: {name_partitions(offline)}",
             "Run the playbook kafkaops.recovery.recover_offline_partitions with --check",
         )
@@ -116,7 +113,7 @@ def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSett
         if below:
             found += f". {len(below)} of them are below min.insync.replicas: {name_partitions(below)}"
         remedy = "Start the brokers that are down, or find out why the replicas lag"
-        return Check(CheckName.PARTITIONS, Status.WARNING, "", found, remedy)
+        return warning(CheckName.PARTITIONS, found, remedy)
     return passed(CheckName.PARTITIONS, f"{len(states)} partitions have a leader, and all replicas are in sync")
 
 
@@ -124,50 +121,48 @@ def _check_replication_factor(states: Sequence[PartitionState]) -> Check:
     name = CheckName.REPLICATION_FACTOR
     single = [each for each in states if len(each.replicas) == 1]
     if single:
-        return Check(
+        return warning(
             name,
-            Status.WARNING,
-            "",
             f"{len(single)} partitions have one replica, and are lost with its broker: {name_partitions(single)}",
-            "Add replicas with kafka-reassign-partitions.sh, where records matter",
+            "Add replicas with kafka-reassign-partitions.sh, if the records matter",
         )
     return passed(name, f"all {len(states)} partitions have two replicas or more")
 
 
 def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) -> Check:
     name = CheckName.MIN_INSYNC_REPLICAS
-    largest: dict[str, int] = {}
+    replication_factors: dict[str, int] = {}
     for each in states:
-        largest[each.topic] = min(largest.get(each.topic, len(each.replicas)), len(each.replicas))
-    unknown = [topic for topic in largest if topic not in settings.min_isr]
-    if unknown:
-        return _unreadable_settings(name, "min.insync.replicas", unknown)
+        replication_factors[each.topic] = min(
+            replication_factors.get(each.topic, len(each.replicas)), len(each.replicas)
+        )
+    unread = [topic for topic in replication_factors if topic not in settings.min_isr]
+    if unread:
+        return _unreadable_settings(name, "min.insync.replicas", unread)
 
     def topics_with(is_found: Callable[[int, int], bool]) -> list[str]:
-        return [topic for topic, replicas in sorted(largest.items()) if is_found(settings.min_isr[topic], replicas)]
+        return [
+            topic
+            for topic, replicas in sorted(replication_factors.items())
+            if is_found(settings.min_isr[topic], replicas)
+        ]
 
     if impossible := topics_with(lambda least, replicas: least > replicas):
-        return Check(
+        return failed(
             name,
-            Status.FAILED,
-            "",
             f"min.insync.replicas is larger than the replication factor, so no record with acks=all is accepted: "
             f"{join_first(impossible)}",
             "Lower min.insync.replicas of these topics, or add replicas",
         )
     if low := topics_with(lambda least, replicas: least == 1 and replicas > 1):
-        return Check(
+        return warning(
             name,
-            Status.WARNING,
-            "",
             f"min.insync.replicas is 1, so one broker alone may hold acknowledged records: {join_first(low)}",
-            "Set min.insync.replicas to the replication factor less 1, where records matter",
+            "Set min.insync.replicas to the replication factor less 1, if the records matter",
         )
     if strict := topics_with(lambda least, replicas: least == replicas > 1):
-        return Check(
+        return warning(
             name,
-            Status.WARNING,
-            "",
             f"min.insync.replicas equals the replication factor, so producers stop if one broker is missing: "
             f"{join_first(strict)}",
             "Set min.insync.replicas to the replication factor less 1",
@@ -178,27 +173,23 @@ def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) ->
 def _check_unclean(states: Sequence[PartitionState], settings: TopicSettings) -> Check:
     name = CheckName.UNCLEAN_ELECTION
     topics = {each.topic: len(each.replicas) for each in states}
-    unknown = [topic for topic in sorted(topics) if topic not in settings.unclean]
-    if unknown:
-        return _unreadable_settings(name, "unclean.leader.election.enable", unknown)
+    unread = [topic for topic in sorted(topics) if topic not in settings.unclean]
+    if unread:
+        return _unreadable_settings(name, "unclean.leader.election.enable", unread)
     enabled = [topic for topic in sorted(topics) if settings.unclean[topic] and topics[topic] > 1]
     if enabled:
-        return Check(
+        return warning(
             name,
-            Status.WARNING,
-            "",
             f"unclean.leader.election.enable is true, so the controller elects without comparing logs: "
             f"{join_first(enabled)}",
-            "Set it to false where records matter, and elect with recover_offline_partitions",
+            "Set it to false if the records matter, and elect with recover_offline_partitions",
         )
     return passed(name, "unclean.leader.election.enable is false for every topic with several replicas")
 
 
 def _unreadable_settings(name: CheckName, config: str, topics: Sequence[str]) -> Check:
-    return Check(
+    return unknown(
         name,
-        Status.UNKNOWN,
-        "",
         f"{config} of {len(topics)} topics could not be read: {join_first(topics)}",
         "Grant DESCRIBE_CONFIGS on them",
     )
