@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class Folded:
     text: str
 
 
+_Item = TypeVar("_Item")
 Block: TypeAlias = "Paragraph | Table | Picture | Steps | Folded"
 
 
@@ -84,6 +85,33 @@ class Section:
 
     title: str
     blocks: tuple[Block, ...]
+
+
+MAX_ROWS = 1000
+"""Limit for rows of single partitions, worst first."""
+
+
+def first_rows(
+    caption: str, columns: tuple[str, ...], items: Sequence[_Item], to_row: Callable[[_Item], tuple[Cell, ...]]
+) -> Table:
+    """Return a table of the first ``MAX_ROWS`` items. If there are more, the caption says how many."""
+    cut = f"; the first {MAX_ROWS:,} of {len(items):,}, the report file has all" if len(items) > MAX_ROWS else ""
+    return Table(f"{caption}{cut}", columns, tuple(to_row(each) for each in items[:MAX_ROWS]))
+
+
+def in_words(identifier: str) -> str:
+    """Return an enum value as words: "would recover" for "would_recover"."""
+    return identifier.replace("_", " ")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a number and its noun: "1 partition", "2 partitions"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def partition_cell(topic: str, partition: int) -> Cell:
+    """Return a cell with the name of a partition."""
+    return Cell(f"{topic}-{partition}")
 
 
 def number_cell(value: int | None) -> Cell:

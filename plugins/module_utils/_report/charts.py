@@ -23,7 +23,7 @@ from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, loss_in_words
-from .blocks import Block, Paragraph, Picture
+from .blocks import Block, Paragraph, Picture, in_words
 from .extents import Extents, Saved, Stretch, compute_extents
 
 with suppress(ImportError):
@@ -79,7 +79,7 @@ def draw_logs(
             drawn += 1
             title = f"{outcome.topic}-{outcome.partition}"
             cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
-            status = outcome.status.value.replace("_", " ")
+            status = in_words(outcome.status.value)
             caption = f"{status}; {_describe_loss(outcome)}.{_describe_saved(logs.saved)}{cut}"
             yield Picture(title, draw_extents(logs, f"Logs of {title}: {caption}"), caption)
             if not _least_known_loss(outcome):

@@ -13,12 +13,13 @@ from typing import Any
 
 from .._model.run import collector_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell
+from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
 from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
 from .salvage_section import build_account_section, build_account_verdict, compute_balances, find_saved_ranges
 from .sections import (
+    WELL_DIAGNOSES,
     build_cleaner_section,
     build_evidence_section,
     build_leadership_section,
@@ -121,13 +122,13 @@ def _verdict(
             case Kind.SURVEY:
                 count = len(content["partitions"])
                 start = "" if first is None else f"; broker {first} should be started first"
-                offline = "1 partition has" if count == 1 else f"{count:,} partitions have"
-                return f"{offline} no leader{start}.", "bad" if count else "good"
+                has = "has" if count == 1 else "have"
+                return f"{plural(count, 'partition')} {has} no leader{start}.", "bad" if count else "good"
             case Kind.QUORUM:
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
             case Kind.CLEANER:
-                is_well = [each["diagnosis"] in ("healthy", "idle") for each in content["after"]]
+                is_well = [each["diagnosis"] in WELL_DIAGNOSES for each in content["after"]]
                 text = f"{sum(is_well)} of {len(is_well)} log cleaners are healthy or idle."
                 return text, "good" if all(is_well) else "bad"
             case Kind.LEADERSHIP:

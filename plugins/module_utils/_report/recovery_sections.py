@@ -18,12 +18,27 @@ from .._recovery.groups import Members, grouped, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import verdict
-from .blocks import Block, Cell, Folded, Paragraph, Picture, Section, Step, Steps, Table, format_ids, number_cell
+from .blocks import (
+    MAX_ROWS,
+    Block,
+    Cell,
+    Folded,
+    Paragraph,
+    Picture,
+    Section,
+    Step,
+    Steps,
+    Table,
+    first_rows,
+    format_ids,
+    in_words,
+    number_cell,
+    partition_cell,
+    plural,
+)
 from .charts import can_draw, draw_bars, draw_logs, find_forecast
 from .extents import Saved
 
-MAX_ROWS = 1000
-"""Limit for rows of single partitions, worst first. The groups name all partitions."""
 _MAX_TOPICS = 8
 _TONES = {
     Status.RECOVERED: "good",
@@ -89,7 +104,7 @@ def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
             number_cell(each["brokerId"]),
             Cell("unknown" if each["host"] is None else f"{each['host']}:{each['port']}"),
             Cell(each["rack"] or "none"),
-            Cell(each["state"].replace("_", " "), "good" if each["state"] == "online" else "bad"),
+            Cell(in_words(each["state"]), "good" if each["state"] == "online" else "bad"),
             Cell(each["cause"] or "none"),
         )
         for each in sorted(brokers, key=lambda broker: (broker["state"] == "online", broker["brokerId"]))
@@ -105,7 +120,7 @@ def _build_group_blocks(
     rows = tuple(
         (
             number_cell(each.group.partitions),
-            Cell(_words(each.group.status), _TONES[each.group.status]),
+            Cell(in_words(each.group.status), _TONES[each.group.status]),
             Cell(_topics(each.outcomes)),
             Cell(", ".join(f"{one.broker_id} ({one.partitions:,})" for one in each.group.leaders) or "none"),
             Cell(each.group.reason),
@@ -118,7 +133,7 @@ def _build_group_blocks(
         topics = {one.topic for one in each.outcomes}
         if len(topics) > _MAX_TOPICS:
             title = (
-                f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {_words(each.group.status)}"
+                f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {in_words(each.group.status)}"
             )
             yield Folded(title, "\n".join(_topic_lines(each.outcomes)))
     yield from draw_logs([each.outcomes for each in groups], salvages)
@@ -142,8 +157,8 @@ def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     yield Table("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
     waiting = len(elected)
     yield Paragraph(
-        f"The strategies none and balanced lose nothing while they wait: {waiting:,} "
-        f"partition{'' if waiting == 1 else 's'} would have stayed offline until the awaited brokers return."
+        f"The strategies none and balanced lose nothing while they wait: "
+        f"{plural(waiting, 'partition')} would have stayed offline until the awaited brokers return."
     )
 
 
@@ -217,20 +232,6 @@ def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
 
 def _build_partition_table(groups: Sequence[Members]) -> Table:
     outcomes = [outcome for each in groups for outcome in each.outcomes]
-    rows = tuple(
-        (
-            Cell(f"{each.topic}-{each.partition}"),
-            Cell(_words(each.status), _TONES[each.status]),
-            Cell(_leader(each.leader_before)),
-            Cell(_leader(_leader_after(each))),
-            *(Cell(format_ids(ids)) for ids in (each.isr, each.elr, each.last_known_elr)),
-            Cell(each.reason),
-        )
-        for each in outcomes[:MAX_ROWS]
-    )
-    shown = (
-        "" if len(outcomes) <= MAX_ROWS else f"; the first {MAX_ROWS:,} of {len(outcomes):,}, the report file has all"
-    )
     columns = (
         "Partition",
         "Status",
@@ -241,7 +242,18 @@ def _build_partition_table(groups: Sequence[Members]) -> Table:
         "Last known ELR",
         "Reason",
     )
-    return Table(f"Worst first{shown}", columns, rows)
+    return first_rows("Worst first", columns, outcomes, _partition_row)
+
+
+def _partition_row(outcome: Outcome) -> tuple[Cell, ...]:
+    return (
+        partition_cell(outcome.topic, outcome.partition),
+        Cell(in_words(outcome.status), _TONES[outcome.status]),
+        Cell(_leader(outcome.leader_before)),
+        Cell(_leader(_leader_after(outcome))),
+        *(Cell(format_ids(ids)) for ids in (outcome.isr, outcome.elr, outcome.last_known_elr)),
+        Cell(outcome.reason),
+    )
 
 
 def _choose_first_live(outcome: Outcome) -> int | None:
@@ -259,10 +271,6 @@ def _leader_after(outcome: Outcome) -> int | None:
 
 def _leader(broker_id: int | None) -> str:
     return {None: "unknown", -1: "none"}.get(broker_id, str(broker_id))
-
-
-def _words(status: Status) -> str:
-    return status.value.replace("_", " ")
 
 
 def _topics(outcomes: Iterable[Outcome]) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 from .._model.log_contents import offset_range
 from .._salvage.finding import Status
 from .._salvage.replayed import ReplayStatus, describe_left_out
-from .blocks import Block, Cell, Paragraph, Section, Table, number_cell
-from .recovery_sections import MAX_ROWS
+from .blocks import Block, Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell, plural
 
 _Document = Mapping[str, Any]
 _TONES = {
@@ -40,13 +39,13 @@ def build_disk_verdict(report: _Document) -> tuple[str, str]:
     saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
     statuses = Counter(each["status"] for each in partitions)
     failed, pending = statuses[Status.FAILED], statuses[Status.WOULD_BE_SAVED]
-    lacking = _counted(sum(_offsets(each["lost"]) for each in partitions), "offset")
+    lacking = plural(sum(_offsets(each["lost"]) for each in partitions), "offset")
     sentences = [
         f"The cluster lacks {'at least ' if failed else ''}{lacking} that the disks of broker {report['brokerId']} "
-        f"have; {_counted(saved, 'record')} saved."
+        f"have; {plural(saved, 'record')} saved."
     ]
-    sentences += [f"{_counted(pending, 'partition')} would be saved."] if pending else []
-    sentences += [f"{_counted(failed, 'partition')} failed."] if failed else []
+    sentences += [f"{plural(pending, 'partition')} would be saved."] if pending else []
+    sentences += [f"{plural(failed, 'partition')} failed."] if failed else []
     return " ".join(sentences), "bad" if failed else "warning" if pending else "good"
 
 
@@ -60,8 +59,8 @@ def build_replay_verdict(report: _Document) -> tuple[str, str]:
     pending = statuses[ReplayStatus.WOULD_BE_GIVEN_BACK]
     undone = statuses[ReplayStatus.REFUSED] + statuses[ReplayStatus.FAILED]
     done = f"{to_give:,} would be given back" if pending else f"{given:,} were given back"
-    sentences = [f"Of {_counted(saved, 'saved record')}, {done}" + (f", {before:,} before." if before else ".")]
-    sentences += [f"{_counted(undone, 'partition')} not done."] if undone else []
+    sentences = [f"Of {plural(saved, 'saved record')}, {done}" + (f", {before:,} before." if before else ".")]
+    sentences += [f"{plural(undone, 'partition')} not done."] if undone else []
     return " ".join(sentences), "bad" if undone else "warning" if pending else "good"
 
 
@@ -75,8 +74,8 @@ def build_disk_section(report: _Document) -> Section:
     blocks: list[Block] = [
         Paragraph(sentence, tone),
         Paragraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
-        _table(
-            f"{len(listed):,} of {_counted(len(partitions), 'replica')}; the cluster lacks nothing of the others",
+        first_rows(
+            f"{len(listed):,} of {plural(len(partitions), 'replica')}; the cluster lacks nothing of the others",
             (
                 "Partition",
                 "Status",
@@ -88,20 +87,23 @@ def build_disk_section(report: _Document) -> Section:
                 "In no readable batch",
                 "Reason",
             ),
-            [_disk_row(each) for each in listed],
+            listed,
+            _disk_row,
         ),
     ]
     if before_start:
-        rows = [(_partition(each), Cell(_ranges(each["beforeLogStart"]))) for each in before_start]
         caption = "Before the leader's log start: not saved, and unknown whether the leader ever held them"
-        blocks.append(_table(caption, ("Partition", "Offsets"), rows))
+        blocks.append(first_rows(caption, ("Partition", "Offsets"), before_start, _before_start_row))
     if damages:
         columns = ("Partition", "File", "Damage", "Position", "Bytes", "Between offsets")
-        blocks.append(_table("Damaged or unreadable", columns, [_damage_row(*each) for each in damages]))
+        blocks.append(first_rows("Damaged or unreadable", columns, damages, _damage_row))
     if report["newerCommits"]:
         caption = "Groups whose saved committed offset is higher than the cluster's"
-        commits = [_commit_row(each) for each in report["newerCommits"]]
-        blocks.append(_table(caption, ("Group", "Partition", "On the disk", "In the cluster"), commits))
+        blocks.append(
+            first_rows(
+                caption, ("Group", "Partition", "On the disk", "In the cluster"), report["newerCommits"], _commit_row
+            )
+        )
     return Section(f"Disks of broker {report['brokerId']}", tuple(blocks))
 
 
@@ -115,10 +117,11 @@ def build_replay_section(report: _Document) -> Section:
         (
             Paragraph(sentence, tone),
             Paragraph(f"From {report['salvageDir']} to {to}."),
-            _table(
-                f"Results of {_counted(len(report['partitions']), 'partition')}",
+            first_rows(
+                f"Results of {plural(len(report['partitions']), 'partition')}",
                 columns,
-                [_replay_row(each) for each in report["partitions"]],
+                report["partitions"],
+                _replay_row,
             ),
         ),
     )
@@ -138,13 +141,18 @@ def _disk_row(each: _Document) -> tuple[Cell, ...]:
     )
 
 
-def _damage_row(partition: _Document, file: _Document) -> tuple[Cell, ...]:
+def _before_start_row(each: _Document) -> tuple[Cell, ...]:
+    return _partition(each), Cell(_ranges(each["beforeLogStart"]))
+
+
+def _damage_row(found: tuple[_Document, _Document]) -> tuple[Cell, ...]:
+    partition, file = found
     damage = file["damage"]
     end = "the end" if damage["toOffset"] is None else f"{damage['toOffset']:,}"
     return (
         _partition(partition),
         Cell(file["path"]),
-        Cell(damage["kind"].replace("_", " "), "bad"),
+        Cell(in_words(damage["kind"]), "bad"),
         number_cell(damage["position"]),
         number_cell(damage["size"]),
         Cell(f"{damage['fromOffset']:,} and {end}"),
@@ -166,17 +174,12 @@ def _replay_row(each: _Document) -> tuple[Cell, ...]:
     )
 
 
-def _table(caption: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
-    cut = f"; the first {MAX_ROWS:,} of {len(rows):,}, the report file has all" if len(rows) > MAX_ROWS else ""
-    return Table(f"{caption}{cut}", tuple(columns), tuple(rows[:MAX_ROWS]))
-
-
 def _partition(each: _Document) -> Cell:
-    return Cell(f"{each['topic']}-{each['partition']}")
+    return partition_cell(each["topic"], each["partition"])
 
 
 def _status(each: _Document) -> Cell:
-    return Cell(each["status"].replace("_", " "), _TONES.get(each["status"], "bad"))
+    return Cell(in_words(each["status"]), _TONES.get(each["status"], "bad"))
 
 
 def _ranges(stretches: Sequence[Sequence[int]]) -> str:
@@ -185,7 +188,3 @@ def _ranges(stretches: Sequence[Sequence[int]]) -> str:
 
 def _offsets(stretches: Sequence[Sequence[int]]) -> int:
     return sum(end - start for _epoch, start, end in stretches)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

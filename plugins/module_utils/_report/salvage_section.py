@@ -17,9 +17,8 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import Status as DiskStatus
-from .blocks import Cell, Paragraph, Section, Table, number_cell
+from .blocks import MAX_ROWS, Cell, Paragraph, Section, Table, number_cell, plural
 from .extents import Saved
-from .recovery_sections import MAX_ROWS
 
 _NOTE = (
     "Found: offsets that the leader lacks, and that live replicas held when the election was planned, or that disks of "
@@ -86,10 +85,7 @@ def build_account_verdict(
         for outcome in outcomes
         if outcome.status is Status.RECOVERED
     )
-    more = (
-        f" For {open_for:,} partition{'' if open_for == 1 else 's'}, replicas could not be compared, so it is unknown "
-        "what they held."
-    )
+    more = f" For {plural(open_for, 'partition')}, replicas could not be compared, so it is unknown what they held."
     return describe_still_lost(sum_balances(balances.values())) + (more if open_for else "")
 
 

@@ -16,12 +16,25 @@ from .._recovery.expected_loss import expected_losses
 from .._recovery.forecast import forecast
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .blocks import Block, Cell, Paragraph, Section, Step, Steps, Table, format_ids, number_cell
+from .blocks import (
+    MAX_ROWS,
+    Block,
+    Cell,
+    Paragraph,
+    Section,
+    Step,
+    Steps,
+    Table,
+    format_ids,
+    in_words,
+    number_cell,
+    partition_cell,
+    plural,
+)
 from .charts import draw_logs
-from .recovery_sections import MAX_ROWS
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
-_WELL = ("healthy", "idle")
+WELL_DIAGNOSES = ("healthy", "idle")
 _CHECK_TONES = {"failed": "bad", "unknown": "bad", "warning": "warning", "ok": "good"}
 _CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warning": "warning", "ok": "fine"}
 
@@ -33,7 +46,7 @@ def build_quorum_section(report: dict[str, Any]) -> Section:
     findings = tuple(
         (
             Cell(each["severity"], _SEVERITY_TONES[each["severity"]]),
-            Cell(_words(each["kind"])),
+            Cell(in_words(each["kind"])),
             Cell(", ".join(map(str, each["nodeIds"])) or "none"),
             Cell(", ".join(f"{one['name']} {one['value']}" for one in each["evidence"])),
             Cell(each["meaning"]),
@@ -68,26 +81,26 @@ def build_cleaner_section(report: dict[str, Any]) -> Section:
     diagnoses = tuple(
         (
             number_cell(each["brokerId"]),
-            Cell(_words(before.get(each["brokerId"], each)["diagnosis"])),
-            Cell(_words(each["diagnosis"]), "good" if each["diagnosis"] in _WELL else "bad"),
+            Cell(in_words(before.get(each["brokerId"], each)["diagnosis"])),
+            Cell(in_words(each["diagnosis"]), "good" if each["diagnosis"] in WELL_DIAGNOSES else "bad"),
             Cell(each["reason"]),
         )
         for each in report["after"]
     )
     changes = [
-        (Cell(f"restart on broker {each['brokerId']}"), Cell(_words(each["status"])), Cell(each["reason"]))
+        (Cell(f"restart on broker {each['brokerId']}"), Cell(in_words(each["status"])), Cell(each["reason"]))
         for each in report["restarts"]
     ]
     changes += [
         (
             Cell(f"repair of {each['topic']}-{each['partition']} on broker {each['brokerId']}"),
-            Cell(_words(each["status"])),
+            Cell(in_words(each["status"])),
             Cell(each["reason"]),
         )
         for each in report["repairs"]
     ]
     changes += [
-        (Cell(f"earlier run's {each['change']}"), Cell(_words(each["undoing"])), Cell(each["reason"]))
+        (Cell(f"earlier run's {each['change']}"), Cell(in_words(each["undoing"])), Cell(each["reason"]))
         for each in report["leftovers"]
     ]
     return Section(
@@ -122,9 +135,9 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
             ("Partition", "Drift", "Status", "Reason"),
             tuple(
                 (
-                    Cell(f"{each['topic']}-{each['partition']}"),
+                    partition_cell(each["topic"], each["partition"]),
                     Cell(each["drift"], "warning"),
-                    Cell(_words(each["status"])),
+                    Cell(in_words(each["status"])),
                     Cell(each["reason"]),
                 )
                 for each in drifted[:MAX_ROWS]
@@ -138,7 +151,7 @@ def build_survey_section(survey: dict[str, Any]) -> Section:
     """Build the section with the partitions without a leader, and the broker to start first."""
     rows = tuple(
         (
-            Cell(f"{each['topic']}-{each['partition']}"),
+            partition_cell(each["topic"], each["partition"]),
             number_cell(each["leader_epoch"]),
             Cell(format_ids(each["replicas"])),
             Cell(format_ids(each["isr"])),
@@ -160,7 +173,7 @@ def build_readiness_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     """Say whether a recovery would work. Returns the sentence and its tone."""
     counts = Counter(each["status"] for each in report["checks"])
     found = [f"{counts[status]:,} {_CHECK_WORDS[status]}" for status in ("failed", "unknown") if counts[status]] + [
-        f"{counts['warning']:,} warning{'' if counts['warning'] == 1 else 's'}" if counts["warning"] else "no warnings"
+        plural(counts["warning"], "warning") if counts["warning"] else "no warnings"
     ]
     head = "A recovery would work" if report["isReady"] else "A recovery would not work as it should"
     tone = "bad" if not report["isReady"] else "warning" if counts["warning"] else "good"
@@ -172,7 +185,7 @@ def build_readiness_section(report: Mapping[str, Any]) -> Section:
     checks = tuple(
         (
             Cell(_CHECK_WORDS[each["status"]], _CHECK_TONES[each["status"]]),
-            Cell(each["name"].replace("_", " ")),
+            Cell(in_words(each["name"])),
             Cell(each["subject"] or "the cluster or this host"),
             Cell(each["found"]),
             Cell(each["remedy"] or "nothing"),
@@ -232,7 +245,7 @@ def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
     for outcome in outcomes:
         for each in outcome.candidates:
             yield (
-                Cell(f"{outcome.topic}-{outcome.partition}"),
+                partition_cell(outcome.topic, outcome.partition),
                 number_cell(each.broker_id),
                 number_cell(each.last_written_epoch),
                 number_cell(each.log_start_offset),
@@ -241,8 +254,8 @@ def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
             )
         for silent in outcome.silent:
             unknown = (number_cell(None),) * 3
-            state = Cell(f"{_words(silent.cause.value)}: {silent.error}", "bad")
-            yield Cell(f"{outcome.topic}-{outcome.partition}"), number_cell(silent.broker_id), *unknown, state
+            state = Cell(f"{in_words(silent.cause.value)}: {silent.error}", "bad")
+            yield partition_cell(outcome.topic, outcome.partition), number_cell(silent.broker_id), *unknown, state
         shown += len(outcome.candidates) + len(outcome.silent)
         if shown >= MAX_ROWS:
             return
@@ -298,14 +311,10 @@ def _or_none(epoch: int | None) -> int:
 
 
 def _counted(counts: Counter[str]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple((Cell(_words(status)), number_cell(count)) for status, count in sorted(counts.items()))
+    return tuple((Cell(in_words(status)), number_cell(count)) for status, count in sorted(counts.items()))
 
 
 def _list(blacklist: dict[str, Any]) -> str:
     parts = [format_ids(blacklist["brokers"])] if blacklist["brokers"] else []
     parts += [f"{format_ids(each['brokers'])} for topics {each['pattern']}" for each in blacklist["byTopic"]]
     return ", ".join(parts) or "empty"
-
-
-def _words(identifier: str) -> str:
-    return identifier.replace("_", " ")
