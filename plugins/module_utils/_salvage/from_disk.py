@@ -43,7 +43,7 @@ from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .scan import SegmentContents, read_outlines, scan_in_process
 from .stretch import intersect_stretches, subtract_stretches
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
 DRIVER_MEMORY = "1g"
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
@@ -246,7 +246,7 @@ def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
             ranges = ", ".join(each.offsets for each in absent)
             problems.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")
     if problems:
-        raise SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
+        raise read_back_error(problems)
 
 
 def _find_replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:

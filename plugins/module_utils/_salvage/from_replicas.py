@@ -29,7 +29,7 @@ from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
 from .stretch import intersect_stretches, merge_stretches, subtract_stretches
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark
+from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -163,9 +163,7 @@ class TailSaver:
 
     def _find_failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
         if back and back.problems:
-            raise SalvageError(
-                "the saved files were read back with errors, and were removed: " + "; ".join(back.problems)
-            )
+            raise read_back_error(back.problems)
         saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
         failures: dict[TopicPartition, str] = {}
         silent: dict[int, str] = {}

@@ -56,6 +56,11 @@ class SalvageError(KafkaOpsError):
     """Records could not be saved. The message says which and why. Nothing was written to the cluster."""
 
 
+def read_back_error(problems: Sequence[str]) -> SalvageError:
+    """Return the error about files that were read back and do not have all records."""
+    return SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
+
+
 class Written(NamedTuple):
     """Rows that were written to disk and read back."""
 

@@ -44,6 +44,12 @@ def _endpoint(quorum: Quorum, node_id: int) -> Endpoint:
     return Endpoint("CONTROLLER", address.host, address.port)
 
 
+def _endpoints_option(quorum: Quorum, node_id: int) -> list[dict[str, object]]:
+    """Return the value of option endpoints for a controller."""
+    endpoint = _endpoint(quorum, node_id)
+    return [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}]
+
+
 def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> VoterChange:
     with quorum.wire() as wire:
         asked = parse_addresses(quorum.cluster.controllers_at()) if controllers else ()
@@ -72,23 +78,19 @@ def _voters_by_kafka(quorum: Quorum) -> str:
 
 def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
     lost = quorum.followers()[0]
-    controller = quorum.cluster.controllers[lost]
-    controller.kill()
-    controller.wipe()
-    controller.start()
+    quorum.replace_disk(lost)
     seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
     old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
     assert old != new
     assert found(seen, Kind.VOTER_NOT_FETCHING, lost) is None
     assert [each.node_id for each in seen.verdicts.restart if each.allowed] == [lost]
 
-    endpoint = _endpoint(quorum, lost)
     variables = {
         **quorum.variables(),
         "voter_id": lost,
         "old_directory_id": old,
         "new_directory_id": new,
-        "endpoints": [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}],
+        "endpoints": _endpoints_option(quorum, lost),
     }
     quorum.cluster.proxy.clear()
     run = run_playbook(str(_REPLACE), variables, "--tags", "preview")
@@ -107,10 +109,7 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
 @pytest.mark.wide
 def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     lost = quorum.followers()[0]
-    controller = quorum.cluster.controllers[lost]
-    controller.kill()
-    controller.wipe()
-    controller.start()
+    quorum.replace_disk(lost)
     _seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
     assert "kafkaops.recovery.replace_controller" in finding.remedy
     old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
@@ -137,9 +136,8 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     refused = run_playbook(_PLAYBOOK, variables)
     assert refused.returncode != 0
     assert "Set controller_replacement_endpoints" in refused.output
-    endpoint = _endpoint(quorum, lost)
-    endpoints = [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}]
-    resumed = run_playbook(_PLAYBOOK, {**variables, "controller_replacement_endpoints": endpoints})
+    options = {"controller_replacement_endpoints": _endpoints_option(quorum, lost)}
+    resumed = run_playbook(_PLAYBOOK, {**variables, **options})
     assert resumed.returncode == 0, resumed.output
     assert new in _voters_by_kafka(quorum)
 

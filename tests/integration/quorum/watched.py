@@ -139,6 +139,13 @@ class Quorum:
             for controller in controllers:
                 controller.wait_ready()
 
+    def replace_disk(self, node_id: int) -> None:
+        """Kill a controller and start it again with an empty disk."""
+        controller = self.cluster.controllers[node_id]
+        controller.kill()
+        controller.wipe()
+        controller.start()
+
     def leader(self) -> int:
         leader = self.look().leader_id
         assert leader is not None
