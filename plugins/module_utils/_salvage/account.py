@@ -39,7 +39,7 @@ class Balance:
     saved: Number
     """Records, each counted once, without those that do not decode."""
     given_back: Number | None
-    """Records. None if nobody asked the cluster."""
+    """Records. None if the cluster was not asked."""
     still_lost: Number | None
     """Records that were held and not saved, or saved and not given back. None if unknown."""
     at_hand: Number
@@ -86,7 +86,7 @@ class Account:
     saved_at_least: int = 0
     """Saved records according to a replay, for when no manifest names their offsets."""
     given: int | None = 0
-    """Records that all runs gave back. None if nobody asked the cluster."""
+    """Records that all runs gave back. None if the cluster was not asked."""
     settled: int = 0
     """Records that were given back, or that a compacted topic does not need: no key, or a newer record of the key."""
     is_elected: bool = True

@@ -113,23 +113,23 @@ class TailSaver:
             if each.broker_id in self.addresses
         ]
         if not work:
-            return TailSalvage(None, self._find_failures(wanted, ()), held_by_losers(wanted))
+            return TailSalvage(None, self._find_failures(wanted, ()), merge_tails(wanted))
         # Several replicas may have records of one partition: write these in the order of offsets.
         work.sort(key=lambda each: each.tail.lost[0].start_offset)
         is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
         spark = choose_spark(self.spark, SparkOptions(), self.destination, is_little=is_little)
         with ExitStack() as stack:
-            rows = self._fetch_in_process(stack) if spark is None else self._fetch_in_tasks(stack)
+            rows = self._row_reader_here(stack) if spark is None else self._row_reader_for_tasks(stack)
             if spark is not None:
-                self.progress.step("starting Spark, to save what other replicas hold")
+                self.progress.step("starting Spark, to save records of other replicas")
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
             if (earlier := writer.read_finished_manifest()) is not None:
                 return self._accept_finished_salvage(writer, earlier, wanted)
             partitions = len({each.partition for each in wanted})
-            self.progress.step(f"saving what other replicas hold of {partitions} partitions")
-            written = writer.write(RowSource(work, rows, _estimate_bytes, _partition))
+            self.progress.step(f"saving records of other replicas, of {partitions} partitions")
+            written = writer.write(RowSource(work, rows, _estimate_bytes, _partition_of))
             failures = self._find_failures(wanted, written.back)
-            held = drop_compacted(held_by_losers(wanted), written.back, failures)
+            held = drop_compacted(merge_tails(wanted), written.back, failures)
             if not written.back.partitions:
                 return TailSalvage(None, failures, held)
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
@@ -143,7 +143,7 @@ class TailSaver:
 
         Raises SalvageError or SalvageDirectoryError.
         """
-        held = held_by_losers(wanted)
+        held = merge_tails(wanted)
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
         check_covers(manifest, self.destination, self.cluster_id, needed)
@@ -151,10 +151,10 @@ class TailSaver:
             raise SalvageError("; ".join(problems))
         return TailSalvage(manifest, {}, held)
 
-    def _fetch_in_process(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
+    def _row_reader_here(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         return _TailFetcher(stack.enter_context(Wire(self.settings))).rows
 
-    def _fetch_in_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
+    def _row_reader_for_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         """Return a function for Spark's tasks. It reads the connection settings from a file: no task carries them."""
         reference = self.settings_reference
         if reference is None:
@@ -188,7 +188,7 @@ class TailSaver:
         if tail.broker_id in silent:
             return f"{what}: {silent[tail.broker_id]}"
         try:
-            batches = list(_batches(partial(wire.call, address), tail.partition, absent))
+            batches = list(_fetch_tail(partial(wire.call, address), tail.partition, absent))
         except KafkaOpsError as error:
             if isinstance(error, BrokerCallError) and error.cause in (Cause.HUNG, Cause.UNREACHABLE):
                 silent[tail.broker_id] = str(error)
@@ -197,7 +197,7 @@ class TailSaver:
         return f"{what}, and can be read now: run again" if intersect_stretches(readable, absent) else ""
 
 
-def _partition(work: _TailRequest) -> TopicPartition:
+def _partition_of(work: _TailRequest) -> TopicPartition:
     return work.tail.partition
 
 
@@ -244,7 +244,7 @@ class _TailFetcher:
             time.sleep(_PAUSE_S if attempt else 0)
             after = found[-1].header.next_offset if found else 0
             try:
-                for each in _batches(ask, work.tail.partition, work.tail.lost, after):
+                for each in _fetch_tail(ask, work.tail.partition, work.tail.lost, after):
                     self._unanswered[work.address] = 0
                     found.append(each)
                 break
@@ -256,7 +256,7 @@ class _TailFetcher:
         return found
 
 
-def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: int = 0) -> Iterator[Fetched]:
+def _fetch_tail(ask: Ask, partition: TopicPartition, stretches: Stretches, after: int = 0) -> Iterator[Fetched]:
     """Yield all batches from the first offset of the stretches, or from ``after``, to the last one.
 
     Raises BrokerCallError or RequestRefusedError. An empty answer is an error too: compaction never removes the last
@@ -277,7 +277,7 @@ def _batches(ask: Ask, partition: TopicPartition, stretches: Stretches, after: i
         offset = answer.batches[-1].header.next_offset
 
 
-def held_by_losers(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
+def merge_tails(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
     """Return the offsets that losers hold of each partition, each offset once."""
     found: dict[TopicPartition, list[EpochRange]] = {}
     for each in tails:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,9 +26,10 @@ from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
 from .replay_progress import LedgerKey, ProgressTopic, create_and_wait
 from .replay_writer import ReplayWriter
-from .replayed import Counts, Replayed, ReplayStatus, target_topic
+from .replayed import Counts, Replayed, ReplayStatus, name_target_topic
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
+from .saved_run import SavedRun
 from .targets import ReplayTerms, Targets, find_targets
 from .transactional import TransactionalProducer
 
@@ -129,7 +130,7 @@ class Replayer:
             self._count_records_to_give(parts)
             writer = ReplayWriter(producer, progress_topic, parts, journal.require_lock, self._progress, self._stop)
             writer.write(
-                read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=True),
+                self._read_runs(self._names, contents=True),
                 self._manifest.cluster_id,
                 self._request.throttle_bytes_per_second,
             )
@@ -202,9 +203,12 @@ class Replayer:
             self._read_newer_keys(parts, compacted)
         return parts
 
+    def _read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
+        return read_saved_runs(self._request.directory, self._manifest.files, topics, contents=contents)
+
     def _read_newer_keys(self, parts: Mapping[TopicPartition, PartitionReplay], compacted: set[TopicPartition]) -> None:
         names = {each.topic for each in compacted}
-        keys = collect_key_hashes(read_saved_runs(self._request.directory, self._manifest.files, names, contents=False))
+        keys = collect_key_hashes(self._read_runs(names, contents=False))
         for partition in sorted(compacted):
             part = parts[partition]
             self._progress.step(f"reading the keys of {partition}")
@@ -225,18 +229,9 @@ class Replayer:
         """Count the records to give back. Works on copies, so the ledgers are not changed."""
         self._progress.step("counting the saved records")
         trial = {
-            name: PartitionReplay(
-                part.saved,
-                part.target,
-                part.ledger_key,
-                Ledger(part.ledger.settled),
-                part.include_unknown,
-                part.is_compacted,
-                part.newer,
-            )
-            for name, part in parts.items()
+            name: replace(part, ledger=Ledger(part.ledger.settled), counts=Counts()) for name, part in parts.items()
         }
-        for run in read_saved_runs(self._request.directory, self._manifest.files, self._names, contents=False):
+        for run in self._read_runs(self._names, contents=False):
             each = trial.get(run.topic_partition)
             if each is not None:
                 each.counts.to_give += sum(one.records for one in each.take(run))
@@ -248,13 +243,14 @@ class Replayer:
     def _with_untouched(
         self, rows: list[Replayed], targets: Targets, ledgers: Mapping[LedgerKey, Ledger]
     ) -> tuple[Replayed, ...]:
+        """Add the internal and the refused partitions, and sort all by topic and partition number."""
         for each in self._saved:
             partition = each.topic_partition
             if partition in targets.internal:
                 reason = "it is an internal topic"
                 rows.append(_untouched_result(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
             elif partition in targets.refused:
-                name = target_topic(each.topic, self._request.terms.target)
+                name = name_target_topic(each.topic, self._request.terms.target)
                 topic_id = targets.topics[each.topic].topic_id or ""
                 ledger = ledgers.get(LedgerKey(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
                 refusal = targets.refused[partition]

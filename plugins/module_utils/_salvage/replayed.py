@@ -28,7 +28,8 @@ class Target(StrEnum):
 SIDE_SUFFIX = ".salvaged"
 
 
-def target_topic(topic: str, target: Target) -> str:
+def name_target_topic(topic: str, target: Target) -> str:
+    """Return the name of the topic that records of ``topic`` are given back to."""
     return topic + SIDE_SUFFIX if target is Target.SIDE else topic
 
 

@@ -102,10 +102,10 @@ class RunTails:
     def _save(
         self, settings: ConnectionSettings, progress: Progress, tails: Sequence[LosersTail]
     ) -> dict[TopicPartition, str]:
-        from .from_replicas import Tail, TailSaver, held_by_losers
+        from .from_replicas import Tail, TailSaver, merge_tails
 
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
-        self.held = held_by_losers(found)
+        self.held = merge_tails(found)
         try:
             missing = unusable((*KAFKA, *RECORDS))
             if missing:
@@ -126,7 +126,7 @@ class RunTails:
             self.done = self.save_beside_others(saver, found)
             failures, self.held = self.done.failures, self.done.held
         except (KafkaOpsError, OSError) as error:
-            self.failure = f"what only losers hold was not saved: {error}"
+            self.failure = f"the records that only losers hold were not saved: {error}"
             failures = dict.fromkeys(self.held, self.failure)
         return failures if self.params["salvage"] == Salvage.REQUIRED else {}
 

@@ -14,7 +14,7 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition
-from .replayed import Target, target_topic
+from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
@@ -72,7 +72,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
     origins = {each.topic for each in saved}
-    description = kafka.describe_partitions(origins | {target_topic(each, terms.target) for each in origins})
+    description = kafka.describe_partitions(origins | {name_target_topic(each, terms.target) for each in origins})
     states: dict[str, dict[int, PartitionState]] = {}
     for state in description.partitions:
         states.setdefault(state.topic, {})[state.partition] = state
@@ -87,7 +87,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
         if topic in _NEVER | terms.never or any(each.is_internal for each in states.get(topic, {}).values()):
             internal |= {each.topic_partition for each in wanted}
             continue
-        name = target_topic(topic, terms.target)
+        name = name_target_topic(topic, terms.target)
         found = topics[topic] = _build_target(name, topic, states, configs, wanted)
         for each in wanted:
             obstacle = (

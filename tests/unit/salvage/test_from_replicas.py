@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import from_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
     Tail,
-    _batches,
+    _fetch_tail,
     _TailFetcher,
     _TailRequest,
 )
@@ -57,13 +57,13 @@ def some(*offsets: int) -> Iterator[tuple[int, int, bytes]]:
 
 def test_records_above_the_high_watermark_are_read() -> None:
     replica = FakeReplica(*some(0, 2, 4, 6), high_watermark=2)
-    found = [header.base_offset for header, _raw in _batches(replica, ORDERS, (EpochRange(0, 2, 8),))]
+    found = [header.base_offset for header, _raw in _fetch_tail(replica, ORDERS, (EpochRange(0, 2, 8),))]
     assert found == [2, 4, 6]
 
 
 def test_an_empty_answer_before_the_log_end_is_an_error() -> None:
     """The batches before the error are kept."""
-    batches = _batches(FakeReplica(*some(0, 2), high_watermark=8), ORDERS, (EpochRange(0, 0, 8),))
+    batches = _fetch_tail(FakeReplica(*some(0, 2), high_watermark=8), ORDERS, (EpochRange(0, 0, 8),))
     assert [next(batches).header.base_offset for _each in range(2)] == [0, 2]
     with pytest.raises(BrokerCallError, match="it sends no batch from offset 4 on, and its log ended at 8"):
         next(batches)
@@ -122,5 +122,5 @@ def test_a_silent_broker_is_not_asked_for_every_tail() -> None:
 
 def test_offsets_removed_by_compaction_are_skipped() -> None:
     replica = FakeReplica(*some(0, 6), high_watermark=8)
-    found = [header.base_offset for header, _raw in _batches(replica, ORDERS, (EpochRange(0, 2, 5),))]
+    found = [header.base_offset for header, _raw in _fetch_tail(replica, ORDERS, (EpochRange(0, 2, 5),))]
     assert found == [6]
