@@ -88,7 +88,7 @@ def build_recovery_sections(
     if brokers:
         yield build_brokers_section(brokers)
     groups = grouped(outcomes)
-    yield Section("Partitions by what they share", tuple(_build_group_blocks(groups, salvages)))
+    yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages)))
     if any(each.status in _ELECTED for each in outcomes):
         yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(outcomes)))
         yield Section("New leaders by broker", tuple(_build_leader_blocks(outcomes)))
