@@ -14,8 +14,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
-from .._model.partition import Broker, ReplicaLog, TopicPartition
+from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
 from .._model.setting import Setting
 from . import (
     capabilities,
@@ -102,7 +103,7 @@ class Kafka(BaseKafka):
         deadline: float,
         native: NativeQuestion | None = None,
         *,
-        only_newest: Collection[TopicPartition] = frozenset(),
+        only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
     ) -> list[ReplicaLog]:
         """Ask one broker what its replicas of these partitions hold."""
         return probe_replicas(self.settings, broker, partitions, deadline, native, only_newest=only_newest)

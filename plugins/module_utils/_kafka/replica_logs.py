@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .._model.partition import Broker, BrokerState, Cause, ReplicaLog, TopicPartition
+from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition
 from .._model.run import Clock
-from . import error_codes
 from .cluster import check_identity
-from .epochs import EpochAnswer, NoEpochEnd, Questions, epoch_ends
+from .epochs import NoEpochEnd, Questions, epoch_ends
 from .errors import BrokerCallError
 from .held_replicas import (
     OffsetAnswer,
@@ -35,17 +34,10 @@ from .lineage_search import LineageSearch
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
+from .replica_errors import epoch_error, offset_error
 from .settings import Address, ConnectionSettings
 from .wire import Connection, Wire
 
-_CAUSES = {
-    error_codes.UNKNOWN_TOPIC_OR_PARTITION: Cause.MISSING,
-    error_codes.UNKNOWN_TOPIC_ID: Cause.MISSING,
-    error_codes.NOT_LEADER_OR_FOLLOWER: Cause.MISSING,
-    error_codes.TOPIC_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
-    error_codes.CLUSTER_AUTHORIZATION_FAILED: Cause.NOT_AUTHORISED,
-    error_codes.KAFKA_STORAGE_ERROR: Cause.LOG_DIR_OFFLINE,
-}
 _PAUSE_S = 0.5
 _STATE_CAUSES = {
     BrokerState.FENCED: Cause.FENCED,
@@ -82,7 +74,7 @@ def probe_replicas(
     deadline: float,
     native: NativeQuestion | None = None,
     *,
-    only_newest: Collection[TopicPartition] = frozenset(),
+    only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
     tiered: Mapping[str, bool] = MappingProxyType({}),
     is_asked_again: bool = True,
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
@@ -98,8 +90,11 @@ def probe_replicas(
     that were complete by then are kept, as long as their connection stood.
 
     Of ``only_newest`` the newest epoch with records is asked, and no older one, and neither directory nor size where
-    that is all that is asked: a deep lineage takes a request for each epoch. ``tiered`` says by topic whether it is
-    tiered, where that is known: such a replica is asked where its own disk starts, too, and what it knows of the tier.
+    that is all that is asked: a deep lineage takes a request for each epoch. If that epoch and its end are given, and
+    the log still ends there, one question about it confirms them, and the log start is not asked.
+
+    ``tiered`` says by topic whether it is tiered, where that is known: such a replica is asked where its own disk
+    starts, too, and what it knows of the tier.
 
     Without ``is_asked_again``, a broker with which there was trouble is not tried again.
     """
@@ -154,7 +149,7 @@ class _Probe:
     clock: Clock
     native: NativeQuestion | None = None
     broker_epoch: int | None = None
-    only_newest: Collection[TopicPartition] = frozenset()
+    only_newest: Mapping[TopicPartition, EpochEnd | None] = field(default_factory=dict)
     tiered: Mapping[str, bool] = field(default_factory=dict)
     complete: list[ReplicaLog] = field(default_factory=list)
     """The rows of the batches that the broker has answered completely."""
@@ -206,7 +201,8 @@ class _Probe:
         name = "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo"
         for each, answer in answered.items():
             answer.take_end(ends.get(each, ()), name)
-        usable = [each for each, answer in answered.items() if answer.error is None]
+        self._confirm_newest({each: answer for each, answer in answered.items() if answer.error is None})
+        usable = [each for each, answer in answered.items() if answer.error is None and not answer.lineage]
         if usable:
             starts = log_start_offsets(self.connection, usable, timeout_ms=self._limit_ms())
             for each in usable:
@@ -220,6 +216,26 @@ class _Probe:
         return [
             _row(each, self.broker_id, answer, disk, self.tiered.get(each.topic)) for each, answer in answered.items()
         ]
+
+    def _confirm_newest(self, answered: Mapping[TopicPartition, _Answer]) -> None:
+        """Ask for the end of the newest epoch that is expected, of the logs that end there.
+
+        That epoch is the newest one with records if it ends at the log end. Any other answer confirms nothing.
+        """
+        expected = {
+            each: newest
+            for each, answer in answered.items()
+            if (newest := self.only_newest.get(each)) is not None and newest.end_offset == answer.end
+        }
+        if not expected:
+            return
+        questions: Questions = {}
+        for each, newest in expected.items():
+            questions.setdefault(each.topic, {})[each.partition] = newest.epoch
+        (found,) = epoch_ends(self.connection, [questions], limit_ms=self._limit_ms(), most_ms=self._left_ms())
+        for each, newest in expected.items():
+            if found.get(each.topic, {}).get(each.partition) == newest:
+                answered[each].lineage = (newest,)
 
     def _ask_tiered(self, answered: Mapping[TopicPartition, _Answer]) -> None:
         """Ask what only tiered topics have. A replica that refuses is not worth less: that is unknown then."""
@@ -245,7 +261,7 @@ class _Probe:
                         if search is None:
                             continue
                         epoch_end = by_number.get(number)
-                        error = _epoch_error(epoch_end, epoch)
+                        error = epoch_error(epoch_end, epoch)
                         if error:
                             failed = answered[TopicPartition(topic, number)]
                             failed.error, failed.search = error, None
@@ -278,7 +294,7 @@ def _next_requests(searches: _Searches) -> list[Questions]:
 class _Answer:
     """What one replica answered so far. Mutable, and converted to a row at the end: a gather has a million of them."""
 
-    __slots__ = ("end", "epoch", "error", "last_tiered", "local_start", "search", "start")
+    __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "search", "start")
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -287,15 +303,17 @@ class _Answer:
         self.local_start: int | None = None
         self.last_tiered: int | None = None
         self.search: LineageSearch | None = None
+        self.lineage: tuple[EpochEnd, ...] = ()
+        """Of a log whose newest epoch was confirmed, that one."""
         self.error: tuple[Cause, str] | None = None
 
     def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:
-        self.error = _offset_error(answers, request)
+        self.error = offset_error(answers, request)
         if self.error is None:
             self.end, self.epoch = answers[0].offset, answers[0].current_leader_epoch
 
     def take_start(self, answers: Sequence[OffsetAnswer]) -> None:
-        self.error = _offset_error(answers, "ListOffsets (log start)")
+        self.error = offset_error(answers, "ListOffsets (log start)")
         if self.error is not None:
             return
         start, end = answers[0].offset, self.end or 0
@@ -319,7 +337,7 @@ def _row(
     error = answered.error
     if error is None and current is not None and current.log_dir in disk.offline:
         error = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")
-    lineage = answered.search.lineage if answered.search else ()
+    lineage = answered.search.lineage if answered.search else answered.lineage
     return ReplicaLog(
         partition.topic,
         partition.partition,
@@ -347,42 +365,3 @@ def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
 
 def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
     return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
-
-
-def _count_error(times: int, request: str) -> tuple[Cause, str] | None:
-    if times == 1:
-        return None
-    found = f"answered it {times} times" if times else "left it out of its answer"
-    return Cause.BAD_ANSWER, f"{request}: the broker {found}"
-
-
-def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
-    error = _count_error(len(answers), request)
-    if error:
-        return error
-    code = answers[0].error_code
-    if code:
-        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.explained('ListOffsets', code)}"
-    if answers[0].offset < 0:
-        return Cause.BAD_ANSWER, f"{request}: offset {answers[0].offset}"
-    return None
-
-
-def _epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str] | None:
-    if answer is None:
-        return _count_error(0, "Fetch (epoch probe)")
-    if not isinstance(answer, NoEpochEnd):
-        if answer.end_offset >= 0 and answer.epoch <= question:
-            return None
-        return Cause.BAD_ANSWER, (
-            f"Fetch (epoch probe): asked about epoch {question}, the broker returned {answer.end_offset} as the end of "
-            f"epoch {answer.epoch}"
-        )
-    code = answer.error_code
-    if answer.times > 1:
-        return _count_error(answer.times, "Fetch (epoch probe)")
-    if code == error_codes.NONE:
-        return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
-    if code == error_codes.OFFSET_OUT_OF_RANGE:
-        return None
-    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.explained('Fetch', code)}"

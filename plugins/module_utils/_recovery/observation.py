@@ -23,7 +23,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import Reassignment, unregistered_in
-from .._model.partition import Broker, BrokerState, ReplicaLog, TopicPartition
+from .._model.partition import Broker, BrokerState, EpochEnd, ReplicaLog, TopicPartition
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave
 from .preconditions import PartitionObservation, dropping, left_out, not_registered, order_to_elect_in
 from .strategy import named
@@ -147,8 +147,9 @@ def observe(
     not need that: its first order is refused.
 
     Brokers are asked at once. Each has one request_timeout_ms, and as much again for every 250 partitions of the batch.
-    Only what the judgement compares is asked: of a replica whose lineage the plan has, and of a designated one that was
-    compared with nothing, the newest epoch; of one that was silent, all that a gather asks; of others, nothing.
+    Only what the judgement compares is asked: of a replica whose lineage the plan has, whether its log still ends with
+    the same epoch at the same offset; of a designated one that was compared with nothing, the newest epoch; of one that
+    was silent, all that a gather asks; of others, nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -176,17 +177,18 @@ def _probe(
     kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
 ) -> dict[TopicPartition, dict[int, ReplicaLog]]:
     held: dict[int, list[TopicPartition]] = {}
-    known: dict[int, set[TopicPartition]] = {}
+    known: dict[int, dict[TopicPartition, EpochEnd | None]] = {}
     for election in elections:
         partition = election.topic_partition
-        compared = {each.broker_id for each in election.candidates} | {election.designated_leader}
+        compared = {each.broker_id: each.lineage[-1] if each.lineage else None for each in election.candidates}
+        compared.setdefault(election.designated_leader, None)
         silent = {each.broker_id for each in election.silent}
         for broker_id in election.replicas:
             if broker_id in silent:
                 held.setdefault(broker_id, []).append(partition)
             elif broker_id in compared:
                 held.setdefault(broker_id, []).append(partition)
-                known.setdefault(broker_id, set()).add(partition)
+                known.setdefault(broker_id, {})[partition] = compared[broker_id]
     brokers = [
         Broker(
             each.broker_id,
@@ -206,7 +208,7 @@ def _probe(
         return logs
 
     def ask(broker: Broker) -> list[ReplicaLog]:
-        only_newest = known.get(broker.broker_id, set())
+        only_newest = known.get(broker.broker_id, {})
         return kafka.probe_replicas(broker, held[broker.broker_id], deadline, only_newest=only_newest)
 
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
@@ -237,7 +238,7 @@ class FakeCluster(FakeAnswers):
         deadline: float,
         native: NativeQuestion | None = None,
         *,
-        only_newest: Collection[TopicPartition] = frozenset(),
+        only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
     ) -> list[ReplicaLog]:
         return [self._log(broker.broker_id, each) for each in partitions]
 

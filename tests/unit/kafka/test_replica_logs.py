@@ -108,7 +108,7 @@ def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeCl
         {FIRST: a_replica((1, 0), (2, 20), (5, 40), end=100), SECOND: a_replica((1, 0), (2, 20), (5, 40), end=100)}
     )
     found = {}
-    for known in (frozenset[TopicPartition](), frozenset({FIRST}), frozenset({FIRST, SECOND})):
+    for known in ({}, {FIRST: None}, {FIRST: None, SECOND: None}):
         wire: Any = FakeWire([deep.answer])
         rows = probe_replicas(
             SETTINGS, BROKER, [FIRST, SECOND], clock.now + 5, only_newest=known, open_wire=wire, clock=clock
@@ -125,9 +125,11 @@ def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeCl
     assert found[0][0] == found[1][0] > found[2][0]
 
 
-@pytest.mark.parametrize("only_newest", [frozenset[TopicPartition](), frozenset({FIRST})], ids=["all", "newest"])
+@pytest.mark.parametrize(
+    "only_newest", [{}, {FIRST: None}, {FIRST: EpochEnd(2, 100)}], ids=["all", "newest", "confirmed"]
+)
 def test_epochs_without_records_at_the_end_are_left_out(
-    clock: FakeClock, only_newest: frozenset[TopicPartition]
+    clock: FakeClock, only_newest: dict[TopicPartition, EpochEnd | None]
 ) -> None:
     """A broker that was elected, and wrote nothing before it died, has them in its epoch cache."""
     wire: Any = FakeWire([FakeBroker({FIRST: a_replica((0, 0), (2, 40), (4, 100), (6, 100))}).answer])
@@ -135,6 +137,44 @@ def test_epochs_without_records_at_the_end_are_left_out(
         SETTINGS, BROKER, [FIRST], clock.now + 5, only_newest=only_newest, open_wire=wire, clock=clock
     )
     assert (row.last_written_epoch, row.log_end_offset) == (2, 100)
+
+
+def _asked_again(clock: FakeClock, replica: FakeReplica, newest: EpochEnd) -> tuple[ReplicaLog, list[str]]:
+    """Ask a replica whose newest epoch with records is expected. Return its row, and which requests that took."""
+    wire: Any = FakeWire([FakeBroker({FIRST: replica}).answer])
+    (row,) = probe_replicas(
+        SETTINGS, BROKER, [FIRST], clock.now + 5, only_newest={FIRST: newest}, open_wire=wire, clock=clock
+    )
+    return row, [each.name for each in wire.requests]
+
+
+def test_one_question_confirms_the_newest_epoch_that_is_expected(clock: FakeClock) -> None:
+    row, requests = _asked_again(clock, a_replica((1, 0), (5, 40), end=100), EpochEnd(5, 100))
+    assert (row.answered, row.last_written_epoch, row.log_end_offset) == (True, 5, 100)
+    assert (requests.count("ListOffsetsRequest"), requests.count("FetchRequest")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "end", "expected", "found"),
+    [
+        (((1, 0), (5, 40)), 90, EpochEnd(5, 100), (5, 90)),
+        (((1, 0), (5, 40)), 110, EpochEnd(5, 100), (5, 110)),
+        (((1, 0), (5, 40), (6, 99)), 100, EpochEnd(5, 100), (6, 100)),
+        (((1, 0), (3, 40)), 100, EpochEnd(5, 100), (3, 100)),
+        (((7, 0),), 100, EpochEnd(5, 100), (7, 100)),
+        (((1, 0),), 0, EpochEnd(5, 100), (None, 0)),
+    ],
+    ids=["shorter", "longer", "a newer epoch", "an older epoch", "only newer epochs", "empty"],
+)
+def test_a_log_that_ends_otherwise_is_asked_for_its_newest_epoch(
+    clock: FakeClock,
+    epochs: tuple[tuple[int, int], ...],
+    end: int,
+    expected: EpochEnd,
+    found: tuple[int | None, int],
+) -> None:
+    row, _requests = _asked_again(clock, a_replica(*epochs, end=end), expected)
+    assert (row.answered, row.last_written_epoch, row.log_end_offset) == (True, *found)
 
 
 def test_no_request_poses_as_a_follower(probe: Probe) -> None:

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
+    EpochEnd,
     ReplicaLog,
     TopicPartition,
 )
@@ -37,7 +38,7 @@ def asked(wreck: Wreck, plan: Plan) -> list[Question]:
         _deadline: float,
         _native: Any = None,
         *,
-        only_newest: Collection[TopicPartition] = frozenset(),
+        only_newest: Mapping[TopicPartition, EpochEnd | None],
     ) -> list[ReplicaLog]:
         questions.append((broker.broker_id, tuple(replicas), frozenset(only_newest)))
         return []
