@@ -285,7 +285,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalLook
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalReader
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import BaseKafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
@@ -303,7 +303,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         for text in kafka.stale_views():
             module.warn(text)
         quorum_seen = kafka.seen_leader()
-        pending = JournalLook(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
+        pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
     outcomes = [left_alone(each) for each in found.left_alone]
     advice = start_order(found.without_leader, found.brokers)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .journal import damaged
+from .journal import damage_error
 from .record import Entry, JournalError
 
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -62,7 +62,7 @@ def read_entries(path: Path) -> tuple[list[Entry], int]:
         try:
             entries.append(_entry(line))
         except ValueError:
-            raise damaged(f"the journal {path}", number) from None
+            raise damage_error(f"the journal {path}", number) from None
     return entries, len(whole) + 1 if whole else 0
 
 

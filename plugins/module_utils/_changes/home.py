@@ -28,11 +28,11 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
-from .journal import Journal, pending_of
-from .journal_look import Home, JournalLook, JournalOptions, notes_of
+from .journal import Journal, pending_changes
+from .journal_look import Home, JournalOptions, JournalReader, holder_notes
 from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import JournalError
-from .run_state import this_run
+from .run_state import new_holder
 from .run_topic import CONFIG, MOST_REPLICAS, TopicLog
 
 _CONTAINER_FILES = ("/run/.containerenv", "/.dockerenv")
@@ -50,7 +50,7 @@ class JournalLostError(JournalError):
 
 
 @dataclass(frozen=True, slots=True)
-class JournalHome(JournalLook):
+class JournalHome(JournalReader):
     """The journal of one cluster, to be read or opened."""
 
     kafka: Kafka
@@ -75,15 +75,15 @@ class JournalHome(JournalLook):
                 return
         else:
             self._refuse_two_journals()
-        refuse_to_lose_a_file(self.options, note or "the journal is to be kept in a file")
+        require_durable_directory(self.options, note or "the journal is to be kept in a file")
         with file_lock(self.options.path, self.cluster.cluster_id):
             file = FileLog(self._path)
-            journal = Journal(file, pending_of(file.entries, file.name))
+            journal = Journal(file, pending_changes(file.entries, file.name))
             journal.notes += [note] if note else []
             yield journal
 
     def _taken(self, progress: Progress) -> TopicLog:
-        holder, topics = this_run(), self._topics
+        holder, topics = new_holder(), self._topics
         note = ""
         try:
             log = topics.acquire(holder, progress)
@@ -124,7 +124,7 @@ class JournalHome(JournalLook):
         with file_lock(self.options.path, self.cluster.cluster_id):
             file = FileLog(self._path)
             known = {each.key for each in journal.pending}
-            journal.begin([each for each in pending_of(file.entries, file.name) if each.key not in known])
+            journal.begin([each for each in pending_changes(file.entries, file.name) if each.key not in known])
             file.remove()
 
     def _why_a_file(self, problem: str) -> str:
@@ -147,7 +147,7 @@ class JournalHome(JournalLook):
         if state is not None and (state.pending or not state.has_left):
             raise JournalError(
                 f"topic {self.options.topic} is in use as journal, with {len(state.pending)} pending changes: use it "
-                f"(journal: topic). {'; '.join(notes_of(state))}"
+                f"(journal: topic). {'; '.join(holder_notes(state))}"
             )
 
 
@@ -214,9 +214,9 @@ def _is_led(kafka: Kafka, partition: TopicPartition) -> bool:
         time.sleep(_LOOK_EVERY_S)
 
 
-def refuse_to_lose_a_file(options: JournalOptions, why: str) -> None:
+def require_durable_directory(options: JournalOptions, why: str) -> None:
     """Refuse a file that would not outlive this run, unless the operator chose its directory. Raises JournalError."""
-    reason = "" if options.directory else why_lost(Path(options.path))
+    reason = "" if options.directory else why_not_durable(Path(options.path))
     if reason:
         raise JournalError(
             f"{why}. But {reason}, and a file there is lost with it: set journal_dir (of a role: kafka_journal_dir) to "
@@ -224,17 +224,17 @@ def refuse_to_lose_a_file(options: JournalOptions, why: str) -> None:
         )
 
 
-def why_lost(directory: Path) -> str:
+def why_not_durable(directory: Path) -> str:
     """Return why a file in this directory would not outlive the run; empty where it would."""
     for each in _CONTAINER_FILES:
         if os.path.exists(each):
             return f"this run is in a container ({each} exists)"
     if _AWX_VARIABLE in os.environ:
         return f"this run is a job of AWX ({_AWX_VARIABLE} is set)"
-    return why_passing(directory)
+    return why_temporary(directory)
 
 
-def why_passing(directory: Path) -> str:
+def why_temporary(directory: Path) -> str:
     """Return why files in this directory end with the container, or with the host's uptime; empty where they stay."""
     kind = _file_system_of(directory)
     return f"{directory} is on a file system of type {kind}" if kind in _PASSING_FILE_SYSTEMS else ""

@@ -113,18 +113,18 @@ class Journal:
             self._unsettled -= {each.key for each in recorded}
         return recorded
 
-    def unanswered(self, subjects: Iterable[str], until: float) -> None:
+    def note_late_requests(self, subjects: Iterable[str], until: float) -> None:
         """Note that a request about these (``subject_of``) may still be executed until then, by this run's clock."""
         with self._lock:
             for each in subjects:
                 self._unanswered[each] = max(until, self._unanswered.get(each, until))
 
-    def unanswered_until(self, subjects: Iterable[str]) -> float:
+    def late_requests_until(self, subjects: Iterable[str]) -> float:
         """Return until when, by this run's clock, a request about one of these may be executed; 0.0 for never."""
         with self._lock:
             return max((self._unanswered.get(each, 0.0) for each in subjects), default=0.0)
 
-    def forget_unanswered(self, changes: Iterable[Change]) -> None:
+    def forget_late_requests(self, changes: Iterable[Change]) -> None:
         """Note that no request about these can be executed any more."""
         with self._lock:
             for each in changes:
@@ -132,7 +132,7 @@ class Journal:
                 self._unsettled.discard(each.key)
 
     @property
-    def unsettled(self) -> Mapping[str, tuple[Change, float]]:
+    def awaiting_late_requests(self) -> Mapping[str, tuple[Change, float]]:
         """The changes, by key, that were ended while a request about them may still be executed, and until when."""
         with self._lock:
             return {
@@ -169,12 +169,12 @@ class Journal:
         match change, pending:
             case SettingChange(), SettingChange() if same_value(change.original, pending.changed):
                 return replace(change, original=pending.original)
-            case OrderChange(), OrderChange() if change.is_of(pending):
+            case OrderChange(), OrderChange() if change.continues(pending):
                 return replace(change, original=pending.original)
         return change
 
 
-def pending_of(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
+def pending_changes(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
     """Return the pending changes of a log that is called ``name``.
 
     Raises JournalError for a record that this version did not write.
@@ -184,11 +184,11 @@ def pending_of(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
         try:
             apply_entry(pending, entry)
         except (KeyError, TypeError, ValueError):
-            raise damaged(name, number) from None
+            raise damage_error(name, number) from None
     return in_order(pending.values())
 
 
-def damaged(name: str, number: int) -> JournalError:
+def damage_error(name: str, number: int) -> JournalError:
     """Return the error for a record, counted from 1, that no run of this version wrote."""
     return JournalError(
         f"{name} is damaged in record {number}: nothing is changed before a person has looked at it; compare the "

@@ -15,7 +15,7 @@ from .._kafka.base_port import BaseKafka
 from .._kafka.cluster import Cluster
 from .._model.partition import Broker
 from .file_log import JOURNAL, default_directory, path_for, read_entries
-from .journal import pending_of
+from .journal import pending_changes
 from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import Change
 from .run_state import RunState
@@ -59,7 +59,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class JournalLook:
+class JournalReader:
     """The journal of one cluster, to be read."""
 
     kafka: BaseKafka
@@ -73,7 +73,7 @@ class JournalLook:
 
         Raises JournalError or NoBrokerAnswersError.
         """
-        in_file = pending_of(*self._file_entries())
+        in_file = pending_changes(*self._file_entries())
         if self.options.home is Home.FILE:
             return Pending(in_file)
         try:
@@ -84,7 +84,7 @@ class JournalLook:
             return Pending(in_file, (f"the journal, {error}; a run that writes recovers it first",))
         if state is None:
             return Pending(in_file)
-        return Pending((*state.pending.values(), *in_file), notes_of(state))
+        return Pending((*state.pending.values(), *in_file), holder_notes(state))
 
     @property
     def _path(self) -> Path:
@@ -99,7 +99,7 @@ class JournalLook:
         return read_entries(self._path)[0], f"the journal {self._path}"
 
 
-def notes_of(state: RunState) -> tuple[str, ...]:
+def holder_notes(state: RunState) -> tuple[str, ...]:
     """Return who holds the topic, where that is not plain."""
     if state.holder is None or state.has_left:
         return ()

@@ -18,10 +18,16 @@ from dataclasses import dataclass, field, replace
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .journal import Journal
-from .order_rollback import in_doubt, look_at_orders, put_back, put_back_surely, strike_out
+from .order_rollback import (
+    end_in_journal,
+    find_changes_on_offline_partitions,
+    preview_order_undo,
+    restore_orders,
+    restore_orders_with_retries,
+)
 from .orders import Writer, forwarded_for_s
 from .record import (
-    NOT_OURS,
+    LEFT_AS_IS,
     AnyLeftover,
     Change,
     LastingOrders,
@@ -33,7 +39,7 @@ from .record import (
     subject_of,
 )
 from .replica_sets import ReplicaSets
-from .setting_writer import SettingWriter, look_at_setting, put_back_unless_held
+from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use
 
 _PAUSE_S = 0.5
 _MAY_COME = "may still be executed: a broker keeps it for 60 s; the journal has the change, and the next run settles it"
@@ -51,7 +57,7 @@ class Watched:
     change: Change
     until: float
     """By the clock of this run: when no such request can be executed any more."""
-    was_back: bool = True
+    was_restored: bool = True
     """Its state from before was seen. Where it was not, it is settled as soon as it is undone."""
     is_ours: bool = False
     """This run made the change, and has undone it."""
@@ -72,14 +78,14 @@ class LateRequests:
     watched: dict[str, Watched] = field(default_factory=dict)
     """Changes that are undone, and not settled yet, by key."""
 
-    def watch_for(self, change: Change, *, was_back: bool = True) -> None:
+    def watch(self, change: Change, *, was_restored: bool = True) -> None:
         """Have ``settle`` watch for what a run before this one may have requested."""
         until = self.since + forwarded_for_s(self.orders.kafka)
-        self.watched[change.key] = Watched(change, until, was_back)
-        if was_back:
-            self.journal.unanswered([subject_of(change)], until)
+        self.watched[change.key] = Watched(change, until, was_restored)
+        if was_restored:
+            self.journal.note_late_requests([subject_of(change)], until)
 
-    def settle(self) -> tuple[AnyLeftover, ...]:
+    def undo_late_changes(self) -> tuple[AnyLeftover, ...]:
         """Undo what comes late, until nothing can come any more, and return how changes of earlier runs ended.
 
         What becomes of this run's own ones is in the journal's notes, where a person has to know of it.
@@ -100,7 +106,7 @@ class LateRequests:
                 ended += self._noted(each)
             over = [each for each in over if each.key in self.watched]
             for each in self._asked_for_again(over):
-                is_lost = each.change.key in self.journal.unsettled
+                is_lost = each.change.key in self.journal.awaiting_late_requests
                 ended += self._settled(Leftover(each.change, Undoing.FAILED, _HELD) if is_lost else each)
             self._watch_for_ours(but=over)
             if self.watched:
@@ -111,7 +117,7 @@ class LateRequests:
 
     def _watch_for_ours(self, but: Sequence[Change] = ()) -> None:
         """Watch for this run's own requests, too; where even the last one of ``but`` is lost, the next run does."""
-        for key, (change, until) in self.journal.unsettled.items():
+        for key, (change, until) in self.journal.awaiting_late_requests.items():
             known = self.watched.get(key)
             if known is not None:
                 self.watched[key] = replace(known, until=max(known.until, until))
@@ -121,7 +127,7 @@ class LateRequests:
     def _noted(self, leftover: AnyLeftover) -> Iterator[AnyLeftover]:
         """Note what came. Another request for the same may follow it: it is still watched for, and stays journaled."""
         known = self.watched[leftover.change.key]
-        if known.was_back and leftover.undoing is Undoing.RESTORED:
+        if known.was_restored and leftover.undoing is Undoing.RESTORED:
             self.watched[leftover.change.key] = replace(known, came=leftover)
         else:
             yield from self._settled(leftover)
@@ -129,11 +135,11 @@ class LateRequests:
     def _settled(self, leftover: AnyLeftover) -> Iterator[AnyLeftover]:
         """Watch for this one no longer, and name what came late."""
         known = self.watched.pop(leftover.change.key)
-        if leftover.undoing in NOT_OURS:
-            self.journal.forget_unanswered([leftover.change])
+        if leftover.undoing in LEFT_AS_IS:
+            self.journal.forget_late_requests([leftover.change])
             self.journal.end([leftover.change], leftover.undoing.value)
         ended = known.came if known.came is not None and leftover.undoing is Undoing.ALREADY_BACK else leftover
-        is_late = known.was_back and ended.undoing is Undoing.RESTORED
+        is_late = known.was_restored and ended.undoing is Undoing.RESTORED
         if not known.is_ours:
             reason = f"an earlier run requested it, and it was executed late: {ended.reason}"
             yield replace(ended, reason=reason) if is_late else ended
@@ -148,36 +154,41 @@ class LateRequests:
         changes = [each.change for each in self.watched.values()]
         for change in changes:
             if isinstance(change, ReplicaChange) and self.replicas.is_dropped(change):
-                yield self.replicas.ended(change, *self.replicas.take_back(change))
+                yield self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
         with suppress(NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
             orders = [each for each in changes if isinstance(each, OrderChange)]
-            doubtful = in_doubt(self.orders.kafka, orders)
+            doubtful = find_changes_on_offline_partitions(self.orders.kafka, orders)
             orders = [each for each in orders if each not in doubtful]
-            found = zip(orders, look_at_orders(self.orders.kafka, orders) if orders else (), strict=True)
+            found = zip(orders, preview_order_undo(self.orders.kafka, orders) if orders else (), strict=True)
             came = [each for each, leftover in found if leftover.undoing not in _NOTHING_CAME]
             ended = [
-                each for each in (put_back(self.orders, came) if came else ()) if each.undoing not in _NOTHING_CAME
+                each
+                for each in (restore_orders(self.orders, came) if came else ())
+                if each.undoing not in _NOTHING_CAME
             ]
-            strike_out(self.journal, ended)
+            end_in_journal(self.journal, ended)
             yield from ended
         for change in changes:
-            if isinstance(change, SettingChange) and look_at_setting(self.settings, change)[0] not in _NOTHING_CAME:
-                undoing, reason = put_back_unless_held(self.settings, self.journal, change)
+            if (
+                isinstance(change, SettingChange)
+                and preview_setting_undo(self.settings, change)[0] not in _NOTHING_CAME
+            ):
+                undoing, reason = restore_setting_unless_in_use(self.settings, self.journal, change)
                 if undoing is not Undoing.FAILED:
                     yield Leftover(change, undoing, reason)
 
     def _asked_for_again(self, changes: Sequence[Change]) -> Iterator[AnyLeftover]:
         """Ask for the original state once more where nothing can come any more, and settle that."""
-        self.journal.forget_unanswered(changes)
+        self.journal.forget_late_requests(changes)
         for change in changes:
             if isinstance(change, ReplicaChange):
-                yield self.replicas.ended(change, *self.replicas.take_back(change))
-        ended = put_back_surely(self.orders, [each for each in changes if isinstance(each, OrderChange)])
-        strike_out(self.journal, ended)
+                yield self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
+        ended = restore_orders_with_retries(self.orders, [each for each in changes if isinstance(each, OrderChange)])
+        end_in_journal(self.journal, ended)
         yield from ended
         for change in changes:
             if isinstance(change, SettingChange):
-                yield Leftover(change, *put_back_unless_held(self.settings, self.journal, change))
+                yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
             elif isinstance(change, LastingOrders):
                 self.journal.end([change], Undoing.GONE.value)
                 yield Leftover(change, Undoing.GONE, _NO_LONGER)

@@ -39,7 +39,7 @@ class _Reassigned:
     """Those of which only what the change dropped is being removed."""
 
 
-def in_doubt(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
+def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
     """Return the changes whose order stands, or may stand, on a partition without a leader.
 
     A broker that lags behind the controller shows the order from before the change.
@@ -72,7 +72,7 @@ def _reassigned(kafka: Kafka, changes: Collection[OrderChange]) -> _Reassigned:
     return _Reassigned(frozenset(running) - dropping, dropping)
 
 
-def look_at_orders(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
+def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Says what undoing would do to each change. Writes nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -92,7 +92,7 @@ def _compared(changes: Sequence[OrderChange], sight: Sight, running: _Reassigned
     )
 
 
-def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
+def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Restore every order that is still the one we set.
 
     An order that seems to be back is asked for as well: a broker that lags behind the controller returns the one from
@@ -100,18 +100,18 @@ def put_back(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLefto
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before anything was written.
     """
-    found = look_at_orders(writer.kafka, changes)
+    found = preview_order_undo(writer.kafka, changes)
     if any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
         # A broker that lags behind the controller shows a removal in progress that has just ended.
         writer.kafka.clock.sleep(_PAUSE_S)
-        found = look_at_orders(writer.kafka, changes)
+        found = preview_order_undo(writer.kafka, changes)
     ours = [each.change for each in found if each.undoing in _ASKED_FOR and not each.change.dropped]
     rest = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
     states = read_states(writer.kafka, [each.topic_partition for each in rest]) if rest else {}
     faults = set_orders(
         writer,
         {each.topic_partition: each.original for each in ours},
-        {each.topic_partition: each.orders for each in ours},
+        {each.topic_partition: each.possible_orders for each in ours},
     )
     undone, whole = _put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
     faults |= undone
@@ -137,11 +137,11 @@ def _put_back_the_rest(
         if {*each.dropped} <= registered and _is_kept(writer, each, states[each.topic_partition])
     }
     rest = [each for each in changes if each.topic_partition not in whole]
-    before = {each.topic_partition: each.orders for each in changes}
+    before = {each.topic_partition: each.possible_orders for each in changes}
     faults = set_orders(writer, whole, before)
     faults |= set_orders(
         writer,
-        {each.topic_partition: each.restored for each in rest},
+        {each.topic_partition: each.restored_order for each in rest},
         before,
         {each.topic_partition: each.dropped for each in rest},
     )
@@ -150,16 +150,16 @@ def _put_back_the_rest(
 
 def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
     """Cancel the removal where that can be, and return whether it was done."""
-    if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_not():
+    if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_forbidden():
         return False
     try:
         return writer.send(0, lambda to: writer.kafka.cancel(to, change.topic_partition)) is None
     except (BrokerCallError, RequestRefusedError) as error:
-        writer.lost_answer(error, [change.topic_partition])
+        writer.note_lost_response(error, [change.topic_partition])
         return False
 
 
-def put_back_surely(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
+def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Restore every order that is still the one we set, and try again where that cannot be read. Raises nothing.
 
     The change of one whose dropped brokers are all back, or never left, drops nothing.
@@ -172,13 +172,13 @@ def put_back_surely(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Ord
         if attempt:
             writer.kafka.clock.sleep(_PAUSE_S)
         try:
-            return put_back(writer, changes)
+            return restore_orders(writer, changes)
         except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
             reason = f"whether it is still ours is unknown: {error}"
     return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
 
 
-def strike_out(journal: Journal, ended: Iterable[OrderLeftover]) -> None:
+def end_in_journal(journal: Journal, ended: Iterable[OrderLeftover]) -> None:
     """End the settled changes in the journal, and leave what failed to the next run.
 
     Raises JournalError.
@@ -197,8 +197,8 @@ def _compare(change: OrderChange, state: PartitionState | None, running: _Reassi
     if state.topic_id != change.topic_id:
         return Leftover(change, Undoing.GONE, f"the topic was recreated (id {state.topic_id})")
     is_dropping = change.topic_partition in running.dropping
-    is_rest_back = change.is_back_without_dropped(state.replicas)
-    if state.replicas not in change.orders:
+    is_rest_back = change.is_restored_without_dropped(state.replicas)
+    if state.replicas not in change.possible_orders:
         return Leftover(
             change,
             Undoing.CONFLICT,
@@ -217,7 +217,7 @@ def _compare(change: OrderChange, state: PartitionState | None, running: _Reassi
             f"its replicas are {list(state.replicas)}, and nothing is removed from them: somebody else cancelled that; "
             f"the original was {list(change.original)}",
         )
-    leader = predict(state, change.restored, acceptable_replicas(state), unclean=False).leader_id
+    leader = predict(state, change.restored_order, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
         # Such a replica may have come back with an empty disk, and nobody has looked: see docs/strategies.md.
         return Leftover(

@@ -33,7 +33,7 @@ _FORWARDED_FOR_S = 60.0
 _NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
 
 Answer = TypeVar("Answer")
-NoteUnanswered = Callable[[Iterable[str], float], None]
+NoteLateRequests = Callable[[Iterable[str], float], None]
 """Takes what the request is about (``record.subject_of``), and until when, by the clock, it may be executed."""
 
 States = Mapping[TopicPartition, PartitionState]
@@ -54,18 +54,20 @@ class Writer:
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
     """Called before each write request; raises JournalError when this run must not write (any more)."""
-    note_unanswered: NoteUnanswered | None = None
+    note_late_requests: NoteLateRequests | None = None
     """Called with what requests were about whose responses were lost."""
 
-    def under(self, journal: Journal) -> Writer:
+    def with_journal(self, journal: Journal) -> Writer:
         """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
-        return replace(self, require_lock=journal.require_lock, note_unanswered=journal.unanswered)
+        return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
 
-    def lost_answer(self, error: BrokerCallError | RequestRefusedError, partitions: Iterable[TopicPartition]) -> None:
+    def note_lost_response(
+        self, error: BrokerCallError | RequestRefusedError, partitions: Iterable[TopicPartition]
+    ) -> None:
         """Note that a request for the order or the replicas of these may still be executed, if it was sent."""
-        note_unanswered(self.note_unanswered, self.kafka, error, map(partition_subject, partitions))
+        note_late_requests(self.note_late_requests, self.kafka, error, map(partition_subject, partitions))
 
-    def why_not(self) -> str:
+    def why_forbidden(self) -> str:
         """Return why no write request may be sent now; empty where one may."""
         try:
             if self.require_lock is not None:
@@ -93,7 +95,7 @@ class Writer:
             try:
                 return request(address)
             except BrokerCallError as error:
-                if error.cause not in _NOT_SENT or self.why_not():
+                if error.cause not in _NOT_SENT or self.why_forbidden():
                     raise
         return request(last)
 
@@ -103,8 +105,8 @@ def forwarded_for_s(kafka: Kafka) -> float:
     return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
 
 
-def note_unanswered(
-    note: NoteUnanswered | None, kafka: Kafka, error: BrokerCallError | RequestRefusedError, subjects: Iterable[str]
+def note_late_requests(
+    note: NoteLateRequests | None, kafka: Kafka, error: BrokerCallError | RequestRefusedError, subjects: Iterable[str]
 ) -> None:
     """Note that a request about these may still be executed, unless the error says that it was not sent or refused."""
     is_unknown = error.is_outcome_unknown if isinstance(error, RequestRefusedError) else error.cause not in _NOT_SENT
@@ -120,7 +122,7 @@ def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[To
     return kafka.see(partitions).states
 
 
-def watch(
+def wait_for_states(
     writer: Writer, partitions: Collection[TopicPartition], is_done: Callable[[PartitionState], bool]
 ) -> dict[TopicPartition, PartitionState]:
     """Read partitions until all are done or the verify timeout has passed; return what was seen last.
@@ -144,9 +146,9 @@ def watch(
         clock.sleep(_LOOK_EVERY_S)
 
 
-def look(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
+def read_with_retries(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
     """Read partitions as they are now. A read that fails is tried again until the verify timeout has passed."""
-    return watch(writer, partitions, lambda _state: True) if partitions else {}
+    return wait_for_states(writer, partitions, lambda _state: True) if partitions else {}
 
 
 def set_orders(
@@ -204,14 +206,14 @@ def _set_batch(
             waiting = {each: order for each, order in waiting.items() if each not in theirs}
             if not waiting:
                 break
-        if forbidden := writer.why_not():
+        if forbidden := writer.why_forbidden():
             return faults | theirs | dict.fromkeys(waiting, forbidden)
         try:
             reorder = writer.kafka.reorder_without if dropped else writer.kafka.reorder
             wanted = {each: requested[each] for each in waiting}
             answers = writer.send(attempt, lambda address: reorder(address, wanted))  # noqa: B023 - called at once
         except (RequestRefusedError, BrokerCallError) as fault:
-            writer.lost_answer(fault, waiting)
+            writer.note_lost_response(fault, waiting)
             if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
                 faults = dict.fromkeys(waiting, str(fault))
                 if fault.is_transient:
@@ -222,7 +224,7 @@ def _set_batch(
             unanswered = "the controller left it out of its answer"
         asked = {each: answers.get(each, unanswered) for each in waiting}
         accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
-        seen = watch(writer, accepted, is_changed)
+        seen = wait_for_states(writer, accepted, is_changed)
         waiting = {each: order for each, order in waiting.items() if each not in seen or not is_done(seen[each])}
         theirs |= {each: _not_ours(seen[each]) for each in waiting if each in seen and is_changed(seen[each])}
         waiting = {each: order for each, order in waiting.items() if each not in theirs}

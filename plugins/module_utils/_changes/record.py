@@ -36,9 +36,9 @@ class Undoing(StrEnum):
     """Still in the journal: the next run tries again."""
 
 
-NOT_OURS = frozenset({Undoing.CONFLICT, Undoing.GONE})
+LEFT_AS_IS = frozenset({Undoing.CONFLICT, Undoing.GONE})
 """Nobody undoes these any more."""
-PUT_BACK = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
+RESTORING = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +65,29 @@ class OrderChange:
         return tuple(each for each in self.original if each not in self.dropped)
 
     @property
-    def restored(self) -> tuple[int, ...]:
+    def restored_order(self) -> tuple[int, ...]:
         """What is put back, with the dropped ones where the controller lists them while it removes them."""
         return (*self.without_dropped, *self.dropped)
 
     @property
-    def orders(self) -> tuple[tuple[int, ...], ...]:
+    def possible_orders(self) -> tuple[tuple[int, ...], ...]:
         """All orders in which the partition can be before, during and after this change."""
-        return (self.original, self.changed, self.changed_without_dropped, self.restored, self.without_dropped)
+        return (self.original, self.changed, self.requested_order, self.restored_order, self.without_dropped)
 
     @property
-    def changed_without_dropped(self) -> tuple[int, ...]:
+    def requested_order(self) -> tuple[int, ...]:
         """What the request asks for."""
         return self.changed[: len(self.changed) - len(self.dropped)]
 
     def is_set(self, replicas: tuple[int, ...]) -> bool:
         """Return whether these replicas are as this change left them, with the dropped ones or without."""
-        return replicas in (self.changed, self.changed_without_dropped)
+        return replicas in (self.changed, self.requested_order)
 
-    def is_back_without_dropped(self, replicas: tuple[int, ...]) -> bool:
+    def is_restored_without_dropped(self, replicas: tuple[int, ...]) -> bool:
         """Return whether the others are back in their original order."""
-        return bool(self.dropped) and replicas in (self.without_dropped, self.restored)
+        return bool(self.dropped) and replicas in (self.without_dropped, self.restored_order)
 
-    def is_of(self, earlier: OrderChange) -> bool:
+    def continues(self, earlier: OrderChange) -> bool:
         """Return whether it changes the order that an earlier change of the same partition has set."""
         return self.topic_id == earlier.topic_id and self.original == earlier.changed
 
@@ -128,7 +128,7 @@ class ReplicaChange:
         return (self.source, *(each for each in self.original if each != self.source))
 
     @property
-    def without_it(self) -> tuple[int, ...]:
+    def without_replica(self) -> tuple[int, ...]:
         """The same without the replica."""
         return tuple(each for each in self.source_first if each != self.broker_id)
 

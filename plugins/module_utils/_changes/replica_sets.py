@@ -43,32 +43,32 @@ class ReplicaSets:
     stop: threading.Event
     progress: Progress
 
-    def ended(self, change: ReplicaChange, undoing: Undoing, reason: str) -> Leftover[ReplicaChange]:
+    def end_in_journal(self, change: ReplicaChange, undoing: Undoing, reason: str) -> Leftover[ReplicaChange]:
         """End a change in the journal, unless it could not be taken back. Raises JournalError."""
         if undoing is not Undoing.FAILED:
             self.journal.end([change], undoing.value)
         return Leftover(change, undoing, reason)
 
-    def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+    def restore_replica(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Cancel what still runs, request the original replicas in their order, and wait until the replica is in sync.
 
         It asks even where they seem to be back: a broker that lags behind the controller returns what was before our
         change. The caller ends it in the journal unless it failed. Raises JournalError.
         """
-        undoing, reason = look_at_replica(self.writer.kafka, change)
+        undoing, reason = preview_replica_undo(self.writer.kafka, change)
         if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
             try:
                 self._cancel(change)
                 self.assign(change, change.original)
                 # Whoever asks a run to stop waits for it. The journal is there for what takes longer.
                 seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
-                self.await_in_sync(change, self.writer.kafka.clock.monotonic() + seconds, heed_stop=False)
+                self.wait_until_in_sync(change, self.writer.kafka.clock.monotonic() + seconds, heed_stop=False)
             except KafkaOpsError as error:
                 return Undoing.FAILED, (
                     f"{error}; the replicas {list(change.original)} were asked for, and the journal remembers it: "
                     f"start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
                 )
-            self.lead_as_before(change)
+            self.restore_leadership(change)
             undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and in sync"
         return undoing, reason
 
@@ -84,9 +84,9 @@ class ReplicaSets:
         except _UNSEEN:
             return False
 
-    def order_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
+    def restore_order(self, change: ReplicaChange) -> tuple[Undoing, str]:
         """Put back the order alone."""
-        undoing, reason = look_at_replica(self.writer.kafka, change, _of_order)
+        undoing, reason = preview_replica_undo(self.writer.kafka, change, _of_order)
         if undoing is not Undoing.WOULD_RESTORE:
             return undoing, reason
         error = self._set_order(change, change.original)
@@ -95,17 +95,17 @@ class ReplicaSets:
                 Undoing.FAILED,
                 f"its order {list(change.original)} is not back, and the journal remembers it: {error}",
             )
-        self.lead_as_before(change)
+        self.restore_leadership(change)
         return Undoing.RESTORED, f"its replicas are {list(change.original)}, as they were"
 
-    def lead(self, change: ReplicaChange, order: tuple[int, ...], leader: int) -> None:
+    def move_leadership(self, change: ReplicaChange, order: tuple[int, ...], leader: int) -> None:
         partition = change.topic_partition
         if error := self._set_order(change, order):
             raise StepError(f"broker {leader} cannot be put first: {error}")
         answer = "no answer"
         for attempt in range(self.writer.attempts):
             try:
-                if forbidden := self.writer.why_not():
+                if forbidden := self.writer.why_forbidden():
                     raise StepError(forbidden)
                 answers = self.writer.send(attempt, lambda to: self.writer.kafka.elect(to, PREFERRED, [partition]))
                 answer = str(answers[partition])
@@ -120,20 +120,20 @@ class ReplicaSets:
         partition = change.topic_partition
         return set_orders(self.writer, {partition: order}, {partition: _whole(change)}).get(partition)
 
-    def lead_as_before(self, change: ReplicaChange) -> None:
+    def restore_leadership(self, change: ReplicaChange) -> None:
         """Best effort, since nothing depends on it: Kafka's own rebalance brings a preferred leader back, too."""
         if change.leader == change.original[0] == change.broker_id:
             try:
-                self.lead(change, change.original, change.leader)
+                self.move_leadership(change, change.original, change.leader)
             except StepError as error:
                 self.progress.step(f"{change.topic_partition}: {error}")
 
-    def await_in_sync(self, change: ReplicaChange, deadline: float, *, heed_stop: bool = True) -> None:
-        whole = self.size_if_known(change, change.source)
+    def wait_until_in_sync(self, change: ReplicaChange, deadline: float, *, heed_stop: bool = True) -> None:
+        whole = self.read_size_or_none(change, change.source)
 
         def is_done() -> bool:
-            state = self.state(change)
-            copied = self.size(change, change.broker_id)
+            state = self.read_state(change)
+            copied = self.read_size(change, change.broker_id)
             self.progress.step(f"{change.topic_partition}: re-creating on broker {change.broker_id}", copied, whole)
             return (
                 state.replicas == change.original
@@ -141,14 +141,14 @@ class ReplicaSets:
                 and not self.writer.kafka.running_reassignments([change.topic_partition])
             )
 
-        self.until(
+        self.wait_until(
             deadline, is_done, f"the new replica on broker {change.broker_id} is not in sync", heed_stop=heed_stop
         )
 
     def assign(self, change: ReplicaChange, replicas: Sequence[int]) -> None:
         error: str | None = None
         for attempt in range(self.writer.attempts):
-            if forbidden := self.writer.why_not():
+            if forbidden := self.writer.why_forbidden():
                 raise StepError(forbidden)
             try:
                 error = self.writer.send(
@@ -156,42 +156,42 @@ class ReplicaSets:
                 )
             except (BrokerCallError, RequestRefusedError) as lost:
                 # It may have been carried out. To ask for the same set again does no harm.
-                self.writer.lost_answer(lost, [change.topic_partition])
+                self.writer.note_lost_response(lost, [change.topic_partition])
                 error = str(lost)
             if error is None:
                 return
         raise StepError(f"the replicas {list(replicas)} were refused: {error}")
 
     def _cancel(self, change: ReplicaChange) -> None:
-        if forbidden := self.writer.why_not():
+        if forbidden := self.writer.why_forbidden():
             raise StepError(forbidden)
         try:
             running = self.writer.kafka.running_reassignments([change.topic_partition])
             cancel = self.writer.kafka.cancel
             error = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if running else None
         except (BrokerCallError, RequestRefusedError) as lost:
-            self.writer.lost_answer(lost, [change.topic_partition])
+            self.writer.note_lost_response(lost, [change.topic_partition])
             error = str(lost)
         except NoBrokerAnswersError as lost:
             error = str(lost)
         if error:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {error}")
 
-    def state(self, change: ReplicaChange) -> PartitionState:
+    def read_state(self, change: ReplicaChange) -> PartitionState:
         """Raise StepError when it is known not to exist, and what ``_UNSEEN`` lists where it is not seen."""
         state = self.writer.kafka.see_one(change.topic_partition)
         if state is None:
             raise StepError("the partition does not exist any more")
         return state
 
-    def size_if_known(self, change: ReplicaChange, broker_id: int) -> int | None:
+    def read_size_or_none(self, change: ReplicaChange, broker_id: int) -> int | None:
         """Bytes of a broker's copy, for a person to see; None when it has none, or its broker does not say."""
         try:
-            return self.size(change, broker_id)
+            return self.read_size(change, broker_id)
         except (BrokerCallError, StepError):
             return None
 
-    def size(self, change: ReplicaChange, broker_id: int) -> int | None:
+    def read_size(self, change: ReplicaChange, broker_id: int) -> int | None:
         """None when the broker has no copy. Raises BrokerCallError, and StepError where it refuses."""
         address = self.living.get(broker_id)
         if address is None:
@@ -205,14 +205,19 @@ class ReplicaSets:
 
     def _wait(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:
         try:
-            self.until(
-                self.writer.kafka.clock.monotonic() + seconds, lambda: is_done(self.state(change)), "", heed_stop=False
+            self.wait_until(
+                self.writer.kafka.clock.monotonic() + seconds,
+                lambda: is_done(self.read_state(change)),
+                "",
+                heed_stop=False,
             )
         except StepError:
             return False
         return True
 
-    def until(self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True) -> None:
+    def wait_until(
+        self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True
+    ) -> None:
         """Look until it is done. A look that fails is tried again, for as long as a change may take to be seen."""
         seen_at = self.writer.kafka.clock.monotonic()
         unseen = ""
@@ -249,7 +254,7 @@ def _of_replica(change: ReplicaChange, state: PartitionState, is_running: bool) 
 
 def _dropped(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
     """Return the replicas without it. While it is dropped, the controller lists the others first and it after them."""
-    return change.without_it, (*change.without_it, change.broker_id)
+    return change.without_replica, (*change.without_replica, change.broker_id)
 
 
 def _whole(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
@@ -264,7 +269,7 @@ def _of_order(change: ReplicaChange, state: PartitionState, is_running: bool) ->
     return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
 
 
-def look_at_replica(kafka: Kafka, change: ReplicaChange, judge: Judge = _of_replica) -> tuple[Undoing, str]:
+def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _of_replica) -> tuple[Undoing, str]:
     """Return what undoing a change would do, and why. Writes nothing."""
     try:
         state = kafka.see_one(change.topic_partition)

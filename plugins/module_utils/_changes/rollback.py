@@ -21,10 +21,10 @@ from .._model.partition import TopicPartition
 from .._model.run import Progress
 from .journal import Journal
 from .late_requests import LateRequests
-from .order_rollback import in_doubt, look_at_orders, put_back, strike_out
+from .order_rollback import end_in_journal, find_changes_on_offline_partitions, preview_order_undo, restore_orders
 from .orders import Writer
 from .record import (
-    PUT_BACK,
+    RESTORING,
     AnyLeftover,
     Change,
     LastingOrders,
@@ -35,8 +35,8 @@ from .record import (
     Undoing,
     VoterChange,
 )
-from .replica_sets import ReplicaSets, look_at_replica
-from .setting_writer import SettingWriter, look_at_setting, put_back_unless_held, why_held
+from .replica_sets import ReplicaSets, preview_replica_undo
+from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use, why_in_use
 
 _LASTING = "an earlier run asked for it and ended before it was seen; see the voters that quorum_info returns"
 
@@ -60,8 +60,8 @@ class Rollback(LateRequests):
 
         It waits for a replica ``timeout_s``, or no longer than for any other change.
         """
-        writer = writer.under(journal)
-        settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s).under(journal)
+        writer = writer.with_journal(journal)
+        settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s).with_journal(journal)
         replicas = ReplicaSets(writer, living, journal, timeout_s or writer.verify_timeout_s, stop, progress)
         return cls(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
 
@@ -72,9 +72,9 @@ class Rollback(LateRequests):
 
         Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
         """
-        return (*self.undo_at_once(), *self.settle())
+        return (*self.undo_now(), *self.undo_late_changes())
 
-    def undo_at_once(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
+    def undo_now(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
         """Undo what can be undone now, and return how each change ended that is settled or failed.
 
         All others are watched for, and stay in the journal until they are settled. The orders of ``kept`` partitions
@@ -89,7 +89,7 @@ class Rollback(LateRequests):
             if isinstance(change, ReplicaChange):
                 ended += self._replica_at_once(change)
             elif isinstance(change, LastingOrders):
-                self.watch_for(change)
+                self.watch(change)
         ended += self._orders_at_once([each for each in self.journal.orders if each.topic_partition not in kept])
         for change in self.journal.pending:
             if isinstance(change, SettingChange):
@@ -99,53 +99,53 @@ class Rollback(LateRequests):
         return (*ended, *(Leftover(each, Undoing.GONE, _LASTING) for each in voters))
 
     def _orders_at_once(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
-        doubtful = in_doubt(self.orders.kafka, changes)
+        doubtful = find_changes_on_offline_partitions(self.orders.kafka, changes)
         for change in doubtful:
-            self.watch_for(change, was_back=False)
+            self.watch(change, was_restored=False)
         changes = [each for each in changes if each not in doubtful]
-        found = put_back(self.orders, changes) if changes else ()
+        found = restore_orders(self.orders, changes) if changes else ()
         ended = []
         for change, leftover in zip(changes, found, strict=True):
             # One that drops brokers, and is back without them, was carried out.
             if leftover.undoing is Undoing.ALREADY_BACK and not leftover.change.dropped:
-                self.watch_for(change)
+                self.watch(change)
             else:
                 ended.append(leftover)
-        strike_out(self.journal, ended)
+        end_in_journal(self.journal, ended)
         yield from ended
 
     def _setting_at_once(self, change: SettingChange) -> Iterator[AnyLeftover]:
-        holding = why_held(change, [each.change for each in self.watched.values()])
-        undoing, _reason = look_at_setting(self.settings, change)
+        holding = why_in_use(change, [each.change for each in self.watched.values()])
+        undoing, _reason = preview_setting_undo(self.settings, change)
         if holding or undoing is Undoing.ALREADY_BACK:
-            self.watch_for(change, was_back=not holding)
+            self.watch(change, was_restored=not holding)
         else:
-            yield Leftover(change, *put_back_unless_held(self.settings, self.journal, change))
+            yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
 
     def _replica_at_once(self, change: ReplicaChange) -> Iterator[AnyLeftover]:
         was_dropped = self.replicas.is_dropped(change)
-        undoing, reason = self.replicas.take_back(change)
-        if undoing in PUT_BACK and not was_dropped:
-            self.watch_for(change)
+        undoing, reason = self.replicas.restore_replica(change)
+        if undoing in RESTORING and not was_dropped:
+            self.watch(change)
         else:
-            yield self.replicas.ended(change, undoing, reason)
+            yield self.replicas.end_in_journal(change, undoing, reason)
 
 
-def has_put_back(leftovers: Iterable[AnyLeftover]) -> bool:
+def has_restored(leftovers: Iterable[AnyLeftover]) -> bool:
     """Return whether any of the changes was put back, or, in check mode, would be."""
-    return any(each.undoing in PUT_BACK for each in leftovers)
+    return any(each.undoing in RESTORING for each in leftovers)
 
 
-def look_at_leftovers(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change]) -> tuple[AnyLeftover, ...]:
+def preview_undo(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change]) -> tuple[AnyLeftover, ...]:
     """Return what undoing would do to each change. Writes nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     orders = [each for each in changes if isinstance(each, OrderChange)]
-    found: list[AnyLeftover] = [*look_at_orders(kafka, orders)] if orders else []
+    found: list[AnyLeftover] = [*preview_order_undo(kafka, orders)] if orders else []
     for each in changes:
         if isinstance(each, ReplicaChange):
-            found.append(Leftover(each, *look_at_replica(kafka, each)))
+            found.append(Leftover(each, *preview_replica_undo(kafka, each)))
         elif isinstance(each, SettingChange):
-            found.append(Leftover(each, *look_at_setting(settings, each)))
+            found.append(Leftover(each, *preview_setting_undo(settings, each)))
     return tuple(found)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from .._model.run import utc_now
-from .journal import damaged
+from .journal import damage_error
 from .record import Change, Entry, apply_entry
 
 _START_TIME_FIELD = 19
@@ -108,14 +108,14 @@ class RunState:
                 return
         except (ValueError, KeyError, TypeError):
             if self.holder is not None and run == self.holder.run:
-                raise damaged(f"topic {self.topic}", offset + 1) from None
+                raise damage_error(f"topic {self.topic}", offset + 1) from None
             return
         if self.holder is None or run != self.holder.run or self.has_left:
             return
         try:
             self._apply_entry(offset, entry)
         except (ValueError, KeyError, TypeError):
-            raise damaged(f"topic {self.topic}", offset + 1) from None
+            raise damage_error(f"topic {self.topic}", offset + 1) from None
 
     def _apply_claim(self, offset: int, run: str, entry: Entry) -> None:
         follows = entry["claim"] == self.generation + 1 and entry["after"] == self.holder_offset
@@ -134,7 +134,7 @@ class RunState:
             apply_entry(self.pending, {name: value for name, value in entry.items() if name != "n"})
 
 
-def this_run() -> Holder:
+def new_holder() -> Holder:
     """Return the holder that this process is. Each call makes a new run of it."""
     try:
         user = getpass.getuser()

@@ -20,7 +20,7 @@ from .._kafka.settings import Address
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .orders import NoteUnanswered, note_unanswered
+from .orders import NoteLateRequests, note_late_requests
 from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing, subject_of
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -50,22 +50,22 @@ class SettingWriter:
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
     """Called before each write request; raises JournalError when this run must not write (any more)."""
-    note_unanswered: NoteUnanswered | None = None
+    note_late_requests: NoteLateRequests | None = None
     """Called with what requests were about whose responses were lost."""
 
-    def under(self, journal: Journal) -> SettingWriter:
+    def with_journal(self, journal: Journal) -> SettingWriter:
         """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
-        return replace(self, require_lock=journal.require_lock, note_unanswered=journal.unanswered)
+        return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
 
-    def current(self, change: SettingChange) -> str | None:
+    def read_own(self, change: SettingChange) -> str | None:
         """Return the value that the resource itself has now; None when none is set.
 
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        found = self.in_force(change)
+        found = self.read_effective(change)
         return found.own if found is not None else None
 
-    def in_force(self, change: SettingChange) -> Setting | None:
+    def read_effective(self, change: SettingChange) -> Setting | None:
         """Return the value that holds now, from any source; None when the broker returns none.
 
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -87,14 +87,14 @@ class SettingWriter:
                 self._may_write()
                 self.kafka.write_own(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
-                note_unanswered(self.note_unanswered, self.kafka, refusal, [subject_of(change)])
+                note_late_requests(self.note_late_requests, self.kafka, refusal, [subject_of(change)])
                 fault = str(refusal)
                 may_be_changed |= refusal.is_outcome_unknown
                 if not refusal.is_transient and not refusal.is_outcome_unknown:
                     break
             except BrokerCallError as unknown:
                 # It may have been carried out: a look shows it.
-                note_unanswered(self.note_unanswered, self.kafka, unknown, [subject_of(change)])
+                note_late_requests(self.note_late_requests, self.kafka, unknown, [subject_of(change)])
                 fault, may_be_changed = f"the outcome is unknown: {unknown}", True
             else:
                 fault, may_be_changed = "the broker accepted it, and the new value is not visible yet", True
@@ -142,10 +142,10 @@ class SettingWriter:
             except (BrokerCallError, RequestRefusedError) as error:
                 missing = str(error)
             else:
-                wrong = [name for name, value in edits.items() if not same_value(own_of(found, name), value)]
+                wrong = [name for name, value in edits.items() if not same_value(own_value(found, name), value)]
                 if not wrong:
                     return ""
-                missing = "found: " + ", ".join(f"{name} is {_shown(own_of(found, name))}" for name in wrong)
+                missing = "found: " + ", ".join(f"{name} is {_shown(own_value(found, name))}" for name in wrong)
             if self.kafka.clock.monotonic() >= deadline:
                 return missing
             self.kafka.clock.sleep(_LOOK_EVERY_S)
@@ -176,7 +176,7 @@ class SettingWriter:
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
-                if same_value(self.current(change), value):
+                if same_value(self.read_own(change), value):
                     return True
             except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
                 # Not knowing is not failing: the deadline decides.
@@ -186,19 +186,19 @@ class SettingWriter:
             self.kafka.clock.sleep(_LOOK_EVERY_S)
 
 
-def own_of(settings: Mapping[str, Setting], name: str) -> str | None:
+def own_value(settings: Mapping[str, Setting], name: str) -> str | None:
     """Return the resource's own value of a setting, None when it has none."""
     return settings[name].own if name in settings else None
 
 
-def put_back(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
+def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
     """Restore a setting that is still what we set, and end its change in the journal.
 
     It is set even where it seems to be back: a read that lags behind the write returns what was before our change.
 
     Raises JournalError.
     """
-    undoing, reason = look_at_setting(writer, change)
+    undoing, reason = preview_setting_undo(writer, change)
     if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
         try:
             writer.write(change, change.original)
@@ -211,16 +211,18 @@ def put_back(writer: SettingWriter, journal: Journal, change: SettingChange) -> 
     return undoing, reason
 
 
-def put_back_unless_held(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
+def restore_setting_unless_in_use(
+    writer: SettingWriter, journal: Journal, change: SettingChange
+) -> tuple[Undoing, str]:
     """Put a setting back, unless it is the throttle of a replica that the journal still has: it may still be copied.
 
     Raises JournalError.
     """
-    reason = why_held(change, journal.pending)
-    return (Undoing.FAILED, reason) if reason else put_back(writer, journal, change)
+    reason = why_in_use(change, journal.pending)
+    return (Undoing.FAILED, reason) if reason else restore_setting(writer, journal, change)
 
 
-def why_held(change: SettingChange, pending: Sequence[Change]) -> str:
+def why_in_use(change: SettingChange, pending: Sequence[Change]) -> str:
     """Return which replica a throttle is kept for, in words; empty for none."""
     place = (change.kind, change.resource)
     return "; ".join(
@@ -235,10 +237,10 @@ def throttled_places(topic: str, broker_id: int) -> Mapping[tuple[str, str], str
     return {("broker", str(broker_id)): THROTTLE_RATE, ("topic", topic): THROTTLED_REPLICAS}
 
 
-def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
+def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
     """Says what putting back would do. Writes nothing."""
     try:
-        current = writer.current(change)
+        current = writer.read_own(change)
     except RequestRefusedError as fault:
         if change.kind == _TOPIC and fault.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
             return Undoing.GONE, "the topic does not exist any more"
@@ -255,12 +257,12 @@ def look_at_setting(writer: SettingWriter, change: SettingChange) -> tuple[Undoi
     )
 
 
-def changed_for_a_moment(writer: SettingWriter, journal: Journal, change: SettingChange) -> str:
+def change_and_restore(writer: SettingWriter, journal: Journal, change: SettingChange) -> str:
     """Make a change and restore it at once. Return why it is not restored, or nothing.
 
     Raises SettingError when it cannot be made, or JournalError before anything was changed.
     """
-    undoing, reason = put_back(writer, journal, begin_change(writer, journal, change))
+    undoing, reason = restore_setting(writer, journal, begin_change(writer, journal, change))
     return reason if undoing in (Undoing.FAILED, Undoing.CONFLICT) else ""
 
 
@@ -278,7 +280,7 @@ def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange)
             # Nothing was changed, and who may not change it may not put it back either.
             journal.end([change], "refused")
         else:
-            put_back(writer, journal, change)
+            restore_setting(writer, journal, change)
         raise
     return change
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer
-from .._changes.record import PUT_BACK, AnyLeftover, Undoing
-from .._changes.rollback import Rollback, look_at_leftovers
+from .._changes.record import RESTORING, AnyLeftover, Undoing
+from .._changes.rollback import Rollback, preview_undo
 from .._changes.setting_writer import SettingWriter
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
@@ -65,7 +65,7 @@ class CleanerRun:
 
     def leftovers(self) -> tuple[AnyLeftover, ...]:
         """Return what a rollback would do about what an earlier run left. Writes nothing."""
-        return look_at_leftovers(self.kafka, self.settings, self._home.read().changes)
+        return preview_undo(self.kafka, self.settings, self._home.read().changes)
 
     @contextmanager
     def locked(self) -> Iterator[LockedRun]:
@@ -73,12 +73,12 @@ class CleanerRun:
         with self._home.open(self.progress) as journal:
             writer = Writer(
                 self.kafka, [*self.living.values()], self.settings.attempts, self.settings.verify_timeout_s
-            ).under(journal)
+            ).with_journal(journal)
             timeout_s = self.params.get("repair_timeout_ms", self.params["verify_timeout_ms"]) / 1000
             rollback = Rollback.of(
                 writer, self.living, journal, progress=self.progress, stop=self.stop, timeout_s=timeout_s
             )
-            yield LockedRun(replace(self, settings=self.settings.under(journal)), journal, writer, rollback)
+            yield LockedRun(replace(self, settings=self.settings.with_journal(journal)), journal, writer, rollback)
 
     @property
     def _home(self) -> JournalHome:
@@ -127,6 +127,6 @@ def conflicts(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[st
     return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
 
 
-def put_back(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
+def restored_changes(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
     """Return what is put back of earlier runs, for one side of a diff."""
-    return {str(each.change): word for each in leftovers if each.undoing in PUT_BACK}
+    return {str(each.change): word for each in leftovers if each.undoing in RESTORING}

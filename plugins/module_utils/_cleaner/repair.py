@@ -25,7 +25,7 @@ from .._changes.setting_writer import (
     THROTTLED_REPLICAS,
     SettingWriter,
     begin_change,
-    put_back_unless_held,
+    restore_setting_unless_in_use,
     throttled_places,
 )
 from .._model.run import KafkaOpsError
@@ -87,9 +87,9 @@ class Repairer:
             outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
         finally:
             # A replica that may still be dropped late is copied once more, and that under the throttle, too.
-            rollback.settle()
+            rollback.undo_late_changes()
             stuck = throttle.take_off()
-            rollback.settle()
+            rollback.undo_late_changes()
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
     def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
@@ -105,17 +105,17 @@ class Repairer:
         change = repair.change
         if maker.stop.is_set():
             return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")
-        before = maker.size_if_known(change, change.broker_id)
+        before = maker.read_size_or_none(change, change.broker_id)
         marked = self._marked(change.broker_id)
         try:
-            maker.make_anew(change, self.safeguard, self._forgetting(change.broker_id, marked))
+            maker.recreate(change, self.safeguard, self._forgetting(change.broker_id, marked))
         except UnsafeError as fault:
             return repair.outcome(RepairStatus.REFUSED, str(fault))
         except StepError as fault:
             return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
         except KafkaOpsError as fault:
             return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
-        after = maker.size_if_known(change, change.broker_id)
+        after = maker.read_size_or_none(change, change.broker_id)
         outcome = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
         return self._verified(outcome, marked)
 
@@ -250,7 +250,7 @@ class Throttle:
         """
         stuck = {}
         for each in reversed(self.begun):
-            undoing, reason = put_back_unless_held(self.writer, self.journal, each)
+            undoing, reason = restore_setting_unless_in_use(self.writer, self.journal, each)
             if undoing in (Undoing.FAILED, Undoing.CONFLICT):
                 stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
         return stuck
@@ -258,7 +258,7 @@ class Throttle:
     def _begin(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
         """Make one change, if what is in force is not as ``wanted``, and return why it could not be made."""
         try:
-            found = self.writer.in_force(SettingChange(*place, name, None, ""))
+            found = self.writer.read_effective(SettingChange(*place, name, None, ""))
             changed = wanted(found)
             if changed is not None:
                 original = found.own if found is not None else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.record import AnyLeftover
-from .._changes.rollback import has_put_back
+from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
@@ -23,7 +23,7 @@ from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import all_of, plain
 from . import inspection
-from .cleaner_run import CleanerRun, conflicts, failure_of, leftover_results, put_back
+from .cleaner_run import CleanerRun, conflicts, failure_of, leftover_results, restored_changes
 from .diagnosis import Thresholds, diagnose
 from .marks import ReadLimits, Target, marked_replicas, unread_marks
 from .metrics_source import MetricsSource, metrics_source
@@ -209,7 +209,7 @@ def results_of(done: Repaired) -> dict[str, Any]:
     """Return what the module returns."""
     failure = _failure(done)
     return {
-        "changed": has_put_back(done.leftovers)
+        "changed": has_restored(done.leftovers)
         or any(each.status in _REPAIRS or _was_begun(each) for each in done.outcomes),
         "cluster_id": done.cluster_id,
         "summary": counted((each.status for each in done.outcomes), RepairStatus),
@@ -237,9 +237,9 @@ def _diff(done: Repaired) -> dict[str, Any]:
         if each.status in _REPAIRS
     }
     return {
-        "before": dict.fromkeys(sources, "uncleanable") | put_back(done.leftovers, "changed"),
+        "before": dict.fromkeys(sources, "uncleanable") | restored_changes(done.leftovers, "changed"),
         "after": {name: f"re-created from broker {source}" for name, source in sources.items()}
-        | put_back(done.leftovers, "put back"),
+        | restored_changes(done.leftovers, "put back"),
     }
 
 

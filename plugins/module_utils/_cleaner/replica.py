@@ -84,7 +84,7 @@ class Safeguard:
 class ReplicaMaker(ReplicaSets):
     """Drops replicas and re-creates them."""
 
-    def make_anew(self, change: ReplicaChange, safeguard: Safeguard, is_forgotten: Callable[[float], bool]) -> None:
+    def recreate(self, change: ReplicaChange, safeguard: Safeguard, is_forgotten: Callable[[float], bool]) -> None:
         """Journal, leadership moved off, drop, wait until the mark is forgotten, re-create, order and leadership back.
 
         ``is_forgotten`` is asked, with the seconds since the drop, until the broker's cleaner has dropped the mark.
@@ -106,18 +106,18 @@ class ReplicaMaker(ReplicaSets):
             deadline = self.writer.kafka.clock.monotonic() + self.timeout_s
             self._drop(change, deadline, is_forgotten)
             self.assign(change, change.original)
-            self.await_in_sync(change, deadline)
+            self.wait_until_in_sync(change, deadline)
         except KafkaOpsError as error:
-            undoing, reason = self.take_back(change)
+            undoing, reason = self.restore_replica(change)
             if undoing is not Undoing.FAILED:
                 self.journal.end([change], undoing.value)
             raise StepError(f"{error}; {undoing.value}: {reason}") from None
-        self.lead_as_before(change)
+        self.restore_leadership(change)
         self.journal.end([change], "re-created")
 
     def _not_dropped(self, change: ReplicaChange, error: KafkaOpsError) -> KafkaOpsError:
         """Return the error to raise where the replica was not dropped, once the order is back."""
-        undoing, reason = self.order_back(change)
+        undoing, reason = self.restore_order(change)
         if undoing is not Undoing.FAILED:
             self.journal.end([change], undoing.value)
         problem = f"{error}; {undoing.value}: {reason}"
@@ -126,22 +126,22 @@ class ReplicaMaker(ReplicaSets):
 
     def _lead_elsewhere(self, change: ReplicaChange) -> None:
         self.progress.step(f"{change.topic_partition}: moving leadership to broker {change.source}")
-        self.lead(change, change.source_first, change.source)
+        self.move_leadership(change, change.source_first, change.source)
 
     def _drop(self, change: ReplicaChange, deadline: float, is_forgotten: Callable[[float], bool]) -> None:
         self.progress.step(f"{change.topic_partition}: dropping the replica on broker {change.broker_id}")
-        self.assign(change, change.without_it)
-        self.until(
+        self.assign(change, change.without_replica)
+        self.wait_until(
             deadline,
             lambda: (
-                set(self.state(change).replicas) == set(change.without_it)
-                and self.size(change, change.broker_id) is None
+                set(self.read_state(change).replicas) == set(change.without_replica)
+                and self.read_size(change, change.broker_id) is None
             ),
             f"broker {change.broker_id} still has the replica",
         )
         dropped_at = self.writer.kafka.clock.monotonic()
         self.progress.step(f"{change.topic_partition}: waiting until the cleaner has forgotten the mark")
-        self.until(
+        self.wait_until(
             deadline,
             lambda: is_forgotten(self.writer.kafka.clock.monotonic() - dropped_at),
             f"the cleaner of broker {change.broker_id} still has the mark: do its threads run?",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from .._changes.journal import Journal
 from .._changes.record import SettingChange
-from .._changes.setting_writer import SettingError, SettingWriter, changed_for_a_moment
+from .._changes.setting_writer import SettingError, SettingWriter, change_and_restore
 from .._model.run import Clock, Progress
 from .._model.setting import RestartStatus
 from .diagnosis import WELL, Case, Diagnosis, Thresholds, diagnose
@@ -128,7 +128,7 @@ def _restart_one(
     change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
     before = writer.kafka.clock.monotonic()
     try:
-        stuck = changed_for_a_moment(writer, journal, change)
+        stuck = change_and_restore(writer, journal, change)
     except SettingError as fault:
         return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), (edit,), case_before=case)
     if stuck:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.record import AnyLeftover
-from .._changes.rollback import has_put_back
+from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import counted
@@ -21,7 +21,7 @@ from .._module.connection import connection_settings
 from .._module.quorum_preflight import require_quorum
 from .._module.run import all_of, plain
 from . import inspection, restart
-from .cleaner_run import CleanerRun, LockedRun, conflicts, failure_of, leftover_results, put_back
+from .cleaner_run import CleanerRun, LockedRun, conflicts, failure_of, leftover_results, restored_changes
 from .diagnosis import Thresholds, diagnose
 from .facts import (
     BACKOFF_MS,
@@ -150,7 +150,7 @@ class _Change:
         journal = self.locked.journal if self.locked is not None else None
         outcomes = restart.restart(cleaners, run.settings, journal, self.source, options, run.progress, run.stop)
         if self.locked is not None:
-            self.locked.rollback.settle()
+            self.locked.rollback.undo_late_changes()
         return cleaners, outcomes
 
 
@@ -167,7 +167,7 @@ def results_of(done: Done) -> dict[str, Any]:
     """Return what the module returns."""
     failure = _failure(done)
     return {
-        "changed": has_put_back(done.leftovers) or any(each.status in ALTERED for each in done.outcomes),
+        "changed": has_restored(done.leftovers) or any(each.status in ALTERED for each in done.outcomes),
         "cluster_id": done.cluster_id,
         "summary": counted((each.status for each in done.outcomes), RestartStatus),
         "outcomes": plain(done.outcomes),
@@ -193,8 +193,8 @@ def _diff(done: Done) -> dict[str, Any]:
             before[name] = {"cleaner threads": each.case_before.value if each.case_before else None}
             after[name] = {"cleaner threads": "restarted"}
     return {
-        "before": before | put_back(done.leftovers, "changed"),
-        "after": after | put_back(done.leftovers, "put back"),
+        "before": before | restored_changes(done.leftovers, "changed"),
+        "after": after | restored_changes(done.leftovers, "put back"),
     }
 
 

@@ -19,7 +19,7 @@ from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.orders import Writer, read_states, set_orders
 from .._changes.record import Change, LastingOrders, OrderChange, partition_subject
-from .._changes.rollback import Rollback, has_put_back
+from .._changes.rollback import Rollback, has_restored
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -63,7 +63,7 @@ class LeadershipResult:
     """What the list and the original orders are remembered in."""
     warnings: tuple[str, ...]
     outcomes: Mapping[TopicPartition, OrderOutcome]
-    has_put_back: bool = False
+    has_restored: bool = False
     """What an earlier run had left changed was put back."""
     report_error: str = ""
     """Why there is no report file, although one was asked for."""
@@ -71,7 +71,7 @@ class LeadershipResult:
     @property
     def is_changed(self) -> bool:
         return (
-            self.has_put_back
+            self.has_restored
             or self.writes_config
             or self.before != self.after
             or any(each.status in CHANGED for each in self.outcomes.values())
@@ -121,7 +121,7 @@ def run_leadership(
         else ()
     )
     report = _report(cluster, view, held.home, (*fallback, *journal.notes, *(each.described for each in undone)))
-    return replace(report, outcomes=outcomes, has_put_back=has_put_back(undone))
+    return replace(report, outcomes=outcomes, has_restored=has_restored(undone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class _Run:
             view.config.answering or [*self.cluster.living(self.brokers).values()],
             self.options.attempts,
             self.options.verify_timeout_ms / 1000,
-        ).under(journal)
+        ).with_journal(journal)
 
     def rollback(self, view: View, journal: Journal) -> Rollback:
         living = self.cluster.living(self.brokers)
@@ -171,7 +171,7 @@ class _Run:
     def _write_config(self, writer: Writer, value: str | None) -> None:
         fault = ""
         for attempt in range(writer.attempts):
-            if fault := writer.why_not():
+            if fault := writer.why_forbidden():
                 break
             try:
                 self.kafka.write_cluster_default(writer.address(attempt), CONFIG_NAME, value)
@@ -284,7 +284,7 @@ class OrderRun:
         self._to_keep.clear()
 
     def _unanswered_until(self, asked: Collection[TopicPartition]) -> float:
-        return self.journal.unanswered_until(partition_subject(each) for each in asked)
+        return self.journal.late_requests_until(partition_subject(each) for each in asked)
 
     def _outlasts(self) -> bool:
         """Wait until no request whose response was lost can be executed any more, then ask for those orders again.

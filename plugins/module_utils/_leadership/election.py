@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.order_rollback import put_back_surely, strike_out
-from .._changes.orders import Writer, read_states, set_orders, watch
+from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
+from .._changes.orders import Writer, read_states, set_orders, wait_for_states
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
-from .._changes.rollback import Rollback, has_put_back
+from .._changes.rollback import Rollback, has_restored
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import in_batches
@@ -78,7 +78,7 @@ class MoveReport:
     moves: Mapping[TopicPartition, Move]
     notes: tuple[str, ...] = ()
     """What the person on call should know of the journal, and of what an earlier run left."""
-    has_put_back: bool = False
+    has_restored: bool = False
     """What an earlier run had left changed was put back."""
     requested: frozenset[TopicPartition] = frozenset()
     """Partitions whose election this run requested. Another leader than theirs was elected by somebody else."""
@@ -88,7 +88,7 @@ class MoveReport:
     @property
     def is_changed(self) -> bool:
         """True when this run moved a leader, or, in check mode, would."""
-        return self.has_put_back or any(
+        return self.has_restored or any(
             each.status is MoveStatus.WOULD_MOVE or (each.status is MoveStatus.MOVED and partition in self.requested)
             for partition, each in self.moves.items()
         )
@@ -115,16 +115,16 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     if not options.check_mode and _unsettled(moves):
         with JournalHome(kafka, cluster, options.journal, brokers).open(progress) as journal:
             writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
-            writer = writer.under(journal)
+            writer = writer.with_journal(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             detours = Detours(writer, journal)
             moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
             moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
-            rollback.settle()
+            rollback.undo_late_changes()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
-        cluster.cluster_id, dict(sorted(moves.items())), notes, has_put_back(leftovers), frozenset(requested)
+        cluster.cluster_id, dict(sorted(moves.items())), notes, has_restored(leftovers), frozenset(requested)
     )
 
 
@@ -209,7 +209,7 @@ class _Batch:
             if not asked:
                 return unready, {}
             faults = self._ask(asked, attempt)
-            states = watch(
+            states = wait_for_states(
                 self.writer,
                 [each for each in asked if each not in faults],
                 lambda state: state.leader_id == waiting[state.topic_partition].target,
@@ -218,7 +218,7 @@ class _Batch:
 
     def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
         """Each partition's error. A lost answer is none: what became of it is looked up."""
-        if forbidden := self.writer.why_not():
+        if forbidden := self.writer.why_forbidden():
             return dict.fromkeys(waiting, forbidden)
         self.requested.update(waiting)
         try:
@@ -305,7 +305,7 @@ class Detours:
         faults = set_orders(
             self.writer,
             {each.topic_partition: each.changed for each in changes},
-            {each.topic_partition: each.orders for each in changes},
+            {each.topic_partition: each.possible_orders for each in changes},
         )
         try:
             yield faults | unready
@@ -313,11 +313,11 @@ class Detours:
             self._put_back(changes)
 
     def _put_back(self, changes: Sequence[OrderChange]) -> None:
-        ended = put_back_surely(self.writer, changes)
+        ended = restore_orders_with_retries(self.writer, changes)
         back = (Undoing.RESTORED, Undoing.ALREADY_BACK)
         self.left.update({each.change.topic_partition: each.reason for each in ended if each.undoing not in back})
         try:
-            strike_out(self.journal, ended)
+            end_in_journal(self.journal, ended)
         except JournalError as error:
             # The next run finds them as they were, and strikes them out.
             self.left.update({each.topic_partition: str(error) for each in changes})

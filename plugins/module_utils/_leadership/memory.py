@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from .._changes.file_log import FileLog, path_for, read_entries
-from .._changes.journal import damaged
+from .._changes.journal import damage_error
 from .._changes.record import Entry, JournalError
 from .._model.partition import TopicPartition
 from .blacklist import Blacklist
@@ -203,7 +203,7 @@ def _records(path: Path, entries: Sequence[Entry]) -> dict[str, Value]:
         try:
             _apply(records, entry["key"], entry["value"])
         except (KeyError, TypeError):
-            raise damaged(str(path), number) from None
+            raise damage_error(str(path), number) from None
     return records
 
 

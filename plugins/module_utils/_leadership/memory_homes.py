@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from .._changes.home import refuse_to_lose_a_file
+from .._changes.home import require_durable_directory
 from .._changes.journal import Journal, LockLostError
 from .._changes.journal_look import JournalOptions
 from .._changes.own_topic import OwnTopic, OwnTopics, TopicOfflineError
@@ -165,7 +165,7 @@ class Homes:
             else:
                 yield OpenMemory(store, self._with_file(store), self.home)
                 return
-        refuse_to_lose_a_file(self.journal, fallback or "the original orders are to be remembered in a file")
+        require_durable_directory(self.journal, fallback or "the original orders are to be remembered in a file")
         with FileStore(self.file) as file:
             memory = file.memory
             if fallback:

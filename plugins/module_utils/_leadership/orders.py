@@ -46,7 +46,7 @@ def moved_last(original: Order, ours: Order) -> Order:
     return ()
 
 
-def put_back(current: Order, original: Order, ours: Order) -> Order:
+def restore_order(current: Order, original: Order, ours: Order) -> Order:
     """Return ``current`` with each broker that we had moved last at its original place among the remaining replicas.
 
     It goes right behind the nearest replica that stood before it and is still there, or first where there is none.
@@ -151,7 +151,7 @@ def _of_drifted(current: Order, original: Order, all_of_ours: Sequence[Order]) -
     for ours in reversed(all_of_ours):
         # Where those that stayed are in our order, whoever reassigned started from it and meant the set.
         if still_there == among(ours, current):
-            order = put_back(current, original, ours)
+            order = restore_order(current, original, ours)
             found = f"somebody changed its replicas from {list(ours)} to {list(current)}: the set stays"
             return Base(order, Drift.REASSIGNED, found)
     found = f"somebody changed its replicas to {list(current)}: set and order stay; the original was {list(original)}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._changes.home import JournalHome, check_run_topic, why_lost
+from .._changes.home import JournalHome, check_run_topic, why_not_durable
 from .._changes.journal_look import Home, JournalOptions
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
@@ -190,7 +190,7 @@ class _Inspection:
             try:
                 is_new = check_run_topic(self._kafka, self._seen.live, journal.topic)
             except TopicUnavailableError as error:
-                is_fatal = journal.home is Home.TOPIC or why_lost(Path(journal.path))
+                is_fatal = journal.home is Home.TOPIC or why_not_durable(Path(journal.path))
                 yield Check(
                     CheckName.JOURNAL,
                     Status.FAILED if is_fatal else Status.WARNING,
@@ -203,7 +203,7 @@ class _Inspection:
             state = "can be created" if is_new else "exists"
             yield passed(CheckName.JOURNAL, f"topic {journal.topic} {state}")
             return
-        lost = why_lost(Path(journal.path))
+        lost = why_not_durable(Path(journal.path))
         if lost:
             yield failed(
                 CheckName.JOURNAL,

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_look import JournalOptions
-from .._changes.order_rollback import look_at_orders
+from .._changes.order_rollback import preview_order_undo
 from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
-from .._changes.rollback import Rollback, has_put_back
+from .._changes.rollback import Rollback, has_restored
 from .._kafka.messages import in_batches
 from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
@@ -61,7 +61,7 @@ class ElectionReport:
 
         Never because somebody else elected a leader, or set an order.
         """
-        return has_put_back((*self.leftovers, *self.others)) or any(
+        return has_restored((*self.leftovers, *self.others)) or any(
             each.status is Status.WOULD_RECOVER or (each.topic_partition in self.written and _differs(each))
             for each in self.outcomes
         )
@@ -142,14 +142,14 @@ def run_elections(  # noqa: PLR0917
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
         rollback, kept = None, KeptOrders()
-        journal, leftovers = None, look_at_orders(kafka, orders) if options.check_mode else ()
+        journal, leftovers = None, preview_order_undo(kafka, orders) if options.check_mode else ()
         if writes:
             journal = stack.enter_context(home.open(progress))
             notes = journal.notes
-            writer = writer.under(journal)
+            writer = writer.with_journal(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             kept = kept_orders(kafka, journal, elections)
-            ended = rollback.undo_at_once(kept.changes)
+            ended = rollback.undo_now(kept.changes)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000

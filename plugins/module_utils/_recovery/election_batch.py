@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
-from .._changes.order_rollback import put_back_surely, strike_out
-from .._changes.orders import Writer, forwarded_for_s, look, set_orders, watch
-from .._changes.record import NOT_OURS, JournalError, OrderChange, OrderLeftover, Undoing
+from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
+from .._changes.orders import Writer, forwarded_for_s, read_with_retries, set_orders, wait_for_states
+from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.reassignments import unregistered_in
@@ -131,7 +131,7 @@ class ElectionBatch(ElectionOutcomes):
             for partition, reason in self._held.items():
                 self.ordered_without[partition] = changes[partition].dropped
                 self.order_stays_changed(partition, reason)
-        self.see_the_end(look(writer, going))
+        self.see_the_end(read_with_retries(writer, going))
 
     def _reorder(
         self,
@@ -174,7 +174,7 @@ class ElectionBatch(ElectionOutcomes):
         orders = {partition: {state.replicas} if state else set() for partition, state in states.items()}
         for change in journal.orders:
             if change.topic_partition in orders:
-                orders[change.topic_partition].update(change.orders)
+                orders[change.topic_partition].update(change.possible_orders)
         return orders
 
     def _refused(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
@@ -209,7 +209,7 @@ class ElectionBatch(ElectionOutcomes):
         """Request the elections until all are seen or the attempts are used up. What is left is in ``_asked``."""
         waiting = [each for each in partitions if each not in self._asked]
         for attempt in range(writer.attempts):
-            waiting = self.still_right(waiting, look(writer, waiting))
+            waiting = self.still_right(waiting, read_with_retries(writer, waiting))
             if over := limits.why_over():
                 self.end_all([each for each in waiting if each not in self._in_doubt], Status.FAILED, over)
                 return
@@ -236,7 +236,9 @@ class ElectionBatch(ElectionOutcomes):
         One with an error is not waited for, but looked at with the others: it may have a leader all the same.
         """
         patient = replace(writer, verify_timeout_s=seconds)
-        self.settle(watch(patient, waiting, lambda state: not state.is_offline or state.topic_partition in errors))
+        self.settle(
+            wait_for_states(patient, waiting, lambda state: not state.is_offline or state.topic_partition in errors)
+        )
         return [each for each in waiting if each not in self.outcomes]
 
     def _wait_out_doubt(self, writer: Writer, progress: Progress, limits: Limits) -> None:
@@ -250,7 +252,7 @@ class ElectionBatch(ElectionOutcomes):
             self._watch(writer, waiting, min(until - limits.clock.monotonic(), limits.left_s), {})
         remaining = until - limits.clock.monotonic()
         if remaining > 0:
-            states = look(writer, doubtful)
+            states = read_with_retries(writer, doubtful)
             self.settle(states)
             reason = (
                 f"an election whose response was lost may still be executed for {remaining:.0f} s, and would elect the "
@@ -261,7 +263,7 @@ class ElectionBatch(ElectionOutcomes):
     def _end_unelected(self, writer: Writer) -> None:
         """End what was requested, and has no leader after all that time."""
         left = [each for each in self._asked if each not in self.outcomes]
-        states = look(writer, left)
+        states = read_with_retries(writer, left)
         self.settle(states)
         for partition in left:
             if partition not in self.outcomes:
@@ -270,7 +272,7 @@ class ElectionBatch(ElectionOutcomes):
                 self.end(partition, Status.FAILED if partition in states else Status.UNKNOWN, reason)
 
     def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _Asked:
-        if forbidden := writer.why_not():
+        if forbidden := writer.why_forbidden():
             return _Asked(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
         try:
             answers = self._answers(writer, waiting, attempt)
@@ -298,13 +300,13 @@ class ElectionBatch(ElectionOutcomes):
         return writer.send(attempt, lambda address: writer.kafka.elect(address, code, waiting))
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
-        ended = put_back_surely(writer, changes)
+        ended = restore_orders_with_retries(writer, changes)
         self._note_dropped(ended)
-        not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in NOT_OURS}
+        not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in LEFT_AS_IS}
         for partition in self.outcomes.keys() & not_ours.keys():
             self.add(partition, f"its replica order is not restored: {not_ours[partition]}")
         try:
-            strike_out(journal, self.kept.keep_watching(journal, ended))
+            end_in_journal(journal, self.kept.keep_watching(journal, ended))
         except JournalError as error:
             # The next run finds them as they were, and strikes them out. What was done here is reported all the same.
             settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
@@ -320,7 +322,7 @@ class ElectionBatch(ElectionOutcomes):
         """Say of each partition whose replica set is smaller now what was dropped, and that it stays so."""
         for each in ended:
             partition, dropped = each.change.topic_partition, each.change.dropped
-            if partition not in self.outcomes or each.undoing in NOT_OURS:
+            if partition not in self.outcomes or each.undoing in LEFT_AS_IS:
                 continue
             if kept := [one for one in self.dropped(partition) if one not in dropped]:
                 self.add(partition, f"{named(kept)} was not dropped, or was registered again and kept")

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.order_rollback import in_doubt
+from .._changes.order_rollback import find_changes_on_offline_partitions
 from .._changes.orders import States, Writer, read_states
-from .._changes.record import PUT_BACK, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
+from .._changes.record import RESTORING, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -62,9 +62,9 @@ class KeptOrders:
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.watch_for(change, was_back=partition in begun)
+                rollback.watch(change, was_restored=partition in begun)
         try:
-            late = rollback.settle()
+            late = rollback.undo_late_changes()
         except KafkaOpsError as error:
             unsettled = [each.change for each in rollback.watched.values()]
             late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
@@ -85,7 +85,9 @@ def kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElect
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     planned = {each.topic_partition for each in elections}
-    changes = in_doubt(kafka, [each for each in journal.orders if each.topic_partition in planned])
+    changes = find_changes_on_offline_partitions(
+        kafka, [each for each in journal.orders if each.topic_partition in planned]
+    )
     states = kafka.see([each.topic_partition for each in changes]).states if changes else {}
     return KeptOrders(
         {each.topic_partition: each for each in changes},
@@ -107,12 +109,12 @@ def as_found(election: PlannedElection, state: PartitionState | None, kept: Orde
 
 def rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]) -> list[PlannedElection]:
     """Return the elections with the original orders, where the plan took an earlier run's order for it."""
-    restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in PUT_BACK}
+    restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in RESTORING}
     found = []
     for election in elections:
         change = restored.get(election.topic_partition)
         if change and change.topic_id == election.topic_id and change.changed == election.replicas:
-            election = replace(election, replicas=change.restored)  # noqa: PLW2901
+            election = replace(election, replicas=change.restored_order)  # noqa: PLW2901
         found.append(election)
     return found
 
@@ -121,7 +123,9 @@ def as_restored(
     worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the partitions as a run would find them after it restored the orders. For check mode."""
-    orders = {each.change.topic_partition: each.change.restored for each in leftovers if each.undoing in PUT_BACK}
+    orders = {
+        each.change.topic_partition: each.change.restored_order for each in leftovers if each.undoing in RESTORING
+    }
     return {
         partition: replace(world, state=world.state._replace(replicas=orders[partition]))
         if world.state and partition in orders
@@ -182,7 +186,7 @@ class LostJournal:
     ) -> Outcome:
         if ended is None:
             return _add(outcomes, change, _what_stands(change, states.get(change.topic_partition)))
-        if ended.undoing not in PUT_BACK:
+        if ended.undoing not in RESTORING:
             return _add(outcomes, change, f"{_BY_HAND} ({ended.reason})")
         return replace(_add(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas)
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._changes.home import why_passing
+from .._changes.home import why_temporary
 from .._kafka.cluster import describe_cluster
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
@@ -175,7 +175,7 @@ class RunTails:
     @property
     def _reason_not_lasting(self) -> str:
         """Why saved records would not last; empty if they do."""
-        return "" if is_remote(self._place) else why_passing(Path(self._place))
+        return "" if is_remote(self._place) else why_temporary(Path(self._place))
 
     def warnings(self) -> list[str]:
         """Return warnings about records that could not be saved or will not last, if elections continued."""

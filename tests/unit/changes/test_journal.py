@@ -68,12 +68,12 @@ def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
 def test_what_a_request_may_still_change_is_not_settled(tmp_path: Path, change: Change) -> None:
     with open_journal(str(tmp_path)) as journal:
         journal.begin([change, UNSET])
-        journal.unanswered([subject_of(change)], 61.0)
+        journal.note_late_requests([subject_of(change)], 61.0)
         journal.end([change, UNSET], "restored")
         assert read_pending(str(tmp_path)) == (change,), "a run that dies now leaves it to the next one"
-        assert journal.unsettled == {change.key: (change, 61.0)}
-        journal.forget_unanswered([change])
-        assert journal.unsettled == {}
+        assert journal.awaiting_late_requests == {change.key: (change, 61.0)}
+        journal.forget_late_requests([change])
+        assert journal.awaiting_late_requests == {}
         journal.end([change], "restored")
     assert read_pending(str(tmp_path)) == ()
 
@@ -81,14 +81,14 @@ def test_what_a_request_may_still_change_is_not_settled(tmp_path: Path, change: 
 def test_a_change_of_a_topic_that_is_gone_is_settled_at_once(tmp_path: Path) -> None:
     with open_journal(str(tmp_path)) as journal:
         journal.begin([ORDER])
-        journal.unanswered([subject_of(ORDER)], 61.0)
+        journal.note_late_requests([subject_of(ORDER)], 61.0)
         journal.end([ORDER], "gone")
         assert journal.pending == ()
 
 
 def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:
     drop = OrderChange("t", 0, "id", (1, 2, 3), (3, 2, 1), (1,))
-    assert (drop.without_dropped, drop.restored) == ((2, 3), (2, 3, 1))
+    assert (drop.without_dropped, drop.restored_order) == ((2, 3), (2, 3, 1))
     assert "dropped" not in begin_entry(ORDER), "as every earlier version writes it"
     with open_journal(str(tmp_path)) as journal:
         journal.begin([replace(drop, dropped=())])
@@ -101,7 +101,7 @@ def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:
 
 def test_the_orders_on_the_way_of_a_replica() -> None:
     assert REPLICA.source_first == (1, 3, 2)
-    assert REPLICA.without_it == (1, 2)
+    assert REPLICA.without_replica == (1, 2)
 
 
 def test_the_first_original_is_kept_until_it_is_back(tmp_path: Path) -> None:

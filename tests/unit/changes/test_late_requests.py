@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,
-    changed_for_a_moment,
+    change_and_restore,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
@@ -235,7 +235,7 @@ def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal
     cluster = FakeReplicas()
     cluster.change(replicas=change.original, leader_id=1)
     journal.begin([change])
-    cluster.late.append((40, change.without_it))
+    cluster.late.append((40, change.without_replica))
     (undone,) = roll_back(cluster, journal)
     assert undone.undoing is Undoing.RESTORED
     assert "executed late" in undone.reason
@@ -246,7 +246,7 @@ def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal
 def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal) -> None:
     cluster = FakeReplicas()
     journal.begin([CHANGE])
-    cluster.change(replicas=CHANGE.without_it, isr=(1, 2))
+    cluster.change(replicas=CHANGE.without_replica, isr=(1, 2))
     (undone,) = roll_back(cluster, journal)
     assert undone.undoing is Undoing.RESTORED
     assert cluster.clock.now < 5
@@ -346,7 +346,7 @@ def test_a_runs_own_setting_that_comes_late_is_put_back(settings: FakeSettings, 
         write(*args)  # type: ignore[arg-type]
 
     settings.write_own = once_lost  # type: ignore[method-assign, assignment]
-    assert changed_for_a_moment(settings.writer().under(journal), journal, RATE) == ""
+    assert change_and_restore(settings.writer().with_journal(journal), journal, RATE) == ""
     assert settings.values == {}
     assert [*journal.pending] == [RATE], "it is not settled"
     assert roll_back_ours(settings, journal) == ()
@@ -361,14 +361,14 @@ def test_a_runs_own_drop_that_comes_late_is_taken_back(journal: Journal) -> None
 
     def once_lost(*args: object) -> None:
         if lost:
-            cluster.late.append((40, CHANGE.without_it))
+            cluster.late.append((40, CHANGE.without_replica))
             raise lost.pop()
         assign(*args)  # type: ignore[arg-type]
 
     cluster.assign = once_lost  # type: ignore[method-assign, assignment]
     maker = cluster.maker(journal)
-    maker = replace(maker, writer=maker.writer.under(journal))
-    maker.make_anew(CHANGE, cluster.safeguard(), lambda _seconds: True)
+    maker = replace(maker, writer=maker.writer.with_journal(journal))
+    maker.recreate(CHANGE, cluster.safeguard(), lambda _seconds: True)
     assert cluster.state.replicas == CHANGE.original
     assert [*journal.pending] == [CHANGE], "it is not settled"
     assert roll_back_ours(cluster, journal) == ()
@@ -381,7 +381,7 @@ def roll_back_ours(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequ
     """Settle what this run requested itself."""
     writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
     stop = threading.Event()
-    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).settle()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo_late_changes()
 
 
 def test_whoever_follows_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:

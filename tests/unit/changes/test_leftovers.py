@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.order_rollback import look_at_orders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.order_rollback import preview_order_undo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderLeftover, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -132,7 +132,7 @@ def test_a_look_says_the_same_and_writes_nothing(
 ) -> None:
     wreck.left_by_a_killed_run()
     event(wreck)
-    found = look_at_orders(wreck.cluster, wreck.unfinished())[0]
+    found = preview_order_undo(wreck.cluster, wreck.unfinished())[0]
     if undoing is Undoing.RESTORED:
         undoing, reason = Undoing.WOULD_RESTORE, "an earlier run left [3, 2, 1]: back to [1, 2, 3]"
     assert (found.undoing, found.reason) == (undoing, reason)

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import read_states, set_orders, watch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import (
+    read_states,
+    set_orders,
+    wait_for_states,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fakes.clock import FakeClock
@@ -132,14 +136,14 @@ def test_states_are_read_of_the_wanted_partitions_that_exist(wreck: Wreck) -> No
 
 
 def test_watching_ends_when_all_are_done_or_the_time_is_up(wreck: Wreck, clock: FakeClock) -> None:
-    assert watch(wreck.writer(), [FIRST], lambda _state: True).keys() == {FIRST}
+    assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True).keys() == {FIRST}
     assert clock.now == 0
-    assert watch(wreck.writer(verify_timeout_s=3), [FIRST, ABSENT], lambda _state: True).keys() == {FIRST}
+    assert wait_for_states(wreck.writer(verify_timeout_s=3), [FIRST, ABSENT], lambda _state: True).keys() == {FIRST}
     assert clock.now == pytest.approx(3, abs=0.2)
-    assert watch(wreck.writer(verify_timeout_s=3), [FIRST], lambda _state: False).keys() == {FIRST}
+    assert wait_for_states(wreck.writer(verify_timeout_s=3), [FIRST], lambda _state: False).keys() == {FIRST}
     assert clock.now == pytest.approx(6, abs=0.4)
 
 
 def test_watching_a_silent_cluster_finds_nothing_rather_than_fails(wreck: Wreck) -> None:
     wreck.cluster.reads_until_silent = 0
-    assert watch(wreck.writer(), [FIRST], lambda _state: True) == {}
+    assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True) == {}

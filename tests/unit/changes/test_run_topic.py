@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_top
     TopicUnavailableError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, this_run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, new_holder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
     Pace,
@@ -40,7 +40,7 @@ LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=0.5)
 
 def a_run(name: str = "a") -> Holder:
     """Return a run of another host, of which nothing is known but its records."""
-    return replace(this_run(), run=name, host="elsewhere", process="")
+    return replace(new_holder(), run=name, host="elsewhere", process="")
 
 
 def topics(kafka: FakeTopics, pace: Pace = QUICK) -> RunTopics:

@@ -12,8 +12,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import SettingChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     SettingError,
-    changed_for_a_moment,
-    put_back,
+    change_and_restore,
+    restore_setting,
 )
 from unit.fakes.settings import FakeSettings
 
@@ -25,7 +25,7 @@ def test_what_seems_to_be_back_is_put_back_as_well(settings: FakeSettings, journ
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     settings.stale["3", NAME] = None
-    undoing, _reason = put_back(settings.writer(), journal, CHANGE)
+    undoing, _reason = restore_setting(settings.writer(), journal, CHANGE)
     assert undoing is Undoing.ALREADY_BACK
     assert settings.values == {}
     assert journal.pending == ()
@@ -36,7 +36,7 @@ def test_what_seems_to_be_back_and_cannot_be_written_stays_in_the_journal(
 ) -> None:
     journal.begin([CHANGE])
     settings.refused.add("3")
-    undoing, _reason = put_back(settings.writer(), journal, CHANGE)
+    undoing, _reason = restore_setting(settings.writer(), journal, CHANGE)
     assert undoing is Undoing.FAILED
     assert journal.pending == (CHANGE,)
 
@@ -44,7 +44,7 @@ def test_what_seems_to_be_back_and_cannot_be_written_stays_in_the_journal(
 def test_somebody_elses_value_stays(settings: FakeSettings, journal: Journal) -> None:
     journal.begin([CHANGE])
     settings.values["3", NAME] = "900"
-    assert put_back(settings.writer(), journal, CHANGE)[0] is Undoing.CONFLICT
+    assert restore_setting(settings.writer(), journal, CHANGE)[0] is Undoing.CONFLICT
     assert settings.values == {("3", NAME): "900"}
     assert journal.pending == ()
 
@@ -52,13 +52,13 @@ def test_somebody_elses_value_stays(settings: FakeSettings, journal: Journal) ->
 def test_what_was_refused_was_not_changed_and_is_not_to_be_put_back(settings: FakeSettings, journal: Journal) -> None:
     settings.refused.add("3")
     with pytest.raises(SettingError, match="CLUSTER_AUTHORIZATION_FAILED"):
-        changed_for_a_moment(settings.writer(), journal, CHANGE)
+        change_and_restore(settings.writer(), journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001")]
     assert journal.pending == ()
 
 
 def test_a_moment_later_all_is_as_it_was(settings: FakeSettings, journal: Journal) -> None:
-    assert not changed_for_a_moment(settings.writer(), journal, CHANGE)
+    assert not change_and_restore(settings.writer(), journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001"), ("3", NAME, None)]
     assert (settings.values, journal.pending) == ({}, ())
 
@@ -68,5 +68,5 @@ def test_our_own_value_is_never_taken_for_the_original(settings: FakeSettings, j
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     forced = SettingChange("broker", "3", NAME, "15001", "15002")
-    assert not changed_for_a_moment(settings.writer(), journal, forced)
+    assert not change_and_restore(settings.writer(), journal, forced)
     assert (settings.values, journal.pending) == ({}, ())

@@ -43,7 +43,7 @@ def replicas() -> FakeReplicas:
 
 
 def _make_anew(replicas: FakeReplicas, journal: Journal) -> None:
-    replicas.maker(journal).make_anew(CHANGE, replicas.safeguard(), lambda _seconds: True)
+    replicas.maker(journal).recreate(CHANGE, replicas.safeguard(), lambda _seconds: True)
 
 
 def isr_shrinks(replicas: FakeReplicas) -> None:
@@ -138,7 +138,7 @@ def test_a_replica_of_a_topic_that_was_re_created_is_not_the_one_that_a_dead_run
 ) -> None:
     """The new topic happens to have the replicas that were left."""
     journal.begin([CHANGE])
-    replicas.change(replicas=CHANGE.without_it, isr=(1, 2), leader_id=1, topic_id="B" * 22)
+    replicas.change(replicas=CHANGE.without_replica, isr=(1, 2), leader_id=1, topic_id="B" * 22)
     maker = replicas.maker(journal)
     rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
     (found,) = rollback.undo()

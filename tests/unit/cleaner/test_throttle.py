@@ -33,7 +33,7 @@ ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
 
 
 def undone(
-    settings: FakeSettings, journal: Journal, take_back: Callable[[ReplicaChange], tuple[Undoing, str]]
+    settings: FakeSettings, journal: Journal, restore_replica: Callable[[ReplicaChange], tuple[Undoing, str]]
 ) -> tuple[AnyLeftover, ...]:
     """Return a rollback whose replicas are undone by a function; no order is pending."""
 
@@ -41,13 +41,13 @@ def undone(
         def is_dropped(self, change: ReplicaChange) -> bool:
             return True
 
-        def take_back(self, change: ReplicaChange) -> tuple[Undoing, str]:
-            return take_back(change)
+        def restore_replica(self, change: ReplicaChange) -> tuple[Undoing, str]:
+            return restore_replica(change)
 
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
     replicas = Replicas(writer, ADDRESSES, journal, 1.0, threading.Event(), NullProgress())
     rollback = Rollback(journal, writer, settings.writer(), replicas, settings.clock.monotonic())
-    return rollback.undo_at_once()
+    return rollback.undo_now()
 
 
 def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:

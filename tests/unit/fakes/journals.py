@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_lo
     path_for,
     read_entries,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, pending_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, pending_changes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import Home, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change
 
@@ -33,10 +33,10 @@ def open_journal(directory: str, cluster_id: str = CLUSTER_ID) -> Iterator[Journ
     """Return the journal in a file, under its lock."""
     with file_lock(directory, cluster_id):
         file = FileLog(path_for(directory, cluster_id, JOURNAL))
-        yield Journal(file, pending_of(file.entries, file.name))
+        yield Journal(file, pending_changes(file.entries, file.name))
 
 
 def read_pending(directory: str, cluster_id: str = CLUSTER_ID) -> tuple[Change, ...]:
     """Return the pending changes of the journal in a file."""
     entries, _length = read_entries(path_for(directory, cluster_id, JOURNAL))
-    return pending_of(entries, "the journal")
+    return pending_changes(entries, "the journal")

@@ -47,11 +47,11 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
     with bastion.opened() as (journal, held):
         journal.begin([LastingOrders()])
         if unanswered:
-            journal.unanswered([partition_subject(FIRST)], 61)
+            journal.note_late_requests([partition_subject(FIRST)], 61)
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
-        run = OrderRun(bastion.writer().under(journal), journal, held.store, NullProgress(), bastion.stop)
+        run = OrderRun(bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
 
 
@@ -61,9 +61,9 @@ def _drain(bastion: Bastion) -> dict[TopicPartition, OrderOutcome]:
         journal.begin([LastingOrders()])
         decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
         view = View(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
-        return OrderRun(bastion.writer().under(journal), journal, held.store, NullProgress(), bastion.stop).carry_out(
-            view
-        )
+        return OrderRun(
+            bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop
+        ).carry_out(view)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orde
     Order,
     among,
     moved_last,
-    put_back,
+    restore_order,
     with_last,
 )
 from unit.leadership.worlds import LISTED, ORDERS
@@ -53,7 +53,7 @@ def test_what_was_moved_is_known_from_the_two_orders(order: Order, listed: froze
 @given(ORDERS, LISTED)
 def test_an_unchanged_set_gets_its_original_order(order: Order, listed: frozenset[int]) -> None:
     last = with_last(order, listed)
-    assert put_back(last, order, last) == order
+    assert restore_order(last, order, last) == order
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_unchanged_set_gets_its_original_order(order: Order, listed: frozense
     ],
 )
 def test_a_changed_set_stays(current: Order, original: Order, ours: Order, expected: Order) -> None:
-    assert put_back(current, original, ours) == expected
+    assert restore_order(current, original, ours) == expected
 
 
 @given(ORDERS, LISTED, st.data())
@@ -81,7 +81,7 @@ def test_whatever_became_of_the_set(original: Order, listed: frozenset[int], dat
     current = list(stayed)
     for new in data.draw(st.lists(st.integers(10, 19), max_size=3, unique=True)):
         current.insert(data.draw(st.integers(0, len(current))), new)
-    restored = put_back(tuple(current), original, ours)
+    restored = restore_order(tuple(current), original, ours)
     assert sorted(restored) == sorted(current)
     assert among(restored, stayed) == among(original, stayed)
     others = [each for each in current if each not in moved_last(original, ours)]

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import this_run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import new_holder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
     Pace,
@@ -94,7 +94,7 @@ def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, 
     def take_over() -> None:
         wreck.cluster.run_topic.topics.clear()
         topics = RunTopics(wreck.cluster.run_topic, ADDRESSES, ADDRESSES, RUN_TOPIC, LIVELY)
-        others.append(topics.acquire(replace(this_run(), run="other", host="elsewhere", process=""), NullProgress()))
+        others.append(topics.acquire(replace(new_holder(), run="other", host="elsewhere", process=""), NullProgress()))
 
     wreck.cluster.fates["reorder"] = [Fate(after=take_over)]
     report = wreck.run(journal=in_topic)
