@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The journal: what was changed for a while, until it is undone. Standard library only.
+"""Keep the journal: the durable record of pending changes. Standard library only.
 
-It is kept in a topic or in a local file (``Log``). Every module of this collection sees every pending change.
+The journal is in a topic or in a local file (``Log``). All modules of this collection share it.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from .record import (
     apply_entry,
     begin_entry,
     end_entry,
-    in_order,
+    in_undo_order,
     subject_of,
 )
 
 
 class LockLostError(JournalError):
-    """Another run holds the lock now, or nobody does. This run must not write anything more."""
+    """This run has lost its lock and must not write any more. Another run holds the lock, or no run does."""
 
 
 class Log(Protocol):
-    """Where the journal is kept, held under a lock by this run."""
+    """The topic or file of the journal. This run holds its lock."""
 
     @property
     def name(self) -> str:
-        """What it is, for a person."""
+        """The name of the topic or file, for messages."""
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Return once the entries are durable. Raises JournalError."""
 
     def require_lock(self) -> None:
-        """Raise LockLostError, or JournalError when it cannot be found out, unless this run holds the lock."""
+        """Raise LockLostError unless this run holds the lock, or JournalError if this cannot be checked."""
 
     def clear(self) -> None:
-        """Drop all entries, since nothing is pending. Raises JournalError."""
+        """Remove all entries. Call this only when no change is pending. Raises JournalError."""
 
 
 class Journal:
@@ -61,20 +61,20 @@ class Journal:
         self._pending = {each.key: each for each in pending}
         self._lock = threading.Lock()
         self.notes: list[str] = []
-        """What the person on call should know of the journal itself, such as why it is not in the topic."""
-        self._unanswered: dict[str, float] = {}
-        self._unsettled: set[str] = set()
+        """Messages about the journal itself, for example why it is not in the topic."""
+        self._late_until: dict[str, float] = {}
+        self._ended_early: set[str] = set()
 
     @property
     def name(self) -> str:
-        """Where it is kept, for a person."""
+        """The name of the topic or file, for messages."""
         return self._log.name
 
     @property
     def pending(self) -> tuple[Change, ...]:
-        """Changes that are begun and not ended, of every kind and run, in the order in which they are undone."""
+        """The changes of all runs that are begun and not ended, in the order in which they are undone."""
         with self._lock:
-            return in_order(self._pending.values())
+            return in_undo_order(self._pending.values())
 
     @property
     def orders(self) -> tuple[OrderChange, ...]:
@@ -82,15 +82,15 @@ class Journal:
         return tuple(each for each in self.pending if isinstance(each, OrderChange))
 
     def require_lock(self) -> None:
-        """Make sure that this run may write. To be called before each write request.
+        """Check that this run holds the lock. Call this before each write request.
 
-        Raises LockLostError, or JournalError when it cannot be found out.
+        Raises LockLostError, or JournalError if this cannot be checked.
         """
         self._log.require_lock()
 
     @property
     def is_lost(self) -> bool:
-        """Whether another run holds the lock now, or nobody does: the next run may not see what is pending here."""
+        """Whether this run has lost its lock. Then the next run may not see the changes that are pending here."""
         try:
             self.require_lock()
         except LockLostError:
@@ -100,71 +100,73 @@ class Journal:
         return False
 
     def begin(self, changes: Iterable[AnyChange]) -> tuple[AnyChange, ...]:
-        """Return the changes once they are durable, as they are recorded.
+        """Record changes durably, and return them as recorded.
 
-        A setting or order that still is the one of a pending change keeps that one's original: what was read is ours.
+        If a pending change set the present value, the new change gets the original value of the pending one.
 
-        Raises JournalError, also where a change of the same partition's replicas is pending.
+        Raises JournalError, also if another change of the same partition's replica set is pending.
         """
         with self._lock:
-            recorded = tuple(self._recorded(each) for each in changes)
+            recorded = tuple(self._with_first_original(each) for each in changes)
             self._log.append([begin_entry(each) for each in recorded])
             self._pending |= {each.key: each for each in recorded}
-            self._unsettled -= {each.key for each in recorded}
+            self._ended_early -= {each.key for each in recorded}
         return recorded
 
     def note_late_requests(self, subjects: Iterable[str], until: float) -> None:
-        """Note that a request about these (``subject_of``) may still be executed until then, by this run's clock."""
+        """Note that requests about these subjects (``subject_of``) may be executed until a monotonic time."""
         with self._lock:
             for each in subjects:
-                self._unanswered[each] = max(until, self._unanswered.get(each, until))
+                self._late_until[each] = max(until, self._late_until.get(each, until))
 
     def late_requests_until(self, subjects: Iterable[str]) -> float:
-        """Return until when, by this run's clock, a request about one of these may be executed; 0.0 for never."""
+        """Return the monotonic time until which a request about these subjects may be executed; 0.0 if none may."""
         with self._lock:
-            return max((self._unanswered.get(each, 0.0) for each in subjects), default=0.0)
+            return max((self._late_until.get(each, 0.0) for each in subjects), default=0.0)
 
     def forget_late_requests(self, changes: Iterable[Change]) -> None:
-        """Note that no request about these can be executed any more."""
+        """Note that no request about these changes can be executed any more."""
         with self._lock:
             for each in changes:
-                self._unanswered.pop(subject_of(each), None)
-                self._unsettled.discard(each.key)
+                self._late_until.pop(subject_of(each), None)
+                self._ended_early.discard(each.key)
 
     @property
     def awaiting_late_requests(self) -> Mapping[str, tuple[Change, float]]:
-        """The changes, by key, that were ended while a request about them may still be executed, and until when."""
+        """By key: changes that were ended while a late request may repeat them, with the time of its expiry."""
         with self._lock:
             return {
-                each: (self._pending[each], self._unanswered.get(subject_of(self._pending[each]), 0.0))
-                for each in sorted(self._unsettled)
+                each: (self._pending[each], self._late_until.get(subject_of(self._pending[each]), 0.0))
+                for each in sorted(self._ended_early)
             }
 
     def end(self, changes: Iterable[Change], why: str) -> None:
-        """Record that changes are settled: undone, or no longer this collection's to undo.
+        """Record that changes are undone, or that this collection does not undo them.
 
-        Those that a request may still make are kept as ``unsettled``, and stay pending. Raises JournalError.
+        A change that a late request may repeat stays pending, and is in ``awaiting_late_requests``.
+
+        Raises JournalError.
         """
         with self._lock:
             known = [each for each in changes if each.key in self._pending]
             if why != Undoing.GONE:
-                self._unsettled.update(each.key for each in known if subject_of(each) in self._unanswered)
-                known = [each for each in known if each.key not in self._unsettled]
+                self._ended_early.update(each.key for each in known if subject_of(each) in self._late_until)
+                known = [each for each in known if each.key not in self._ended_early]
             if not known:
                 return
             self._log.append([end_entry(each, why) for each in known])
             for each in known:
                 del self._pending[each.key]
-                self._unsettled.discard(each.key)
+                self._ended_early.discard(each.key)
             if not self._pending:
                 self._log.clear()
 
-    def _recorded(self, change: AnyChange) -> AnyChange:
+    def _with_first_original(self, change: AnyChange) -> AnyChange:
         pending = self._pending.get(change.key)
         if isinstance(change, ReplicaChange) and pending is not None:
             raise JournalError(
-                f"an earlier change of the replicas of {change.topic_partition} is not undone yet, and their original "
-                "order would be lost: remove what prevents that, and run again"
+                f"an earlier change of the replicas of {change.topic_partition} is not undone yet. A new change would "
+                "lose their original order: remove the cause of the failed undo, and run again"
             )
         match change, pending:
             case SettingChange(), SettingChange() if same_value(change.original, pending.changed):
@@ -175,9 +177,9 @@ class Journal:
 
 
 def pending_changes(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
-    """Return the pending changes of a log that is called ``name``.
+    """Return the pending changes of a log. ``name`` is its name in errors.
 
-    Raises JournalError for a record that this version did not write.
+    Raises JournalError for a record that no run of this version writes.
     """
     pending: dict[str, Change] = {}
     for number, entry in enumerate(entries, start=1):
@@ -185,12 +187,12 @@ def pending_changes(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
             apply_entry(pending, entry)
         except (KeyError, TypeError, ValueError):
             raise damage_error(name, number) from None
-    return in_order(pending.values())
+    return in_undo_order(pending.values())
 
 
 def damage_error(name: str, number: int) -> JournalError:
-    """Return the error for a record, counted from 1, that no run of this version wrote."""
+    """Return the error for an invalid record. ``number`` counts from 1."""
     return JournalError(
-        f"{name} is damaged in record {number}: nothing is changed before a person has looked at it; compare the "
-        "replica orders and settings in it with the cluster, then remove it"
+        f"{name} is damaged in record {number}, so nothing was changed. Compare the replica orders and settings in it "
+        "with the cluster, restore what is needed, then remove it"
     )

@@ -2,18 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requests that may be executed after their sender died, or gave up waiting for the response.
+"""Wait for late requests, and undo what they change.
 
-A KRaft broker keeps a request that it forwards to the controller for 60 s. So where the cluster shows the state from
-before a change, this run watches for such a request and undoes what comes, before it takes the change for settled. The
-same holds for this run's own requests whose responses were lost (``Journal.unanswered``). The changes stay in the
-journal until nothing can come any more: should this run die, the next one watches for them.
+A KRaft broker keeps a request that it forwards to the controller for 60 s. So the controller may execute a request
+after its sender died, or after its sender gave up waiting for the response (``Journal.note_late_requests``).
+
+The cluster may show the original state of a change, and a late request may still make that change. So a run watches the
+change until no request can be executed any more, and undoes it if it is made. Until then it stays in the journal: if
+this run dies, the next run watches it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
@@ -42,81 +43,87 @@ from .replica_sets import ReplicaSets
 from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use
 
 _PAUSE_S = 0.5
-_MAY_COME = "may still be executed: a broker keeps it for 60 s; the journal has the change, and the next run settles it"
-_HELD = f"a request that an earlier run sent {_MAY_COME}"
-_OUR_LATE = "the response to a request of this run was lost, and it was executed late"
-_OUR_HELD = f"the response to a request of this run was lost, and it {_MAY_COME}"
-_NO_LONGER = "an earlier run ended before its orders were all set; nothing that it requested can be executed any more"
-_NOTHING_CAME = frozenset({Undoing.ALREADY_BACK, Undoing.FAILED})
+_MAY_BE_EXECUTED = (
+    "may still be executed: a broker keeps it for 60 s. The change stays in the journal, and the next run undoes it"
+)
+_EARLIER_MAY_BE_EXECUTED = f"a request of an earlier run {_MAY_BE_EXECUTED}"
+_EARLIER_EXECUTED = "an earlier run requested it, and the request was executed late"
+_LOST_RESPONSE = "the response to a request of this run was lost, and the request"
+_LASTING_ENDED = "an earlier run ended before it had set all its orders. None of its requests can be executed any more"
+_NOT_EXECUTED = frozenset({Undoing.ALREADY_BACK, Undoing.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A change in the journal that a request which was sent may still make."""
+    """A change in the journal that a late request may still make."""
 
     change: Change
     until: float
-    """By the clock of this run: when no such request can be executed any more."""
+    """The monotonic time after which no such request can be executed."""
     was_restored: bool = True
-    """Its state from before was seen. Where it was not, it is settled as soon as it is undone."""
+    """The original state was seen. If not, the watch ends when the change is undone."""
     is_ours: bool = False
     """This run made the change, and has undone it."""
-    came: AnyLeftover | None = None
-    """How it was undone after it came late."""
+    late_undo: AnyLeftover | None = None
+    """The result of the last undo after a late request."""
 
 
 @dataclass(frozen=True, slots=True)
 class LateRequests:
-    """Watches for what may come late, and undoes it."""
+    """Watch the changes that late requests may make, and undo them."""
 
     journal: Journal
     orders: Writer
     settings: SettingWriter
     replicas: ReplicaSets
     since: float
-    """By the clock, when this run took the lock: whatever a run before it requested, it requested before that."""
+    """The monotonic time at which this run took the lock. Earlier runs sent all their requests before it."""
     watched: dict[str, Watched] = field(default_factory=dict)
-    """Changes that are undone, and not settled yet, by key."""
+    """By key: changes that are undone, and that a late request may still make."""
 
     def watch(self, change: Change, *, was_restored: bool = True) -> None:
-        """Have ``settle`` watch for what a run before this one may have requested."""
+        """Have ``undo_late_changes`` watch a change that an earlier run may have requested."""
         until = self.since + forwarded_for_s(self.orders.kafka)
         self.watched[change.key] = Watched(change, until, was_restored)
         if was_restored:
             self.journal.note_late_requests([subject_of(change)], until)
 
     def undo_late_changes(self) -> tuple[AnyLeftover, ...]:
-        """Undo what comes late, until nothing can come any more, and return how changes of earlier runs ended.
+        """Wait until no late request can be executed, undo what late requests change, and return the results.
 
-        What becomes of this run's own ones is in the journal's notes, where a person has to know of it.
+        Only results of changes of earlier runs are returned. If a change of this run was executed late, or if its undo
+        failed, the journal's notes say so.
 
-        An order that stands on a partition without a leader is restored last: an UNCLEAN election that was requested
-        in it would elect the first live replica of the original one.
+        The order of an offline partition is restored last: in the original order, an UNCLEAN election that was
+        requested in the changed order would elect the first live replica.
 
-        A run that is asked to stop leaves them to the next one. Raises JournalError.
+        A run that is asked to stop leaves the changes to the next run. Raises JournalError.
         """
-        ended: list[AnyLeftover] = []
+        results: list[AnyLeftover] = []
         clock = self.orders.kafka.clock
-        self._watch_for_ours()
+        self._watch_own_changes()
         while self.watched and not self.replicas.stop.is_set():
             self.replicas.progress.step("waiting for requests that may still be executed")
             now = clock.monotonic()
-            over = [each.change for each in self.watched.values() if each.until <= now]
-            for each in self._came():
-                ended += self._noted(each)
-            over = [each for each in over if each.key in self.watched]
-            for each in self._asked_for_again(over):
-                is_lost = each.change.key in self.journal.awaiting_late_requests
-                ended += self._settled(Leftover(each.change, Undoing.FAILED, _HELD) if is_lost else each)
-            self._watch_for_ours(but=over)
+            expired = [each.change for each in self.watched.values() if each.until <= now]
+            for each in self._undo_executed():
+                results += self._record_undo(each)
+            expired = [each for each in expired if each.key in self.watched]
+            for each in self._restore_once_more(expired):
+                may_follow = each.change.key in self.journal.awaiting_late_requests
+                results += self._end_watch(_unfinished(each.change) if may_follow else each)
+            self._watch_own_changes(but=expired)
             if self.watched:
                 clock.sleep(_PAUSE_S)
         for left in [*self.watched.values()]:
-            ended += self._settled(Leftover(left.change, Undoing.FAILED, _HELD))
-        return tuple(ended)
+            results += self._end_watch(_unfinished(left.change))
+        return tuple(results)
 
-    def _watch_for_ours(self, but: Sequence[Change] = ()) -> None:
-        """Watch for this run's own requests, too; where even the last one of ``but`` is lost, the next run does."""
+    def _watch_own_changes(self, but: Sequence[Change] = ()) -> None:
+        """Watch the changes that late requests of this run may make.
+
+        ``but`` are changes that were just restored once more. If that response was lost too, the next run watches them.
+        """
         for key, (change, until) in self.journal.awaiting_late_requests.items():
             known = self.watched.get(key)
             if known is not None:
@@ -124,71 +131,81 @@ class LateRequests:
             elif change not in but:
                 self.watched[key] = Watched(change, until, is_ours=True)
 
-    def _noted(self, leftover: AnyLeftover) -> Iterator[AnyLeftover]:
-        """Note what came. Another request for the same may follow it: it is still watched for, and stays journaled."""
-        known = self.watched[leftover.change.key]
-        if known.was_restored and leftover.undoing is Undoing.RESTORED:
-            self.watched[leftover.change.key] = replace(known, came=leftover)
+    def _record_undo(self, result: AnyLeftover) -> Iterator[AnyLeftover]:
+        """Keep watching a change that was undone after a late request, since another request may follow."""
+        known = self.watched[result.change.key]
+        if known.was_restored and result.undoing is Undoing.RESTORED:
+            self.watched[result.change.key] = replace(known, late_undo=result)
         else:
-            yield from self._settled(leftover)
+            yield from self._end_watch(result)
 
-    def _settled(self, leftover: AnyLeftover) -> Iterator[AnyLeftover]:
-        """Watch for this one no longer, and name what came late."""
-        known = self.watched.pop(leftover.change.key)
-        if leftover.undoing in LEFT_AS_IS:
-            self.journal.forget_late_requests([leftover.change])
-            self.journal.end([leftover.change], leftover.undoing.value)
-        ended = known.came if known.came is not None and leftover.undoing is Undoing.ALREADY_BACK else leftover
-        is_late = known.was_restored and ended.undoing is Undoing.RESTORED
+    def _end_watch(self, result: AnyLeftover) -> Iterator[AnyLeftover]:
+        """Stop watching a change. Yield its result if an earlier run made it, or else note it in the journal."""
+        known = self.watched.pop(result.change.key)
+        if result.undoing in LEFT_AS_IS:
+            self.journal.forget_late_requests([result.change])
+            self.journal.end([result.change], result.undoing.value)
+        if known.late_undo is not None and result.undoing is Undoing.ALREADY_BACK:
+            result = known.late_undo
+        is_late = known.was_restored and result.undoing is Undoing.RESTORED
         if not known.is_ours:
-            reason = f"an earlier run requested it, and it was executed late: {ended.reason}"
-            yield replace(ended, reason=reason) if is_late else ended
+            yield replace(result, reason=f"{_EARLIER_EXECUTED}: {result.reason}") if is_late else result
         elif is_late:
-            self.journal.notes.append(f"{ended.change}: {_OUR_LATE}: {ended.reason}")
-        elif ended.undoing is Undoing.FAILED:
-            reason = _OUR_HELD if ended.reason == _HELD else ended.reason
-            self.journal.notes.append(f"{ended.change}: {reason}")
+            self.journal.notes.append(f"{result.change}: {_LOST_RESPONSE} was executed late: {result.reason}")
+        elif result.undoing is Undoing.FAILED:
+            is_unfinished = result.reason == _EARLIER_MAY_BE_EXECUTED
+            reason = f"{_LOST_RESPONSE} {_MAY_BE_EXECUTED}" if is_unfinished else result.reason
+            self.journal.notes.append(f"{result.change}: {reason}")
 
-    def _came(self) -> Iterator[AnyLeftover]:
-        """Undo what has come since the last look, and say how. What cannot be seen is looked at again."""
+    def _undo_executed(self) -> Iterator[AnyLeftover]:
+        """Undo the watched changes that late requests have made. The next look tries again what cannot be read now."""
         changes = [each.change for each in self.watched.values()]
         for change in changes:
             if isinstance(change, ReplicaChange) and self.replicas.is_dropped(change):
-                yield self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
-        with suppress(NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
-            orders = [each for each in changes if isinstance(each, OrderChange)]
-            doubtful = find_changes_on_offline_partitions(self.orders.kafka, orders)
-            orders = [each for each in orders if each not in doubtful]
-            found = zip(orders, preview_order_undo(self.orders.kafka, orders) if orders else (), strict=True)
-            came = [each for each, leftover in found if leftover.undoing not in _NOTHING_CAME]
-            ended = [
-                each
-                for each in (restore_orders(self.orders, came) if came else ())
-                if each.undoing not in _NOTHING_CAME
-            ]
-            end_in_journal(self.journal, ended)
-            yield from ended
+                yield self._restore_replica(change)
+        yield from self._undo_executed_orders([each for each in changes if isinstance(each, OrderChange)])
         for change in changes:
-            if (
-                isinstance(change, SettingChange)
-                and preview_setting_undo(self.settings, change)[0] not in _NOTHING_CAME
-            ):
+            if not isinstance(change, SettingChange):
+                continue
+            if preview_setting_undo(self.settings, change)[0] not in _NOT_EXECUTED:
                 undoing, reason = restore_setting_unless_in_use(self.settings, self.journal, change)
                 if undoing is not Undoing.FAILED:
                     yield Leftover(change, undoing, reason)
 
-    def _asked_for_again(self, changes: Sequence[Change]) -> Iterator[AnyLeftover]:
-        """Ask for the original state once more where nothing can come any more, and settle that."""
+    def _undo_executed_orders(self, changes: Sequence[OrderChange]) -> Sequence[AnyLeftover]:
+        kafka = self.orders.kafka
+        try:
+            offline = find_changes_on_offline_partitions(kafka, changes)
+            online = [each for each in changes if each not in offline]
+            found = preview_order_undo(kafka, online) if online else ()
+            executed = [each.change for each in found if each.undoing not in _NOT_EXECUTED]
+            results = restore_orders(self.orders, executed) if executed else ()
+            undone = [each for each in results if each.undoing not in _NOT_EXECUTED]
+            end_in_journal(self.journal, undone)
+        except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
+            return ()
+        return undone
+
+    def _restore_once_more(self, changes: Sequence[Change]) -> Iterator[AnyLeftover]:
+        """Restore the original state once more after the last late request, and end the changes in the journal."""
         self.journal.forget_late_requests(changes)
         for change in changes:
             if isinstance(change, ReplicaChange):
-                yield self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
-        ended = restore_orders_with_retries(self.orders, [each for each in changes if isinstance(each, OrderChange)])
-        end_in_journal(self.journal, ended)
-        yield from ended
+                yield self._restore_replica(change)
+        results = restore_orders_with_retries(self.orders, [each for each in changes if isinstance(each, OrderChange)])
+        end_in_journal(self.journal, results)
+        yield from results
         for change in changes:
             if isinstance(change, SettingChange):
                 yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
             elif isinstance(change, LastingOrders):
                 self.journal.end([change], Undoing.GONE.value)
-                yield Leftover(change, Undoing.GONE, _NO_LONGER)
+                yield Leftover(change, Undoing.GONE, _LASTING_ENDED)
+
+    def _restore_replica(self, change: ReplicaChange) -> AnyLeftover:
+        return self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
+
+
+def _unfinished(change: Change) -> AnyLeftover:
+    """Return the result for a change that a late request may still make after this run has ended."""
+    return Leftover(change, Undoing.FAILED, _EARLIER_MAY_BE_EXECUTED)

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders that were set for a while: which of them are still ours, and how they are put back.
+"""Restore replica orders that a run has changed and that no other party has changed since.
 
-Some left unregistered brokers out. The controller refuses every order that names such a broker
-(validateManualPartitionAssignment, Kafka 3.9 to 4.4). An order without it is a reassignment that removes it. The
-controller lists the removed broker behind the others until all of these are in sync, which takes a leader
-(PartitionReassignmentReplicas.maybeCompleteReassignment). A later order does not end the removal, only cancelling it
-does, and without an ISR that is refused (tried on 4.3.1).
+Some orders leave out unregistered brokers. The controller refuses every order that names such a broker
+(validateManualPartitionAssignment, Kafka 3.9 to 4.4). An order without the broker is a reassignment that removes it.
+The controller lists the removed broker last until all other replicas are in sync, for which the partition needs a
+leader (PartitionReassignmentReplicas.maybeCompleteReassignment). A later order does not stop the removal. Only a
+cancellation stops it, and the controller refuses that without an ISR (tried on 4.3.1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.partitions import Sight
 from .._kafka.port import Kafka
 from .._kafka.reassignments import unregistered_in
 from .._model.controller_model import acceptable_replicas, predict
@@ -26,130 +25,126 @@ from .journal import Journal
 from .orders import Writer, read_states, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing
 
-_ASKED_FOR = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
+_TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Reassigned:
-    """Which partitions of some changes are being reassigned."""
+class _RunningReassignments:
+    """The partitions of some changes that are being reassigned."""
 
     by_others: frozenset[TopicPartition]
     dropping: frozenset[TopicPartition]
-    """Those of which only what the change dropped is being removed."""
+    """The controller only removes the brokers that the change dropped."""
 
 
 def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
-    """Return the changes whose order stands, or may stand, on a partition without a leader.
+    """Return the changes whose order is set, or may be set, on an offline partition.
 
-    A broker that lags behind the controller shows the order from before the change.
+    The original order counts as well, because a broker that lags behind the controller still shows it.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     partitions = [each.topic_partition for each in changes]
     if not partitions:
         return []
-    theirs = _reassigned(kafka, changes).by_others
+    theirs = _running_reassignments(kafka, changes).by_others
     states = kafka.see(partitions).states
-    return [each for each in changes if each.topic_partition not in theirs and _stands(each, states)]
+    return [each for each in changes if each.topic_partition not in theirs and _is_offline(each, states)]
 
 
-def _stands(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
+def _is_offline(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
     state = states.get(change.topic_partition)
     if state is None or state.topic_id != change.topic_id:
         return False
     return state.is_offline and (state.replicas == change.original or change.is_set(state.replicas))
 
 
-def _reassigned(kafka: Kafka, changes: Collection[OrderChange]) -> _Reassigned:
-    """Ask the controller which partitions are being reassigned, and by whom.
+def _running_reassignments(kafka: Kafka, changes: Collection[OrderChange]) -> _RunningReassignments:
+    """Ask the controller which partitions are being reassigned.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     running = kafka.running_reassignments([each.topic_partition for each in changes])
     drops = {each.topic_partition: each.dropped for each in changes if each.dropped}
     dropping = frozenset(each for each, how in running.items() if how.dropping and how.dropping == drops.get(each))
-    return _Reassigned(frozenset(running) - dropping, dropping)
+    return _RunningReassignments(frozenset(running) - dropping, dropping)
 
 
 def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-    """Says what undoing would do to each change. Writes nothing.
+    """Return what an undo of each change would do. Writes nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    # In this order: a removal that ends in between is seen as ended.
-    running = _reassigned(kafka, changes)
+    # The reassignments come first: then a removal that ends between the two reads is seen as ended.
+    running = _running_reassignments(kafka, changes)
     sight = kafka.see([each.topic_partition for each in changes])
-    return _compared(changes, sight, running)
-
-
-def _compared(changes: Sequence[OrderChange], sight: Sight, running: _Reassigned) -> tuple[OrderLeftover, ...]:
     return tuple(
         Leftover(each, Undoing.FAILED, sight.why_hidden(each.topic))
         if each.topic in sight.hidden
-        else _compare(each, sight.states.get(each.topic_partition), running)
+        else _preview(each, sight.states.get(each.topic_partition), running)
         for each in changes
     )
 
 
 def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-    """Restore every order that is still the one we set.
+    """Restore each order that no other party has changed since.
 
-    An order that seems to be back is asked for as well: a broker that lags behind the controller returns the one from
-    before our change.
+    The original order is requested also if it seems to be set: a broker that lags behind the controller still shows it.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before anything was written.
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
     """
     found = preview_order_undo(writer.kafka, changes)
     if any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
-        # A broker that lags behind the controller shows a removal in progress that has just ended.
+        # The removal may have just ended, and a broker that lags behind the controller still lists the dropped broker.
         writer.kafka.clock.sleep(_PAUSE_S)
         found = preview_order_undo(writer.kafka, changes)
-    ours = [each.change for each in found if each.undoing in _ASKED_FOR and not each.change.dropped]
-    rest = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
-    states = read_states(writer.kafka, [each.topic_partition for each in rest]) if rest else {}
-    faults = set_orders(
+    complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped]
+    dropping = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
+    states = read_states(writer.kafka, [each.topic_partition for each in dropping]) if dropping else {}
+    failures = set_orders(
         writer,
-        {each.topic_partition: each.original for each in ours},
-        {each.topic_partition: each.possible_orders for each in ours},
+        {each.topic_partition: each.original for each in complete},
+        {each.topic_partition: each.possible_orders for each in complete},
     )
-    undone, whole = _put_back_the_rest(writer, [each for each in rest if each.topic_partition in states], states)
-    faults |= undone
-    return tuple(_ended(each, faults.get(each.change.topic_partition), whole) for each in found)
+    dropping = [each for each in dropping if each.topic_partition in states]
+    more_failures, kept = _restore_after_drops(writer, dropping, states)
+    failures |= more_failures
+    return tuple(_result(each, failures.get(each.change.topic_partition), kept) for each in found)
 
 
-def _put_back_the_rest(
+def _restore_after_drops(
     writer: Writer, changes: Sequence[OrderChange], states: Mapping[TopicPartition, PartitionState]
 ) -> tuple[dict[TopicPartition, str], frozenset[TopicPartition]]:
-    """Restore the order of the replicas that stay; return why not, by partition, and where all replicas are back.
+    """Restore orders after brokers were dropped. Return the failures, and the partitions that keep all their replicas.
 
-    A broker that is registered again while it is being removed is kept: the removal is cancelled. One that is out of
-    the replica set stays out, because to add it would copy the partition.
+    The removal of a broker that has registered again is cancelled. A broker that has left the replica set stays out,
+    because adding it would copy the partition. Then only the order of the other replicas is restored.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     if not changes:
         return {}, frozenset()
     registered = {each.broker_id for each in writer.kafka.describe_cluster().registrations}
-    whole = {
+    kept = {
         each.topic_partition: each.original
         for each in changes
-        if {*each.dropped} <= registered and _is_kept(writer, each, states[each.topic_partition])
+        if {*each.dropped} <= registered and _cancel_removal(writer, each, states[each.topic_partition])
     }
-    rest = [each for each in changes if each.topic_partition not in whole]
+    rest = [each for each in changes if each.topic_partition not in kept]
     before = {each.topic_partition: each.possible_orders for each in changes}
-    faults = set_orders(writer, whole, before)
-    faults |= set_orders(
+    failures = set_orders(writer, kept, before)
+    failures |= set_orders(
         writer,
         {each.topic_partition: each.restored_order for each in rest},
         before,
         {each.topic_partition: each.dropped for each in rest},
     )
-    return faults, frozenset(whole)
+    return failures, frozenset(kept)
 
 
-def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
-    """Cancel the removal where that can be, and return whether it was done."""
+def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
+    """Cancel the removal of the dropped brokers if possible, and return whether it was cancelled."""
     if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_forbidden():
         return False
     try:
@@ -160,12 +155,10 @@ def _is_kept(writer: Writer, change: OrderChange, state: PartitionState) -> bool
 
 
 def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-    """Restore every order that is still the one we set, and try again where that cannot be read. Raises nothing.
+    """Restore orders as ``restore_orders`` does, and try again if the partitions cannot be read. Raises nothing.
 
-    The change of one whose dropped brokers are all back, or never left, drops nothing.
-
-    Not written unseen: an order that stays changed does no harm and is in the journal, while a reassignment that
-    somebody began is lost without a trace once it is overwritten.
+    Nothing is written before it is read: a changed order does no harm and stays in the journal, but a reassignment of
+    another party would be lost if it were overwritten.
     """
     reason = ""
     for attempt in range(writer.attempts) if changes else ():
@@ -174,69 +167,53 @@ def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) 
         try:
             return restore_orders(writer, changes)
         except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
-            reason = f"whether it is still ours is unknown: {error}"
+            reason = f"the current order cannot be read: {error}"
     return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
 
 
-def end_in_journal(journal: Journal, ended: Iterable[OrderLeftover]) -> None:
-    """End the settled changes in the journal, and leave what failed to the next run.
-
-    Raises JournalError.
-    """
-    settled: dict[Undoing, list[OrderChange]] = {}
-    for each in ended:
-        settled.setdefault(each.undoing, []).append(each.change)
-    settled.pop(Undoing.FAILED, None)
-    for undoing, changes in settled.items():
+def end_in_journal(journal: Journal, results: Iterable[OrderLeftover]) -> None:
+    """End changes in the journal, except those whose undo failed. Raises JournalError."""
+    by_result: dict[Undoing, list[OrderChange]] = {}
+    for each in results:
+        if each.undoing is not Undoing.FAILED:
+            by_result.setdefault(each.undoing, []).append(each.change)
+    for undoing, changes in by_result.items():
         journal.end(changes, undoing.value)
 
 
-def _compare(change: OrderChange, state: PartitionState | None, running: _Reassigned) -> OrderLeftover:
+def _preview(change: OrderChange, state: PartitionState | None, running: _RunningReassignments) -> OrderLeftover:
     if state is None:
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:
-        return Leftover(change, Undoing.GONE, f"the topic was recreated (id {state.topic_id})")
+        return Leftover(change, Undoing.GONE, f"the topic was re-created (id {state.topic_id})")
     is_dropping = change.topic_partition in running.dropping
-    is_rest_back = change.is_restored_without_dropped(state.replicas)
+    replicas, original = list(state.replicas), f"the original order is {list(change.original)}"
     if state.replicas not in change.possible_orders:
-        return Leftover(
-            change,
-            Undoing.CONFLICT,
-            f"its replicas are {list(state.replicas)}, which we did not set; the original was {list(change.original)}",
-        )
+        return Leftover(change, Undoing.CONFLICT, f"its replicas are {replicas}, set by another party; {original}")
     if change.topic_partition in running.by_others:
-        return Leftover(
-            change,
-            Undoing.CONFLICT,
-            f"a reassignment of it is running, which we did not ask for; the original was {list(change.original)}",
-        )
+        return Leftover(change, Undoing.CONFLICT, f"another party is reassigning it; {original}")
     if not is_dropping and state.replicas != change.original and {*change.dropped} & {*state.replicas}:
-        return Leftover(
-            change,
-            Undoing.CONFLICT,
-            f"its replicas are {list(state.replicas)}, and nothing is removed from them: somebody else cancelled that; "
-            f"the original was {list(change.original)}",
-        )
+        cancelled = f"its replicas are {replicas}: another party cancelled the removal of the dropped brokers"
+        return Leftover(change, Undoing.CONFLICT, f"{cancelled}; {original}")
     leader = predict(state, change.restored_order, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
         # Such a replica may have come back with an empty disk, and nobody has looked: see docs/strategies.md.
         return Leftover(
             change,
             Undoing.FAILED,
-            f"to put {list(change.without_dropped)} back would make the controller elect broker {leader}, whatever it "
-            f"holds: elect it yourself, or stop broker {leader}; the next run puts the order back",
+            f"the restored order {list(change.without_dropped)} would make the controller elect broker {leader}, "
+            f"whatever it holds: elect a leader yourself, or stop broker {leader}. The next run restores the order",
         )
     if state.replicas == change.original and not is_dropping:
         return Leftover(replace(change, dropped=()), Undoing.ALREADY_BACK, "its order is the original one")
-    if is_rest_back:
-        return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_back(change)}")
-    return Leftover(
-        change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: back to {_back(change)}"
-    )
+    if change.is_restored_without_dropped(state.replicas):
+        return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
+    restored = f"back to {_restored_text(change)}"
+    return Leftover(change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: {restored}")
 
 
-def _back(change: OrderChange) -> str:
-    """Say what is put back, and what is not."""
+def _restored_text(change: OrderChange) -> str:
+    """Return the restored order, and which brokers it leaves out."""
     if not change.dropped:
         return f"{list(change.original)}"
     dropped = ", ".join(map(str, change.dropped))
@@ -246,15 +223,16 @@ def _back(change: OrderChange) -> str:
     )
 
 
-def _ended(leftover: OrderLeftover, fault: str | None, whole: Collection[TopicPartition]) -> OrderLeftover:
+def _result(leftover: OrderLeftover, failure: str | None, kept: Collection[TopicPartition]) -> OrderLeftover:
+    """Return the result of an undo from its preview, its failure, and the partitions that keep all replicas."""
     change = leftover.change
-    if leftover.undoing is Undoing.ALREADY_BACK and unregistered_in(fault or "") is not None:
-        # The controller refuses to be asked for it, and nothing has to be changed.
+    if leftover.undoing is Undoing.ALREADY_BACK and unregistered_in(failure or "") is not None:
+        # The controller refuses the order, which is set already.
         return leftover
-    if fault:
-        return Leftover(change, Undoing.FAILED, fault)
+    if failure:
+        return Leftover(change, Undoing.FAILED, failure)
     if leftover.undoing is not Undoing.WOULD_RESTORE:
         return leftover
-    if change.topic_partition in whole:
+    if change.topic_partition in kept:
         change = replace(change, dropped=())
-    return Leftover(change, Undoing.RESTORED, f"back to {_back(change)}")
+    return Leftover(change, Undoing.RESTORED, f"back to {_restored_text(change)}")

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sets replica orders and sees them set. Every order change of this collection goes through here.
+"""Set replica orders, and wait until they are seen. All order changes of this collection use this module.
 
-A KRaft broker keeps a request that it forwards to the controller for 60 s, and sends it again after an error. So one
-whose response was lost may be executed long after its sender gave up, and even after its effect was seen once. What
-such a request is about is noted.
+A KRaft broker keeps a request that it forwards to the controller for 60 s, and sends it again after an error. So a
+request whose response was lost may be executed late: long after its sender gave up, or a second time after its effect
+was seen. The writer notes the subject of each such request in the journal.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ from .record import JournalError, partition_subject
 
 _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
-"""Before another attempt. A controller fails over within seconds, so that each attempt must not follow on the heels."""
+"""The pause before another attempt: a failover of the controller takes seconds."""
 _FORWARDED_FOR_S = 60.0
-"""How long a KRaft broker keeps a request that it forwards to the controller (BrokerServer, retryTimeoutMs)."""
+"""A KRaft broker keeps a request that it forwards to the controller for so long (BrokerServer, retryTimeoutMs)."""
 _NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
 
 Answer = TypeVar("Answer")
 NoteLateRequests = Callable[[Iterable[str], float], None]
-"""Takes what the request is about (``record.subject_of``), and until when, by the clock, it may be executed."""
+"""Receives the subjects of a request (``record.subject_of``), and the monotonic time until which it may be executed."""
 
 States = Mapping[TopicPartition, PartitionState]
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """How this run writes: to which brokers in turn, how often, and how long it waits to see it done.
+    """Send the write requests of this run to brokers in turn.
 
-    Brokers lag behind the controller, so that one look after a success may still show the old state: "not done" is only
-    said once ``verify_timeout_s`` has passed.
+    A broker that lags behind the controller still shows the old state. So a write counts as failed only after
+    ``verify_timeout_s``.
     """
 
     kafka: Kafka
     addresses: Sequence[Address]
-    """Brokers that answered. An attempt after a failed one goes to the next of them."""
+    """Brokers that answered. Each attempt begins with the next of them."""
     attempts: int
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
-    """Called before each write request; raises JournalError when this run must not write (any more)."""
+    """Called before each write request. Raises JournalError if this run must not write."""
     note_late_requests: NoteLateRequests | None = None
-    """Called with what requests were about whose responses were lost."""
+    """Called for each request whose response was lost."""
 
     def with_journal(self, journal: Journal) -> Writer:
-        """Return the writer of the run that has this journal: it writes only as long as the run holds the lock."""
+        """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
         return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
 
     def note_lost_response(
         self, error: BrokerCallError | RequestRefusedError, partitions: Iterable[TopicPartition]
     ) -> None:
-        """Note that a request for the order or the replicas of these may still be executed, if it was sent."""
-        note_late_requests(self.note_late_requests, self.kafka, error, map(partition_subject, partitions))
+        """Note that a request for the replicas of these partitions may still be executed, if it was sent."""
+        note_lost_response(self.note_late_requests, self.kafka, error, map(partition_subject, partitions))
 
     def why_forbidden(self) -> str:
-        """Return why no write request may be sent now; empty where one may."""
+        """Return why this run must not send a write request now; empty if it may."""
         try:
             if self.require_lock is not None:
                 self.require_lock()
@@ -79,18 +79,16 @@ class Writer:
     def address(self, attempt: int) -> Address:
         return self.addresses[attempt % len(self.addresses)]
 
-    def addresses_in_turn(self, attempt: int) -> list[Address]:
-        """Return whom an attempt is sent to, and to whom in place of those that let nobody connect."""
+    def addresses_of_attempt(self, attempt: int) -> list[Address]:
+        """Return the broker of an attempt, and then the brokers to use if a connection fails."""
         return [self.address(turn) for turn in range(attempt, attempt + min(self.attempts, len(self.addresses)))]
 
     def send(self, attempt: int, request: Callable[[Address], Answer]) -> Answer:
-        """Send a request to the broker whose turn it is, or to the next one where that one lets nobody connect.
-
-        A request that was not sent has no effect that is worth waiting for.
+        """Send a request to the broker of this attempt. If it could not be sent, send it to the next broker at once.
 
         Raises RequestRefusedError or BrokerCallError.
         """
-        *others, last = self.addresses_in_turn(attempt)
+        *others, last = self.addresses_of_attempt(attempt)
         for address in others:
             try:
                 return request(address)
@@ -101,21 +99,21 @@ class Writer:
 
 
 def forwarded_for_s(kafka: Kafka) -> float:
-    """Return for how many seconds a request may be executed whose response was lost, or whose sender died."""
+    """Return the seconds for which a request may be executed after its response was lost or its sender died."""
     return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
 
 
-def note_late_requests(
+def note_lost_response(
     note: NoteLateRequests | None, kafka: Kafka, error: BrokerCallError | RequestRefusedError, subjects: Iterable[str]
 ) -> None:
-    """Note that a request about these may still be executed, unless the error says that it was not sent or refused."""
+    """Note that a request may still be executed, unless the error means that it was refused or not sent."""
     is_unknown = error.is_outcome_unknown if isinstance(error, RequestRefusedError) else error.cause not in _NOT_SENT
     if note is not None and is_unknown:
         note(subjects, kafka.clock.monotonic() + forwarded_for_s(kafka))
 
 
 def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
-    """Return the given partitions as the metadata has them now; those that do not exist are left out.
+    """Return the present states of partitions. Those that do not exist are left out.
 
     Raises NoBrokerAnswersError or BrokerCallError.
     """
@@ -125,9 +123,9 @@ def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[To
 def wait_for_states(
     writer: Writer, partitions: Collection[TopicPartition], is_done: Callable[[PartitionState], bool]
 ) -> dict[TopicPartition, PartitionState]:
-    """Read partitions until all are done or the verify timeout has passed; return what was seen last.
+    """Read partitions until all are done or the verify timeout has passed, and return their last states.
 
-    A read that fails is tried again, since nothing is known then. Empty when no read succeeded.
+    A failed read is tried again. The result is empty if no read succeeded.
     """
     clock = writer.kafka.clock
     deadline = clock.monotonic() + writer.verify_timeout_s
@@ -136,7 +134,6 @@ def wait_for_states(
         try:
             seen = read_states(writer.kafka, partitions)
         except (NoBrokerAnswersError, BrokerCallError):
-            # Not knowing is not failing: the deadline decides.
             pass
         else:
             if all(each in seen and is_done(seen[each]) for each in partitions):
@@ -147,7 +144,7 @@ def wait_for_states(
 
 
 def read_with_retries(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
-    """Read partitions as they are now. A read that fails is tried again until the verify timeout has passed."""
+    """Read partitions. A failed read is tried again until the verify timeout has passed."""
     return wait_for_states(writer, partitions, lambda _state: True) if partitions else {}
 
 
@@ -157,102 +154,121 @@ def set_orders(
     before: Mapping[TopicPartition, Collection[tuple[int, ...]]],
     dropped: Mapping[TopicPartition, tuple[int, ...]] = MappingProxyType({}),
 ) -> dict[TopicPartition, str]:
-    """Brings partitions into the given replica orders, and returns why for each that is not seen in its order.
+    """Set replica orders, wait until they are seen, and return why the others are not set, by partition.
 
-    ``before`` are the orders in which each may be seen while its request is not executed, or not known to the broker
-    that is asked. Any other one was set by somebody else, and is not asked for again, nor is what is being reassigned.
+    ``before`` has the orders that each partition may show until its request is executed. Another party has set any
+    other order. Such a partition is not requested again, and neither is one that another party reassigns.
 
-    ``dropped`` are unregistered brokers at the end of an order, which the request leaves out. An order is set as soon
-    as it is seen, with them or without.
+    ``dropped`` has unregistered brokers at the end of an order. The request leaves them out. An order is set as soon as
+    it is seen with or without them.
 
-    A request whose outcome is unknown is followed by a look before any further attempt. It may be executed later all
-    the same, so the journal keeps its change until it cannot (``rollback``).
+    After a request with an unknown outcome, the partitions are read before the next attempt. The journal keeps their
+    changes until the request cannot be executed any more (``late_requests``).
     """
-    faults: dict[TopicPartition, str] = {}
+    failures: dict[TopicPartition, str] = {}
     whole = {each: order for each, order in orders.items() if not dropped.get(each)}
     for batch in in_batches(sorted(whole)):
-        faults |= _set_batch(writer, {each: whole[each] for each in batch}, before, {})
+        failures |= _OrderBatch(writer, {each: whole[each] for each in batch}, before, {}).set()
     for batch in in_batches(sorted(orders.keys() - whole.keys())):
-        faults |= _set_batch(writer, {each: orders[each] for each in batch}, before, dropped)
-    return faults
+        failures |= _OrderBatch(writer, {each: orders[each] for each in batch}, before, dropped).set()
+    return failures
 
 
-def _set_batch(
-    writer: Writer,
-    orders: Mapping[TopicPartition, tuple[int, ...]],
-    before: Mapping[TopicPartition, Collection[tuple[int, ...]]],
-    dropped: Mapping[TopicPartition, tuple[int, ...]],
-) -> dict[TopicPartition, str]:
-    requested = {each: order[: len(order) - len(dropped.get(each, ()))] for each, order in orders.items()}
+class _OrderBatch:
+    """The orders of one request."""
 
-    def is_done(state: PartitionState) -> bool:
-        return state.replicas in (orders[state.topic_partition], requested[state.topic_partition])
+    def __init__(
+        self,
+        writer: Writer,
+        orders: Mapping[TopicPartition, tuple[int, ...]],
+        before: Mapping[TopicPartition, Collection[tuple[int, ...]]],
+        dropped: Mapping[TopicPartition, tuple[int, ...]],
+    ) -> None:
+        self._writer = writer
+        self._orders = orders
+        self._before = before
+        self._dropped = dropped
+        self._requested = {each: order[: len(order) - len(dropped.get(each, ()))] for each, order in orders.items()}
+        self._waiting = [*orders]
+        """Partitions whose order is not seen yet."""
+        self._failures: dict[TopicPartition, str] = {}
+        self._changed_by_others: dict[TopicPartition, str] = {}
 
-    def is_changed(state: PartitionState) -> bool:
-        return is_done(state) or state.replicas not in before[state.topic_partition]
-
-    waiting = dict(orders)
-    faults: dict[TopicPartition, str] = {}
-    theirs: dict[TopicPartition, str] = {}
-    for attempt in range(writer.attempts):
-        if attempt:
-            writer.kafka.clock.sleep(_PAUSE_S)
-            try:
-                theirs |= _reassigned(writer.kafka, waiting, dropped)
-            except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as fault:
-                doubt = f"not asked for again, since it is unknown whether somebody else reassigns it: {fault}"
-                faults = dict.fromkeys(waiting, doubt)
-                continue
-            waiting = {each: order for each, order in waiting.items() if each not in theirs}
-            if not waiting:
-                break
-        if forbidden := writer.why_forbidden():
-            return faults | theirs | dict.fromkeys(waiting, forbidden)
-        try:
-            reorder = writer.kafka.reorder_without if dropped else writer.kafka.reorder
-            wanted = {each: requested[each] for each in waiting}
-            answers = writer.send(attempt, lambda address: reorder(address, wanted))  # noqa: B023 - called at once
-        except (RequestRefusedError, BrokerCallError) as fault:
-            writer.note_lost_response(fault, waiting)
-            if isinstance(fault, RequestRefusedError) and not fault.is_outcome_unknown:
-                faults = dict.fromkeys(waiting, str(fault))
-                if fault.is_transient:
+    def set(self) -> dict[TopicPartition, str]:
+        """Send the request, again for the orders that are not seen, and return why these are not set."""
+        for attempt in range(self._writer.attempts):
+            if attempt:
+                self._writer.kafka.clock.sleep(_PAUSE_S)
+                if not self._leave_out_reassigned():
                     continue
+            if not self._waiting:
                 break
-            answers, unanswered = {}, f"the outcome is unknown: {fault}"
+            if forbidden := self._writer.why_forbidden():
+                self._failures |= dict.fromkeys(self._waiting, forbidden)
+                break
+            if not self._request(attempt):
+                break
+        return self._failures | self._changed_by_others
+
+    def _leave_out_reassigned(self) -> bool:
+        """Stop waiting for partitions that another party reassigns; return False if they cannot be read.
+
+        The controller does not refuse an order of the earlier replicas, so a new request would undo that reassignment.
+        """
+        try:
+            running = self._writer.kafka.running_reassignments(self._waiting)
+        except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
+            doubt = f"not requested again, because another party may reassign it: {error}"
+            self._failures = dict.fromkeys(self._waiting, doubt)
+            return False
+        self._changed_by_others |= {
+            each: "another party is reassigning it"
+            for each, how in running.items()
+            if not how.dropping or how.dropping != self._dropped.get(each)
+        }
+        self._waiting = [each for each in self._waiting if each not in self._changed_by_others]
+        return True
+
+    def _request(self, attempt: int) -> bool:
+        """Send the request and wait until the orders are seen. Return whether another attempt may help."""
+        kafka = self._writer.kafka
+        reorder = kafka.reorder_without if self._dropped else kafka.reorder
+        wanted = {each: self._requested[each] for each in self._waiting}
+        answers: Mapping[TopicPartition, str | None] = {}
+        try:
+            answers = self._writer.send(attempt, lambda address: reorder(address, wanted))
+        except (RequestRefusedError, BrokerCallError) as error:
+            self._writer.note_lost_response(error, self._waiting)
+            if isinstance(error, RequestRefusedError) and not error.is_outcome_unknown:
+                self._failures = dict.fromkeys(self._waiting, str(error))
+                return error.is_transient
+            unanswered = f"the outcome is unknown: {error}"
         else:
             unanswered = "the controller left it out of its answer"
-        asked = {each: answers.get(each, unanswered) for each in waiting}
-        accepted = [each for each, fault in asked.items() if fault is None or each not in answers]
-        seen = wait_for_states(writer, accepted, is_changed)
-        waiting = {each: order for each, order in waiting.items() if each not in seen or not is_done(seen[each])}
-        theirs |= {each: _not_ours(seen[each]) for each in waiting if each in seen and is_changed(seen[each])}
-        waiting = {each: order for each, order in waiting.items() if each not in theirs}
-        faults = {each: asked[each] or _not_seen(seen.get(each), requested[each]) for each in waiting}
-        # Nobody registers while this run waits half a second.
-        if all(unregistered_in(error) is not None for error in faults.values()):
-            break
-    return faults | theirs
+        self._wait({each: answers.get(each, unanswered) for each in self._waiting}, answers)
+        # No broker registers within the pause.
+        return any(unregistered_in(each) is None for each in self._failures.values())
 
+    def _wait(self, errors: Mapping[TopicPartition, str | None], answers: Mapping[TopicPartition, str | None]) -> None:
+        """Wait until the requested orders are seen, and note why others are not."""
+        accepted = [each for each, error in errors.items() if error is None or each not in answers]
+        seen = wait_for_states(self._writer, accepted, self._is_changed)
+        not_set = [each for each in self._waiting if each not in seen or not self._is_set(seen[each])]
+        self._changed_by_others |= {
+            each: f"another party has set its replicas to {list(seen[each].replicas)}"
+            for each in not_set
+            if each in seen and self._is_changed(seen[each])
+        }
+        self._waiting = [each for each in not_set if each not in self._changed_by_others]
+        self._failures = {
+            each: errors[each] or _not_seen(seen.get(each), self._requested[each]) for each in self._waiting
+        }
 
-def _reassigned(
-    kafka: Kafka, orders: Collection[TopicPartition], dropped: Mapping[TopicPartition, tuple[int, ...]]
-) -> dict[TopicPartition, str]:
-    """Those that somebody else is reassigning since they were asked for, and what was found.
+    def _is_set(self, state: PartitionState) -> bool:
+        return state.replicas in (self._orders[state.topic_partition], self._requested[state.topic_partition])
 
-    The controller does not refuse an order of the replicas from before: it would take the other's change back.
-
-    Raises NoBrokerAnswersError or RequestRefusedError.
-    """
-    return {
-        each: "a reassignment of it is running, which we did not ask for"
-        for each, how in kafka.running_reassignments(orders).items()
-        if not how.dropping or how.dropping != dropped.get(each)
-    }
-
-
-def _not_ours(state: PartitionState) -> str:
-    return f"its replicas are {list(state.replicas)}, which somebody else set meanwhile"
+    def _is_changed(self, state: PartitionState) -> bool:
+        return self._is_set(state) or state.replicas not in self._before[state.topic_partition]
 
 
 def _not_seen(state: PartitionState | None, order: Sequence[int]) -> str:

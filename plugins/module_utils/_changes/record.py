@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Define what a run changes for a while, and how the journal records it. Standard library only."""
+"""Define the changes that must be undone, and their records in the journal. Standard library only."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 
 Entry = dict[str, Any]
-"""One record of the journal, as JSON has it."""
+"""One record of the journal, as a JSON object."""
 
 
 class JournalError(KafkaOpsError):
-    """The journal cannot be written, read or trusted. Nothing may be changed then."""
+    """The journal cannot be written or read, or it is damaged. The run must not change anything."""
 
 
 class Undoing(StrEnum):
-    """What became of a change that was to be undone."""
+    """The result of undoing a change."""
 
     RESTORED = "restored"
     WOULD_RESTORE = "would_restore"
     ALREADY_BACK = "already_back"
     CONFLICT = "conflict"
-    """Somebody else changed it meanwhile: what they set stays."""
+    """Another party has changed it since. That value stays."""
     GONE = "gone"
     """The topic was deleted or re-created."""
     FAILED = "failed"
-    """Still in the journal: the next run tries again."""
+    """It stays in the journal, and the next run tries again."""
 
 
 LEFT_AS_IS = frozenset({Undoing.CONFLICT, Undoing.GONE})
-"""Nobody undoes these any more."""
+"""These changes are not undone, and leave the journal."""
 RESTORING = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
+"""The original state is restored or, in check mode, would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ class OrderChange:
     topic_id: str
     original: tuple[int, ...]
     changed: tuple[int, ...]
-    """The order that the run sets. Any third order found later was set by somebody else."""
+    """The order that the run sets. Another party has set any third order."""
     dropped: tuple[int, ...] = ()
     """Unregistered brokers at the end of ``changed``, which the request leaves out. The controller lists them there
-    until every other replica is in sync, and then no more. While they are not registered they cannot be put back."""
+    until all other replicas are in sync, and then removes them. It accepts them again only after they register."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -61,34 +62,34 @@ class OrderChange:
 
     @property
     def without_dropped(self) -> tuple[int, ...]:
-        """The original order of the replicas that stay: what is put back where others cannot be."""
+        """The original order without the dropped brokers."""
         return tuple(each for each in self.original if each not in self.dropped)
 
     @property
     def restored_order(self) -> tuple[int, ...]:
-        """What is put back, with the dropped ones where the controller lists them while it removes them."""
+        """The restored order as the controller lists it while it removes the dropped brokers."""
         return (*self.without_dropped, *self.dropped)
 
     @property
     def possible_orders(self) -> tuple[tuple[int, ...], ...]:
-        """All orders in which the partition can be before, during and after this change."""
+        """All orders that the partition can have before, during and after this change."""
         return (self.original, self.changed, self.requested_order, self.restored_order, self.without_dropped)
 
     @property
     def requested_order(self) -> tuple[int, ...]:
-        """What the request asks for."""
+        """The order that the request names: ``changed`` without the dropped brokers."""
         return self.changed[: len(self.changed) - len(self.dropped)]
 
     def is_set(self, replicas: tuple[int, ...]) -> bool:
-        """Return whether these replicas are as this change left them, with the dropped ones or without."""
+        """Return whether this change set these replicas, with or without the dropped brokers."""
         return replicas in (self.changed, self.requested_order)
 
     def is_restored_without_dropped(self, replicas: tuple[int, ...]) -> bool:
-        """Return whether the others are back in their original order."""
+        """Return whether brokers were dropped and the others are in their original order."""
         return bool(self.dropped) and replicas in (self.without_dropped, self.restored_order)
 
     def continues(self, earlier: OrderChange) -> bool:
-        """Return whether it changes the order that an earlier change of the same partition has set."""
+        """Return whether this change begins with the order that the earlier change has set."""
         return self.topic_id == earlier.topic_id and self.original == earlier.changed
 
     @property
@@ -101,7 +102,7 @@ class OrderChange:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaChange:
-    """A replica that a run is about to drop and re-create, or has dropped."""
+    """A replica that a run drops and re-creates."""
 
     topic: str
     partition: int
@@ -110,9 +111,9 @@ class ReplicaChange:
     original: tuple[int, ...]
     """The replicas in their order."""
     source: int
-    """The broker that leads meanwhile."""
+    """The broker that leads while the replica is re-created."""
     leader: int
-    """The broker that led before."""
+    """The broker that led before the change."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -124,12 +125,12 @@ class ReplicaChange:
 
     @property
     def source_first(self) -> tuple[int, ...]:
-        """The original set with the source first."""
+        """The original replicas with the source first."""
         return (self.source, *(each for each in self.original if each != self.source))
 
     @property
     def without_replica(self) -> tuple[int, ...]:
-        """The same without the replica."""
+        """``source_first`` without the dropped replica."""
         return tuple(each for each in self.source_first if each != self.broker_id)
 
     def __str__(self) -> str:
@@ -138,7 +139,7 @@ class ReplicaChange:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A config of a broker or topic that a run changes for a while; a replication throttle is one of these."""
+    """A temporary change of a config of a broker or topic, for example a replication throttle."""
 
     kind: str
     """``broker`` or ``topic``."""
@@ -146,9 +147,9 @@ class SettingChange:
     """The broker's id or the topic's name."""
     name: str
     original: str | None
-    """The resource's own value; None when none was set, which DELETE restores."""
+    """The resource's own value; None if it had none. DELETE restores that."""
     changed: str
-    """The value that the run sets. Any third value found later was set by somebody else."""
+    """The value that the run sets. Another party has set any third value."""
 
     @property
     def key(self) -> str:
@@ -160,7 +161,7 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class VoterChange:
-    """A voter that a run is about to add to the quorum or remove from it. Lasting: it is looked up, never undone."""
+    """A voter that a run adds to the quorum or removes from it. A rollback never undoes it."""
 
     action: str
     """``add`` or ``remove``."""
@@ -177,9 +178,11 @@ class VoterChange:
 
 @dataclass(frozen=True, slots=True)
 class LastingOrders:
-    """Orders that a run is about to set for good. Never undone: the memory of leadership has the original ones.
+    """Permanent replica orders that a drain or its restore sets.
 
-    It is settled when none of the run's requests can be executed any more. What the memory forgets, nobody restores.
+    A rollback never undoes them: the memory topic has the original orders. The change ends in the journal when no
+    request of the run can be executed any more. An order that is set after that, and that the memory no longer has,
+    would stay for good.
     """
 
     @property
@@ -199,16 +202,16 @@ _KINDS: dict[str, Callable[..., Change]] = {
     "voter": VoterChange,
     "lasting": LastingOrders,
 }
-_FIRST_BACK = ("replica", "order", "setting", "voter", "lasting")
-"""A throttle has to last as long as the copy that it slows down, so settings go back after replicas."""
+_UNDO_ORDER = ("replica", "order", "setting", "voter", "lasting")
+"""Settings come after replicas, because a throttle must last until the replica is copied."""
 
 
 AnyChange = TypeVar("AnyChange", bound=Change)
 
 
-@dataclass(frozen=True)  # no slots: calling a parametrized alias of it would fail
+@dataclass(frozen=True)  # no slots: a call of OrderLeftover(...) would fail
 class Leftover(Generic[AnyChange]):
-    """One change that is to be undone, and how that ended."""
+    """A change to undo, with the result."""
 
     change: AnyChange
     undoing: Undoing
@@ -216,7 +219,7 @@ class Leftover(Generic[AnyChange]):
 
     @property
     def described(self) -> str:
-        """What became of it, for a person."""
+        """The result, in words."""
         return f"{self.change}: an earlier run left it changed: {self.reason} ({self.undoing.value})"
 
 
@@ -225,7 +228,7 @@ AnyLeftover: TypeAlias = Leftover[Any]
 
 
 def begin_entry(change: Change) -> Entry:
-    """Return the record that a change was begun."""
+    """Return the record that begins a change."""
     name = next(name for name, kind in _KINDS.items() if kind is type(change))
     values = {each.name: getattr(change, each.name) for each in fields(change)}
     if isinstance(change, OrderChange) and not change.dropped:
@@ -234,17 +237,17 @@ def begin_entry(change: Change) -> Entry:
 
 
 def end_entry(change: Change, why: str) -> Entry:
-    """Return the record that a change is settled."""
+    """Return the record that ends a change."""
     return {"end": change.key, "why": why}
 
 
 def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
-    """Add the change of a begin record, or drop the one of an end record.
+    """Add the change of a begin record, or remove the change of an end record.
 
-    Raises KeyError, TypeError or ValueError for a record that is neither.
+    Raises KeyError, TypeError or ValueError for any other record.
     """
     if "begin" in entry:
-        change = _change(entry)
+        change = _decode_change(entry)
         pending[change.key] = change
     elif isinstance(entry["end"], str):
         pending.pop(entry["end"], None)
@@ -253,44 +256,44 @@ def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
 
 
 def subject_of(change: Change) -> str:
-    """Return what requests about a change are about: a partition, as ``partition_subject`` has it, or a setting."""
+    """Return the name of what a change's requests write: a partition (``partition_subject``) or a setting."""
     return change.key.partition("/")[2]
 
 
 def partition_subject(partition: TopicPartition) -> str:
-    """Return what requests for the order or the replicas of a partition are about."""
+    """Return the subject of requests that write the replicas of a partition."""
     return f"{partition.topic}/{partition.partition}"
 
 
-def in_order(pending: Iterable[Change]) -> tuple[Change, ...]:
-    """Return changes in the order in which they are undone."""
-    return tuple(sorted(pending, key=_rank))
+def in_undo_order(pending: Iterable[Change]) -> tuple[Change, ...]:
+    """Sort changes into the order in which they are undone."""
+    return tuple(sorted(pending, key=_undo_position))
 
 
-def _rank(change: Change) -> tuple[int, str, int, str]:
-    kind = _FIRST_BACK.index(change.key.partition("/")[0])
+def _undo_position(change: Change) -> tuple[int, str, int, str]:
+    kind = _UNDO_ORDER.index(change.key.partition("/")[0])
     if isinstance(change, (OrderChange, ReplicaChange)):
         return kind, change.topic, change.partition, ""
     return kind, "", 0, change.key
 
 
-def _change(entry: Entry) -> Change:
+def _decode_change(entry: Entry) -> Change:
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
     change = _KINDS[str(values.pop("begin"))](**values)
-    if not _makes_sense(change):
+    if not _is_valid(change):
         raise ValueError("a change that no run makes")
     return change
 
 
-def _makes_sense(change: Change) -> bool:
-    """Return whether undoing it touches only what such a change touches: an order of the same set, and so on."""
+def _is_valid(change: Change) -> bool:
+    """Return whether an undo of it changes only what a run of this collection can have changed."""
     if isinstance(change, SettingChange):
-        return change.kind in {"broker", "topic"} and _are(str, change.resource, change.name, change.changed)
+        return change.kind in {"broker", "topic"} and _are_all(str, change.resource, change.name, change.changed)
     if isinstance(change, LastingOrders):
         return True
     if isinstance(change, VoterChange):
-        return change.action in {"add", "remove"} and _are(int, change.voter_id)
-    if not (_are(str, change.topic) and _are(int, change.partition, *change.original)):
+        return change.action in {"add", "remove"} and _are_all(int, change.voter_id)
+    if not (_are_all(str, change.topic) and _are_all(int, change.partition, *change.original)):
         return False
     if isinstance(change, OrderChange):
         dropped = change.dropped
@@ -301,5 +304,5 @@ def _makes_sense(change: Change) -> bool:
     return {change.broker_id, change.source, change.leader} <= {*change.original}
 
 
-def _are(kind: type, *values: Any) -> bool:
+def _are_all(kind: type, *values: Any) -> bool:
     return all(isinstance(each, kind) for each in values)

@@ -279,5 +279,5 @@ def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _of
     if state is None:
         return Undoing.GONE, "the partition does not exist any more"
     if state.topic_id != change.topic_id:
-        return Undoing.GONE, f"the topic was recreated (id {state.topic_id})"
+        return Undoing.GONE, f"the topic was re-created (id {state.topic_id})"
     return judge(change, state, is_running)

@@ -20,7 +20,7 @@ from .._kafka.settings import Address
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .orders import NoteLateRequests, note_late_requests
+from .orders import NoteLateRequests, note_lost_response
 from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing, subject_of
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -87,14 +87,14 @@ class SettingWriter:
                 self._may_write()
                 self.kafka.write_own(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as refusal:
-                note_late_requests(self.note_late_requests, self.kafka, refusal, [subject_of(change)])
+                note_lost_response(self.note_late_requests, self.kafka, refusal, [subject_of(change)])
                 fault = str(refusal)
                 may_be_changed |= refusal.is_outcome_unknown
                 if not refusal.is_transient and not refusal.is_outcome_unknown:
                     break
             except BrokerCallError as unknown:
                 # It may have been carried out: a look shows it.
-                note_late_requests(self.note_late_requests, self.kafka, unknown, [subject_of(change)])
+                note_lost_response(self.note_late_requests, self.kafka, unknown, [subject_of(change)])
                 fault, may_be_changed = f"the outcome is unknown: {unknown}", True
             else:
                 fault, may_be_changed = "the broker accepted it, and the new value is not visible yet", True

@@ -54,7 +54,7 @@ class Safeguard:
         if state is None:
             raise UnsafeError("the partition does not exist any more")
         if state.topic_id != change.topic_id:
-            raise UnsafeError(f"the topic was recreated (id {state.topic_id}) since it was planned")
+            raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since it was planned")
         reasons = [*self._changes(change, state, orders)]
         around = Surroundings(
             min_insync_replicas=min_isrs_of(self.kafka, [change.topic]).get(change.topic),

@@ -262,7 +262,7 @@ class _Run:
         if self.journal is None:
             worlds = as_restored(worlds, leftovers)
         # Asked again for each batch: a broker may have been replaced by an older one in between.
-        asked = {each for attempt in range(self.writer.attempts) for each in self.writer.addresses_in_turn(attempt)}
+        asked = {each for attempt in range(self.writer.attempts) for each in self.writer.addresses_of_attempt(attempt)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
         batch = ElectionBatch(
             {

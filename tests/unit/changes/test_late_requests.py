@@ -65,7 +65,7 @@ def test_a_late_order_is_put_back(wreck: Wreck, clock: FakeClock, after_s: float
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
     assert [each.undoing for each in undone.values()].count(Undoing.RESTORED) == 2
     assert undone[an_order_change(FIRST).key].reason == (
-        "an earlier run requested it, and it was executed late: back to [1, 2, 3]"
+        "an earlier run requested it, and the request was executed late: back to [1, 2, 3]"
     )
     assert undone[an_order_change(THIRD).key].undoing is Undoing.ALREADY_BACK
     assert clock.now >= FORWARDED_FOR_S, "nothing of the third partition was seen"
@@ -277,7 +277,7 @@ def test_a_throttle_lasts_as_long_as_its_replica_may_be_dropped(settings: FakeSe
     assert journal.pending == ()
 
 
-OURS = "the response to a request of this run was lost, and it "
+OURS = "the response to a request of this run was lost, and the request "
 
 
 @pytest.mark.parametrize("after_s", [5.0, 60.0])

@@ -74,22 +74,30 @@ def not_described(wreck: Wreck) -> None:
 EVENTS = [
     (nothing_happened, Undoing.RESTORED, "back to [1, 2, 3]"),
     (original_order, Undoing.ALREADY_BACK, "its order is the original one"),
-    (another_order, Undoing.CONFLICT, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
-    (another_set, Undoing.CONFLICT, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
+    (
+        another_order,
+        Undoing.CONFLICT,
+        "its replicas are [2, 3, 1], set by another party; the original order is [1, 2, 3]",
+    ),
+    (
+        another_set,
+        Undoing.CONFLICT,
+        "its replicas are [3, 1, 4], set by another party; the original order is [1, 2, 3]",
+    ),
     (
         being_reassigned,
         Undoing.CONFLICT,
-        "a reassignment of it is running, which we did not ask for; the original was [1, 2, 3]",
+        "another party is reassigning it; the original order is [1, 2, 3]",
     ),
     (
         a_member_of_the_isr_is_back,
         Undoing.FAILED,
-        "to put [1, 2, 3] back would make the controller elect broker 2, whatever it holds: elect it yourself, or stop "
-        "broker 2; the next run puts the order back",
+        "the restored order [1, 2, 3] would make the controller elect broker 2, whatever it holds: elect a leader "
+        "yourself, or stop broker 2. The next run restores the order",
     ),
     (deleted, Undoing.GONE, "the partition does not exist any more"),
     (topic_deleted, Undoing.GONE, "the partition does not exist any more"),
-    (recreated, Undoing.GONE, f"the topic was recreated (id {'B' * 22})"),
+    (recreated, Undoing.GONE, f"the topic was re-created (id {'B' * 22})"),
     (
         hidden,
         Undoing.FAILED,

@@ -96,8 +96,8 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
 
     wreck.cluster.fates["reorder"] = [Fate(lost_request=True, before=meddle)]
     assert set_all(wreck) == {
-        FIRST: "its replicas are [1, 2, 4], which somebody else set meanwhile",
-        SECOND: "a reassignment of it is running, which we did not ask for",
+        FIRST: "another party has set its replicas to [1, 2, 4]",
+        SECOND: "another party is reassigning it",
     }
     assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (THIRD,)]
     assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
@@ -106,7 +106,7 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
 def test_an_order_that_somebody_else_sets_right_after_ours_stays(wreck: Wreck, clock: FakeClock) -> None:
     other = (2, 3, 1)
     wreck.cluster.fates["reorder"] = [Fate(after=lambda: wreck.cluster.change(FIRST, replicas=other))]
-    assert set_all(wreck) == {FIRST: "its replicas are [2, 3, 1], which somebody else set meanwhile"}
+    assert set_all(wreck) == {FIRST: "another party has set its replicas to [2, 3, 1]"}
     assert wreck.cluster.kinds() == ["reorder"]
     assert wreck.cluster.states[FIRST].replicas == other
     assert clock.now < 1
@@ -120,7 +120,7 @@ def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned
     wreck.cluster.answer(running_reassignments=refuse)
     faults = set_all(wreck)
     assert faults.keys() == {FIRST, SECOND, THIRD}
-    assert all("not asked for again" in each and "NOT_CONTROLLER" in each for each in faults.values())
+    assert all("not requested again" in each and "NOT_CONTROLLER" in each for each in faults.values())
     assert len(wreck.cluster.writes) == 1
 
 

@@ -71,7 +71,7 @@ MEANWHILE = [
     (isr_shrinks, "only 1 in-sync copies stay"),
     (source_falls_behind, "broker 1, from whose copy it is to be made, is not in sync"),
     (min_isr_is_raised, "fewer than its min.insync.replicas of 3"),
-    (recreated, "the topic was recreated"),
+    (recreated, "the topic was re-created"),
     (somebody_reassigns, "a reassignment of it is running"),
 ]
 
@@ -142,7 +142,7 @@ def test_a_replica_of_a_topic_that_was_re_created_is_not_the_one_that_a_dead_run
     maker = replicas.maker(journal)
     rollback = Rollback.of(maker.writer, maker.living, journal, progress=maker.progress, stop=replicas.stop)
     (found,) = rollback.undo()
-    assert (found.undoing, found.reason) == (Undoing.GONE, f"the topic was recreated (id {'B' * 22})")
+    assert (found.undoing, found.reason) == (Undoing.GONE, f"the topic was re-created (id {'B' * 22})")
     assert (replicas.writes, journal.pending) == ([], ())
 
 

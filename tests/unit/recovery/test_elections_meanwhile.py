@@ -80,7 +80,7 @@ def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> 
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
     assert "its replicas are [2, 3, 1] again: somebody else changes them" in report.outcomes[1].reason
-    assert "which we did not set; the original was [1, 2, 3]" in report.outcomes[1].reason
+    assert "set by another party; the original order is [1, 2, 3]" in report.outcomes[1].reason
     assert wreck.cluster.states[SECOND].replicas == (2, 3, 1)
     assert wreck.unfinished() == ()
 
@@ -112,9 +112,9 @@ def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look
 
 
 MEDDLING = [
-    ({"replicas": (2, 3, 1)}, "its replicas are [2, 3, 1], which we did not set; the original was [1, 2, 3]"),
-    ({"replicas": (3, 1, 4)}, "its replicas are [3, 1, 4], which we did not set; the original was [1, 2, 3]"),
-    ({"topic_id": RECREATED}, f"the topic was recreated (id {RECREATED})"),
+    ({"replicas": (2, 3, 1)}, "its replicas are [2, 3, 1], set by another party; the original order is [1, 2, 3]"),
+    ({"replicas": (3, 1, 4)}, "its replicas are [3, 1, 4], set by another party; the original order is [1, 2, 3]"),
+    ({"topic_id": RECREATED}, f"the topic was re-created (id {RECREATED})"),
 ]
 
 
@@ -146,7 +146,7 @@ def test_a_reassignment_that_began_meanwhile_is_not_overwritten(wreck: Wreck) ->
     wreck.cluster.fates["elect"] = [WELL, Fate(after=reassign)]
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED] * 3
-    assert "not restored: a reassignment of it is running, which we did not ask for" in report.outcomes[1].reason
+    assert "not restored: another party is reassigning it" in report.outcomes[1].reason
     assert wreck.cluster.writes[-1].partitions == (FIRST, THIRD)
     assert wreck.unfinished() == ()
 
@@ -159,7 +159,7 @@ def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_pu
     wreck.cluster.fates["elect"] = [WELL, Fate(after=fall_silent_after_the_election_is_seen)]
     report = wreck.run(plan)
     assert statuses(report) == [Status.FAILED] * 3
-    assert all("whether it is still ours is unknown: no broker answered" in each for each in reasons(report))
+    assert all("the current order cannot be read: no broker answered" in each for each in reasons(report))
     assert wreck.cluster.kinds() == ["reorder", "elect", "elect"]
     assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
 

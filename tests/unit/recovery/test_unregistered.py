@@ -219,7 +219,7 @@ def test_a_removal_that_somebody_cancelled_is_left_alone(gone: Wreck) -> None:
     gone.cluster.removing.clear()
     (undone,) = gone.run(NOTHING).leftovers
     assert undone.undoing is Undoing.CONFLICT
-    assert "somebody else cancelled that" in undone.reason
+    assert "another party cancelled the removal" in undone.reason
     assert gone.cluster.writes == []
 
 
@@ -228,7 +228,7 @@ def test_a_reassignment_of_somebody_else_is_not_ours(gone: Wreck) -> None:
     gone.cluster.removing[FIRST] = (BEHIND,)
     (undone,) = gone.run(NOTHING).leftovers
     assert undone.undoing is Undoing.CONFLICT
-    assert "a reassignment of it is running" in undone.reason
+    assert "another party is reassigning it" in undone.reason
     assert gone.cluster.writes == []
 
 
