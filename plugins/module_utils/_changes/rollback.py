@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one rollback: undoes what this run, or an earlier one of any module, changed for a while.
+"""Undo the pending changes of this run and of earlier runs of any module.
 
-Only a state that a run of this collection can have left is undone, order of replicas included. Every other state was
-set by somebody else, and stays. Where the state from before is back already, a request may still come late
+A change is undone only if a run of this collection can have set the present state. Another party has set any other
+state, and it stays. A change whose original state is already restored may still be made by a late request
 (``late_requests``).
 """
 
@@ -38,12 +38,14 @@ from .record import (
 from .replica_sets import ReplicaSets, preview_replica_undo
 from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use, why_in_use
 
-_LASTING = "an earlier run asked for it and ended before it was seen; see the voters that quorum_info returns"
+_VOTER_REQUESTED = (
+    "an earlier run requested it and ended before it saw the result: see the voters that quorum_info returns"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback(LateRequests):
-    """Undoes everything that is pending in a journal, whichever module left it, and watches for what may come late."""
+    """Undo all pending changes of a journal, and watch those that late requests may make."""
 
     @classmethod
     def of(
@@ -56,9 +58,9 @@ class Rollback(LateRequests):
         stop: threading.Event,
         timeout_s: float | None = None,
     ) -> Rollback:
-        """Return the rollback of the run that has this journal, and has just opened it.
+        """Return the rollback of a run that has just opened this journal.
 
-        It waits for a replica ``timeout_s``, or no longer than for any other change.
+        ``timeout_s`` is the time limit for a replica; by default that of any other change.
         """
         writer = writer.with_journal(journal)
         settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s).with_journal(journal)
@@ -66,63 +68,63 @@ class Rollback(LateRequests):
         return cls(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
 
     def undo(self) -> tuple[AnyLeftover, ...]:
-        """Undo every pending change, wait until all are settled, and return how each ended.
+        """Undo all pending changes, wait until no late request can make them, and return the results.
 
-        What failed stays in the journal.
+        If an undo failed, its change stays in the journal.
 
         Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
         """
         return (*self.undo_now(), *self.undo_late_changes())
 
     def undo_now(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
-        """Undo what can be undone now, and return how each change ended that is settled or failed.
+        """Undo the changes that can be undone now, and return the results.
 
-        All others are watched for, and stay in the journal until they are settled. The orders of ``kept`` partitions
-        stay as well: this run elects these, and restores their orders then.
+        Changes that late requests may make are only watched (``undo_late_changes``), and stay in the journal. The orders
+        of ``kept`` partitions stay as well: this run elects these partitions first, and then restores their orders.
 
-        Replicas come before settings, since a throttle has to last as long as they are copied.
+        Replicas come before settings, because a throttle must last until the replicas are copied.
 
         Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
         """
-        ended: list[AnyLeftover] = []
+        results: list[AnyLeftover] = []
         for change in self.journal.pending:
             if isinstance(change, ReplicaChange):
-                ended += self._replica_at_once(change)
+                results += self._undo_replica(change)
             elif isinstance(change, LastingOrders):
                 self.watch(change)
-        ended += self._orders_at_once([each for each in self.journal.orders if each.topic_partition not in kept])
+        results += self._undo_orders([each for each in self.journal.orders if each.topic_partition not in kept])
         for change in self.journal.pending:
             if isinstance(change, SettingChange):
-                ended += self._setting_at_once(change)
+                results += self._undo_setting(change)
         voters = [each for each in self.journal.pending if isinstance(each, VoterChange)]
         self.journal.end(voters, Undoing.GONE.value)
-        return (*ended, *(Leftover(each, Undoing.GONE, _LASTING) for each in voters))
+        return (*results, *(Leftover(each, Undoing.GONE, _VOTER_REQUESTED) for each in voters))
 
-    def _orders_at_once(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
-        doubtful = find_changes_on_offline_partitions(self.orders.kafka, changes)
-        for change in doubtful:
+    def _undo_orders(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
+        offline = find_changes_on_offline_partitions(self.orders.kafka, changes)
+        for change in offline:
             self.watch(change, was_restored=False)
-        changes = [each for each in changes if each not in doubtful]
+        changes = [each for each in changes if each not in offline]
         found = restore_orders(self.orders, changes) if changes else ()
-        ended = []
+        results = []
         for change, leftover in zip(changes, found, strict=True):
-            # One that drops brokers, and is back without them, was carried out.
+            # A change that dropped brokers, and whose order is restored without them, was executed: no need to wait.
             if leftover.undoing is Undoing.ALREADY_BACK and not leftover.change.dropped:
                 self.watch(change)
             else:
-                ended.append(leftover)
-        end_in_journal(self.journal, ended)
-        yield from ended
+                results.append(leftover)
+        end_in_journal(self.journal, results)
+        yield from results
 
-    def _setting_at_once(self, change: SettingChange) -> Iterator[AnyLeftover]:
-        holding = why_in_use(change, [each.change for each in self.watched.values()])
+    def _undo_setting(self, change: SettingChange) -> Iterator[AnyLeftover]:
+        is_in_use = bool(why_in_use(change, [each.change for each in self.watched.values()]))
         undoing, _reason = preview_setting_undo(self.settings, change)
-        if holding or undoing is Undoing.ALREADY_BACK:
-            self.watch(change, was_restored=not holding)
+        if is_in_use or undoing is Undoing.ALREADY_BACK:
+            self.watch(change, was_restored=not is_in_use)
         else:
             yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
 
-    def _replica_at_once(self, change: ReplicaChange) -> Iterator[AnyLeftover]:
+    def _undo_replica(self, change: ReplicaChange) -> Iterator[AnyLeftover]:
         was_dropped = self.replicas.is_dropped(change)
         undoing, reason = self.replicas.restore_replica(change)
         if undoing in RESTORING and not was_dropped:
@@ -132,12 +134,12 @@ class Rollback(LateRequests):
 
 
 def has_restored(leftovers: Iterable[AnyLeftover]) -> bool:
-    """Return whether any of the changes was put back, or, in check mode, would be."""
+    """Return whether any of the changes was restored or, in check mode, would be."""
     return any(each.undoing in RESTORING for each in leftovers)
 
 
 def preview_undo(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change]) -> tuple[AnyLeftover, ...]:
-    """Return what undoing would do to each change. Writes nothing.
+    """Return what an undo of each change would do. Writes nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """

@@ -2,15 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who holds the lock of a cluster, and what is pending, by the records of the run topic. Standard library only.
+"""Derive the holder of a cluster's lock and the pending changes from the run topic. Standard library only.
 
-A record's key is the run that wrote it; its value is a JSON object with ``n``, which counts that run's records. The
-lock is taken by a *claim*. A claim names the generation that it begins and the offset of the holder's last record that
-the claimant saw. It is valid only if no other claim began that generation, and if the holder wrote nothing since.
-The log has one order, so every reader finds the same holder: this is compare-and-set.
+A record's key is the id of the run that wrote it. Its value is a JSON object with ``n``, the number of the record within
+its run. A run takes the lock with a *claim*, which names a new generation and the offset of the holder's last record
+that the run has read. The claim is valid only if no earlier claim began that generation, and if the holder has written
+nothing since. All readers read the log in the same order and find the same holder: this is compare-and-set.
 
-Records of any run but the holder have no effect, nor do repeated ones: a request whose response was lost is sent again,
-and both copies may arrive.
+Records of other runs than the holder have no effect. Repeated records have none either: a request whose response was
+lost is sent again, and both copies may arrive.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from .journal import damage_error
 from .record import Change, Entry, apply_entry
 
 _START_TIME_FIELD = 19
-"""Of /proc/PID/stat, counted from the field after the command's name (proc(5): field 22)."""
+"""The start time in /proc/PID/stat, counted from the field after the command's name (proc(5): field 22)."""
 _JOB_VARIABLES = ("AWX_JOB_ID", "TOWER_JOB_ID")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One writing run, as it introduces itself to others."""
+    """The run that holds the lock, as other runs see it."""
 
     run: str
-    """Unique."""
+    """Unique id."""
     user: str
     host: str
     pid: int
     process: str
-    """This very process on this very host since its last boot; empty where the system does not say."""
+    """Unique id of the process: host, boot, process namespace, process; empty if the system does not tell."""
     job: str
     """AWX job id; empty outside AWX."""
     since: str
-    """UTC, for people only."""
+    """UTC, for messages only."""
 
     def __str__(self) -> str:
         job = f", AWX job {self.job}" if self.job else ""
@@ -58,7 +58,7 @@ class Holder:
 
     @property
     def has_ended_here(self) -> bool:
-        """True when it ran on this host, in this process namespace, and its process does not exist any more."""
+        """Whether the holder ran on this host and in this process namespace, and its process has ended."""
         if not self.process:
             return False
         mine, its = _machine(), self.process.rpartition("/")[0]
@@ -67,7 +67,7 @@ class Holder:
 
 @dataclass
 class RunState:
-    """The state of one run topic after its records up to ``next_offset``."""
+    """The state of a run topic after all records before ``next_offset``."""
 
     topic: str
     topic_id: str
@@ -75,14 +75,14 @@ class RunState:
     generation: int = 0
     holder: Holder | None = None
     holder_offset: int = -1
-    """The offset of the holder's last record: it grows as long as the holder lives."""
+    """The offset of the holder's last record. It grows while the holder lives."""
     has_left: bool = False
-    """The holder ended in order."""
+    """The holder has released the lock."""
     pending: dict[str, Change] = field(default_factory=dict)
     _count: int = -1
 
     def claim(self, holder: Holder) -> Entry:
-        """Return the claim that takes the lock from this state on."""
+        """Return the record that claims the lock in this state."""
         return {
             "claim": self.generation + 1,
             "after": self.holder_offset,
@@ -95,9 +95,9 @@ class RunState:
         return self.holder is not None and self.holder.run == holder.run and not self.has_left
 
     def apply(self, offset: int, key: bytes | None, value: bytes | None) -> None:
-        """Apply the record at an offset; the records come in order.
+        """Apply the record at an offset. Call this for all records, in their order.
 
-        Raises JournalError for a record of the holder that no run of this version wrote.
+        Raises JournalError for a record of the holder that no run of this version writes.
         """
         self.next_offset = offset + 1
         run = (key or b"").decode(errors="replace")
@@ -135,7 +135,7 @@ class RunState:
 
 
 def new_holder() -> Holder:
-    """Return the holder that this process is. Each call makes a new run of it."""
+    """Return a holder for this process, with a new run id."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):
@@ -164,7 +164,7 @@ def _holder_from(value: dict[str, Any]) -> Holder:
 
 
 def _machine() -> str:
-    """Return this boot of this host and our process namespace; empty where that cannot be read."""
+    """Return the ids of this host's boot and of our process namespace; empty if they cannot be read."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
@@ -173,7 +173,7 @@ def _machine() -> str:
 
 
 def _process(pid: int) -> str:
-    """Return what no other process of any host is called; empty where there is no such process."""
+    """Return an id of a process that is unique across hosts and time; empty if there is no such process."""
     machine = _machine()
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

@@ -113,7 +113,7 @@ def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal:
     stuck = throttle.take_off()
     assert settings.values == on
     assert {each.resource for each in stuck} == {"3", "t"}
-    assert all("until the replica of t-0 on broker 3 is back" in reason for reason in stuck.values())
+    assert all("until the replica of t-0 on broker 3 is restored" in reason for reason in stuck.values())
 
     found = undone(settings, journal, lambda _change: (Undoing.FAILED, "it does not answer"))
     assert {each.undoing for each in found} == {Undoing.FAILED}
