@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A local file of JSON objects, a line with a checksum each, on disk before the caller goes on. Standard library only.
+"""Keep a log in a local file: a JSON object with a checksum in each line. Standard library only.
 
-One lock a cluster, so that two runs of one host cannot meet. A torn last line is what a crash leaves while it writes,
-and was never acknowledged; a bad line before the last one is damage, and is refused.
+An append returns when the lines are on disk. Two runs of a host on the same cluster exclude each other by a lock. A
+crash may leave an incomplete last line, which was never acknowledged and is ignored. Any other bad line is an error.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def default_directory() -> str:
 
 
 def path_for(directory: str, cluster_id: str, suffix: str) -> Path:
-    """Return where a cluster's file is.
+    """Return the path of a cluster's file.
 
-    Raises JournalError for what is no cluster id: a broker sent it, and it becomes a file name here.
+    Raises JournalError for an invalid cluster id: a broker sent it, and it becomes a file name.
     """
     if not _CLUSTER_ID.fullmatch(cluster_id):
-        raise JournalError(f"the brokers answer with {cluster_id!r}, which is not a cluster id: no journal is kept")
+        raise JournalError(f"the brokers returned {cluster_id!r}, which is not a valid cluster id for a file name")
     return Path(directory).expanduser() / f"{cluster_id}{suffix}"
 
 
 def read_entries(path: Path) -> tuple[list[Entry], int]:
-    """Return the entries, and the length of the file up to the last whole line. Takes no lock and creates nothing.
+    """Return the entries, and the length of all complete lines. Takes no lock and creates nothing.
 
     Raises JournalError.
     """
@@ -70,7 +70,7 @@ def read_entries(path: Path) -> tuple[list[Entry], int]:
 def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
     """Hold the lock of a cluster's files. Not for check mode.
 
-    Raises JournalError when another run holds it, or when it cannot be written.
+    Raises JournalError if another run holds it, or if it cannot be written.
     """
     path = path_for(directory, cluster_id, _LOCK)
     try:
@@ -101,15 +101,15 @@ def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
 
 
 class FileLog:
-    """A file that only this run writes to: the caller holds ``file_lock``.
+    """A log file, written by this run only: the caller holds ``file_lock``.
 
-    Raises JournalError when it is damaged, or cannot be written.
+    Raises JournalError if it is damaged or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entries, self._length = read_entries(path)
-        """What was in it when it was opened."""
+        """The entries when the file was opened."""
         try:
             path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
             is_new = not path.exists()
@@ -126,16 +126,16 @@ class FileLog:
         return f"the journal {self.path}"
 
     def require_lock(self) -> None:
-        """Return at once: the operating system holds the lock as long as this process lives."""
+        """Do nothing: the operating system keeps the lock while this process lives."""
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Return once the entries are on disk. Raises JournalError."""
+        """Append entries, and return when they are on disk. Raises JournalError."""
         if not entries:
             return
         try:
             with open(self.path, "ab", opener=_private) as file:
                 if file.tell() > self._length:
-                    # What an append to a full disk left would be damage in the middle once a line follows it.
+                    # An earlier append has failed, for example on a full disk. Remove its incomplete line.
                     file.truncate(self._length)
                 file.write(b"".join(_line(entry) for entry in entries))
                 file.flush()
@@ -178,8 +178,8 @@ def _sync_directory(path: Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> JournalError:
     return JournalError(
-        f"the journal {path} cannot be written: {error.strerror}; nothing is changed without it: "
-        "make room or set journal_dir"
+        f"the journal {path} cannot be written: {error.strerror}. Nothing is changed without a journal: free disk "
+        "space, or set journal_dir to another directory"
     )
 
 

@@ -2,13 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the journal is kept: in the run topic, or in a local file where that cannot be.
+"""Open the journal in the run topic or, if the topic cannot be used, in a local file.
 
-A file is no help where it is lost with the container that the run is in; so a run in a container does not write then.
+A file in a container is lost with the container. So a run in a container does not write if it cannot use the topic.
 
-Where the brokers of a dead run's journal died too, its topic is recovered first: nothing else can be put back before
-its undo records can be read. The rule is that of every recovery: the surviving replica whose last record has the newest
-leader epoch, and of those the one that has the most records.
+If the run topic has no leader, it is recovered first, because it has the changes to undo. As in every recovery, the
+surviving replica with the highest last written leader epoch is elected, and among those the one with the longest log.
 """
 
 from __future__ import annotations
@@ -37,64 +36,64 @@ from .run_topic import CONFIG, MOST_REPLICAS, TopicLog
 
 _CONTAINER_FILES = ("/run/.containerenv", "/.dockerenv")
 _AWX_VARIABLE = "AWX_ISOLATED_DATA_DIR"
-_PASSING_FILE_SYSTEMS = frozenset({"overlay", "tmpfs"})
+_TEMPORARY_FILE_SYSTEMS = frozenset({"overlay", "tmpfs"})
 _MOUNT_POINT = 4
 """Of a line of /proc/self/mountinfo (proc(5))."""
 _PROBE_S = 10.0
-_SEEN_S = 15.0
+_LEADER_S = 15.0
 _LOOK_EVERY_S = 0.1
 
 
 class JournalLostError(JournalError):
-    """No replica of the run topic is left that could be elected."""
+    """The run topic has no replica left that can be elected."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalHome(JournalReader):
-    """The journal of one cluster, to be read or opened."""
+    """Read or open the journal of one cluster."""
 
     kafka: Kafka
 
     @contextmanager
     def open(self, progress: Progress | None = None) -> Iterator[Journal]:
-        """Take the lock of the cluster, and open the journal to be written. Not for check mode.
+        """Take the lock of the cluster and open the journal for writing. Not for check mode.
 
-        When the journal is closed and nothing is pending, it is removed. ``Journal.notes`` is complete then.
+        At the end, the journal is removed if no change is pending, and ``Journal.notes`` is complete.
 
-        Raises JournalError or one of its subclasses: another run holds the lock, or there is no safe place for it.
+        Raises JournalError or a subclass: another run holds the lock, or there is no durable place for the journal.
         """
         note = ""
         if self.options.home is not Home.FILE:
             try:
-                log = self._taken(progress or NullProgress())
+                log = self._acquire(progress or NullProgress())
             except TopicUnavailableError as error:
-                note = self._why_a_file(str(error))
+                note = self._note_on_file(str(error))
             else:
                 with self._in_topic(log) as journal:
                     yield journal
                 return
         else:
             self._refuse_two_journals()
-        require_durable_directory(self.options, note or "the journal is to be kept in a file")
+        require_durable_directory(self.options, note or "the journal would be kept in a file")
         with file_lock(self.options.path, self.cluster.cluster_id):
             file = FileLog(self._path)
             journal = Journal(file, pending_changes(file.entries, file.name))
             journal.notes += [note] if note else []
             yield journal
 
-    def _taken(self, progress: Progress) -> TopicLog:
+    def _acquire(self, progress: Progress) -> TopicLog:
         holder, topics = new_holder(), self._topics
         note = ""
         try:
             log = topics.acquire(holder, progress)
         except TopicOfflineError as error:
             progress.step("recovering the journal of an earlier run")
-            note = self._recovered(error)
+            note = self._recover(error)
             log = topics.acquire(holder, progress)
         log.notes += [note] if note else []
         return log
 
-    def _recovered(self, offline: TopicOfflineError) -> str:
+    def _recover(self, offline: TopicOfflineError) -> str:
         try:
             brokers = self.brokers or self.kafka.look_at_brokers(self.cluster)
             return _recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
@@ -104,7 +103,7 @@ class JournalHome(JournalReader):
             lost = self._topics.log_of(offline.state.topic_id, offline.state.leader_id)
             if not lost.delete():
                 raise
-            return f"the journal of an earlier run (topic id {offline.state.topic_id}) was lost and is given up"
+            return f"the journal of an earlier run (topic id {offline.state.topic_id}) was lost, and was deleted"
 
     @contextmanager
     def _in_topic(self, log: TopicLog) -> Iterator[Journal]:
@@ -114,11 +113,11 @@ class JournalHome(JournalReader):
             self._adopt_file(journal)
             yield journal
         finally:
-            log.close(settled=not journal.pending)
+            log.close(is_settled=not journal.pending)
             journal.notes += [each for each in log.notes if each not in journal.notes]
 
     def _adopt_file(self, journal: Journal) -> None:
-        """Bring what an earlier run left in a file into the topic."""
+        """Move the pending changes of a journal file into the topic."""
         if not self._file_entries()[0]:
             return
         with file_lock(self.options.path, self.cluster.cluster_id):
@@ -127,69 +126,69 @@ class JournalHome(JournalReader):
             journal.begin([each for each in pending_changes(file.entries, file.name) if each.key not in known])
             file.remove()
 
-    def _why_a_file(self, problem: str) -> str:
+    def _note_on_file(self, problem: str) -> str:
         if self.options.home is Home.TOPIC:
             raise JournalError(
-                f"{problem}. Nothing is changed without a journal: grant what is missing, name another topic "
+                f"{problem}. Nothing is changed without a journal: grant the missing ACLs, name another topic "
                 "(journal_topic), or keep the journal in a file of this host (journal: file)"
             )
         return (
-            f"{problem}. The journal is kept in {self._path} instead: only a run of this user on this host sees it, so "
-            "run nothing else against this cluster meanwhile"
+            f"{problem}. The journal is kept in {self._path} instead. Only runs of this user on this host see it, so "
+            "do not start other runs on this cluster now"
         )
 
     def _refuse_two_journals(self) -> None:
-        """Refuse the file where the topic is in use: two journals do not see each other."""
+        """Refuse a file if the topic is in use, because the runs would not see each other's changes."""
         try:
             state = self._topics.read()
         except (TopicUnavailableError, NoBrokerAnswersError):
             return
         if state is not None and (state.pending or not state.has_left):
             raise JournalError(
-                f"topic {self.options.topic} is in use as journal, with {len(state.pending)} pending changes: use it "
-                f"(journal: topic). {'; '.join(holder_notes(state))}"
+                f"topic {self.options.topic} is in use as the journal, with {len(state.pending)} pending changes: use "
+                f"it (journal: topic). {'; '.join(holder_notes(state))}"
             )
 
 
 def _recover_topic(
     kafka: Kafka, state: PartitionState, brokers: Collection[Broker], addresses: Sequence[Address]
 ) -> str:
-    """Elect the best surviving replica of the run topic, and return what was done, for a person.
+    """Elect the best surviving replica of the run topic, and return a note on it.
 
-    Raises JournalLostError when no replica of it is left on a living broker, or JournalError.
+    Raises JournalLostError if no living broker has a replica, or JournalError.
     """
-    best = _best(kafka, state, brokers)
+    best = _find_best_replica(kafka, state, brokers)
     if best is None:
         raise JournalLostError(
             f"the journal of an earlier run is lost: topic {state.topic} (id {state.topic_id}) has no leader, and none "
-            f"of its replicas on brokers {[*state.replicas]} answers. Start one of these brokers; or, to give up what "
-            "that run had not put back yet, set journal_discard_lost (of a role: kafka_journal_discard_lost)"
+            f"of its replicas on brokers {[*state.replicas]} answers. Start one of these brokers. Or, to give up the "
+            "changes that this run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
         )
     partition = state.topic_partition
     order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
     problem = ""
     for address in addresses:
         try:
-            # Where a broker of the list is not registered any more, the reorder is refused and the election is not.
+            # If a broker of the order is not registered any more, only the reorder is refused.
             kafka.reorder(address, {partition: order})
             kafka.elect(address, UNCLEAN, [partition])
         except (RequestRefusedError, BrokerCallError) as error:
             problem = str(error)
         else:
             break
-    if not _is_led(kafka, partition):
+    if not _has_leader(kafka, partition):
         raise JournalError(
             f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
             f"it: {problem or 'no leader was seen'}"
         )
     complete = best.broker_id in {*state.isr, *(state.elr or ())}
-    doubt = "" if complete else "; it was not in sync, so the last changes of that run may be missing in it"
+    doubt = "" if complete else "; it was not in sync, so it may miss the last changes of that run"
     return (
         f"the journal of an earlier run, topic {state.topic}, had no leader: broker {best.broker_id} was elected{doubt}"
     )
 
 
-def _best(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
+def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
     deadline = time.monotonic() + _PROBE_S
     logs = [
         log
@@ -201,9 +200,9 @@ def _best(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> R
     return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)
 
 
-def _is_led(kafka: Kafka, partition: TopicPartition) -> bool:
-    """Wait until the partition is seen with a leader, and return whether it is."""
-    deadline = time.monotonic() + _SEEN_S
+def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
+    """Wait until the partition has a leader, and return whether it has one."""
+    deadline = time.monotonic() + _LEADER_S
     while True:
         with suppress(NoBrokerAnswersError, BrokerCallError):
             seen = kafka.see([partition]).states.get(partition)
@@ -215,17 +214,17 @@ def _is_led(kafka: Kafka, partition: TopicPartition) -> bool:
 
 
 def require_durable_directory(options: JournalOptions, why: str) -> None:
-    """Refuse a file that would not outlive this run, unless the operator chose its directory. Raises JournalError."""
+    """Refuse a file that would not outlive this run, unless the operator named its directory. Raises JournalError."""
     reason = "" if options.directory else why_not_durable(Path(options.path))
     if reason:
         raise JournalError(
-            f"{why}. But {reason}, and a file there is lost with it: set journal_dir (of a role: kafka_journal_dir) to "
-            "a directory that outlives this run, or make the topic usable. Nothing was changed"
+            f"{why}. But {reason}, so the file would be lost: set journal_dir (in a role: kafka_journal_dir) to a "
+            "directory that outlives this run, or make the topic usable. Nothing was changed"
         )
 
 
 def why_not_durable(directory: Path) -> str:
-    """Return why a file in this directory would not outlive the run; empty where it would."""
+    """Return why a file in this directory would not outlive the run; empty if it would."""
     for each in _CONTAINER_FILES:
         if os.path.exists(each):
             return f"this run is in a container ({each} exists)"
@@ -235,13 +234,13 @@ def why_not_durable(directory: Path) -> str:
 
 
 def why_temporary(directory: Path) -> str:
-    """Return why files in this directory end with the container, or with the host's uptime; empty where they stay."""
+    """Return why files in this directory do not survive a restart of the container or host; empty if they do."""
     kind = _file_system_of(directory)
-    return f"{directory} is on a file system of type {kind}" if kind in _PASSING_FILE_SYSTEMS else ""
+    return f"{directory} is on a file system of type {kind}" if kind in _TEMPORARY_FILE_SYSTEMS else ""
 
 
 def _file_system_of(directory: Path) -> str:
-    """Return the type of the file system that a path is on, or would be; empty where it cannot be found out."""
+    """Return the type of the file system of a path; empty if it cannot be read."""
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
         path = directory.expanduser().resolve()
@@ -257,11 +256,11 @@ def _file_system_of(directory: Path) -> str:
 
 
 def check_run_topic(kafka: Kafka, living: Mapping[int, Address], topic: str) -> bool:
-    """Let the controller check the creation of the run topic, with its own replicas and configs.
+    """Let the controller validate the creation of the run topic, without creating it.
 
-    ``living`` are the addresses of brokers that answer. Returns False where the topic exists already.
+    ``living`` has the addresses of brokers that answer. Returns False if the topic exists already.
 
-    Raises TopicUnavailableError where it would be refused, or where nobody answers.
+    Raises TopicUnavailableError if the creation would be refused, or if no broker answers.
     """
     replicas = [*living][:MOST_REPLICAS]
     problem = "no broker answers"
@@ -278,4 +277,4 @@ def check_run_topic(kafka: Kafka, living: Mapping[int, Address], topic: str) -> 
             problem = str(error)
         else:
             return True
-    raise TopicUnavailableError(f"topic {topic} could not be created: {problem}")
+    raise TopicUnavailableError(f"topic {topic} cannot be created: {problem}")

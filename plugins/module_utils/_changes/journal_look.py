@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the journal is kept, and what is pending in it, for whoever only looks. ``home`` opens it to be written."""
+"""Read the pending changes of the journal without its lock. ``home`` opens the journal for writing."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ RUN_TOPIC = "_kafkaops_run"
 
 
 class Home(StrEnum):
-    """Where to keep the journal."""
+    """The place of the journal."""
 
     AUTO = "auto"
-    """In the topic, or in a file where the topic cannot be used and the file is not lost with a container."""
+    """The topic; or a file, if the topic cannot be used and the file outlives this run."""
     TOPIC = "topic"
     FILE = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalOptions:
-    """Where the journal is kept, as the operator says."""
+    """The operator's options of the journal."""
 
     home: Home = Home.AUTO
     topic: str = RUN_TOPIC
     directory: str = ""
-    """Of the file; empty for the default, which is below the user's home."""
+    """The directory of the file; empty for the default below the user's home."""
     discard_lost: bool = False
-    """Give up an earlier run's journal of which no replica is left."""
+    """Give up the journal of an earlier run if it has no replica left."""
 
     @property
     def path(self) -> str:
@@ -52,7 +52,7 @@ class JournalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What a look at the journal shows."""
+    """The pending changes of a journal, with notes for the operator."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
@@ -60,16 +60,16 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class JournalReader:
-    """The journal of one cluster, to be read."""
+    """Read the journal of one cluster."""
 
     kafka: BaseKafka
     cluster: Cluster
     options: JournalOptions
     brokers: Collection[Broker] = ()
-    """As they were just seen; empty where nobody looked, then every unfenced one is taken for living."""
+    """Their present states. If empty, all unfenced brokers count as living."""
 
     def read(self) -> Pending:
-        """Return the pending changes of every module. Waits for nobody, takes no lock and creates nothing.
+        """Return the pending changes of all modules. Does not wait, takes no lock and creates nothing.
 
         Raises JournalError or NoBrokerAnswersError.
         """
@@ -81,7 +81,9 @@ class JournalReader:
         except TopicUnavailableError:
             return Pending(in_file)
         except TopicOfflineError as error:
-            return Pending(in_file, (f"the journal, {error}; a run that writes recovers it first",))
+            return Pending(
+                in_file, (f"the journal cannot be read: {error}. The next run that writes recovers it first",)
+            )
         if state is None:
             return Pending(in_file)
         return Pending((*state.pending.values(), *in_file), holder_notes(state))
@@ -100,7 +102,7 @@ class JournalReader:
 
 
 def holder_notes(state: RunState) -> tuple[str, ...]:
-    """Return who holds the topic, where that is not plain."""
+    """Return a note that names the holder, unless the lock is free."""
     if state.holder is None or state.has_left:
         return ()
-    return (f"topic {state.topic} is held by a run that is in progress or died: {state.holder}",)
+    return (f"the lock (topic {state.topic}) is held by a run that is in progress or has died: {state.holder}",)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A topic of this collection, of one partition: find it, create it, append to it, read it, delete it.
+"""Find, create, append to, read and delete a topic of this collection. It has one partition.
 
-Reads and deletes go by topic id, so that neither ever touches a later topic of the same name.
+Reads and deletions name the topic id, so that they never touch a later topic of the same name.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .journal import LockLostError
 from .record import JournalError
 
 BYTES_PER_REQUEST = 1_000_000
-"""Before compression. max.message.bytes of a topic is 1,048,588 unless a cluster says otherwise."""
+"""The size of a request before compression. The default of max.message.bytes is 1,048,588."""
 _PAUSE_S = 0.1
-_GONE_AFTER_S = 1.0
-"""A topic that all looks of this time miss was deleted: brokers learn late of a new one."""
+_DELETED_AFTER_S = 1.0
+"""A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 Value = TypeVar("Value")
 
 
 class TopicUnavailableError(JournalError):
-    """A topic of this collection cannot be created or used here, and will not be the next time either."""
+    """A topic of this collection cannot be created or used. A retry does not help."""
 
 
 class TopicOfflineError(JournalError):
@@ -48,21 +48,21 @@ class TopicOfflineError(JournalError):
 
 @dataclass(frozen=True, slots=True)
 class OwnTopics:
-    """A topic by its name, and how to reach it."""
+    """A topic of this collection by its name."""
 
     kafka: BaseKafka
     living: Mapping[int, Address]
-    """Brokers that answer, by id, in the order in which they are preferred."""
+    """Addresses of the brokers that answer, by id, in the order of preference."""
     addresses: Mapping[int, Address]
-    """All brokers that the cluster names."""
+    """Addresses of all registered brokers, by id."""
     topic: str
     rights: str
-    """What our principal needs on it."""
+    """The ACL operations that our principal needs on the topic."""
     timeout_s: float
-    """How long one operation on it is tried."""
+    """The time limit for one operation on the topic."""
 
     def locate(self) -> PartitionState | None:
-        """Return the topic's partition; None when there is no such topic.
+        """Return the topic's partition; None if there is no such topic.
 
         Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
         """
@@ -79,7 +79,7 @@ class OwnTopics:
         if len(description.partitions) > 1:
             raise TopicUnavailableError(
                 f"topic {self.topic} has {len(description.partitions)} partitions, and must have one: name another "
-                "topic, or delete this one if nobody needs it, and the next run creates it again"
+                "topic, or delete this one if it is not used, and the next run creates it again"
             )
         state = description.partitions[0]
         if state.is_offline:
@@ -87,7 +87,7 @@ class OwnTopics:
         return state
 
     def create(self, replicas: Sequence[int], config: Mapping[str, str]) -> OwnTopic | None:
-        """Return the topic that this call created; None when there is one already.
+        """Create the topic and return it; None if it exists already.
 
         Raises TopicUnavailableError or JournalError.
         """
@@ -109,7 +109,7 @@ class OwnTopics:
 
 
 class OwnTopic:
-    """One topic by its id."""
+    """A topic of this collection by its id."""
 
     def __init__(self, topics: OwnTopics, topic_id: str, leader_id: int) -> None:
         self._topics = topics
@@ -122,21 +122,21 @@ class OwnTopic:
         return f"topic {self._topics.topic}"
 
     def read(self, offset: int) -> TopicRecords:
-        """Return the records from an offset on. Raises LockLostError when the topic is gone, or JournalError."""
+        """Return the records from an offset on. Raises LockLostError if the topic was deleted, or JournalError."""
         return self._ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
 
     def append(self, records: Sequence[Record]) -> None:
-        """Append records in requests of a limited size; return once every in-sync replica has all of them.
+        """Append records in requests of a limited size, and wait until all in-sync replicas have them.
 
-        A request whose outcome is unknown is repeated, so that a record may be there twice.
+        A request with an unknown outcome is repeated, so the topic may have a record twice.
 
-        Raises LockLostError when the topic is gone, or JournalError.
+        Raises LockLostError if the topic was deleted, or JournalError.
         """
-        for batch in _batches(records):
+        for batch in _split(records):
             self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
 
     def delete(self) -> str:
-        """Delete the topic, and return why it is not deleted; empty where it is."""
+        """Delete the topic, and return why it is not deleted; empty if it is."""
         problem = "no broker answers"
         for address in [*self._topics.living.values()] * 2:
             try:
@@ -154,9 +154,9 @@ class OwnTopic:
         return problem
 
     def _ask(self, request: Callable[[Address], Value]) -> Value:
-        """Send a request to the leader, and to the next leader where it has moved."""
+        """Send a request to the leader, and again to the new leader if the leader has moved."""
         started = time.monotonic()
-        gone_since: float | None = None
+        missing_since: float | None = None
         while True:
             try:
                 if self._leader_id in self._topics.addresses:
@@ -165,24 +165,24 @@ class OwnTopic:
             except RequestRefusedError as error:
                 problem = str(error)
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:
-                    raise LockLostError(f"{self.name} ends before the records of this run") from None
+                    raise LockLostError(f"{self.name} has lost records of this run") from None
                 if error.code not in _MOVED and not error.is_transient:
                     raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
             except BrokerCallError as error:
                 problem = str(error)
             now = time.monotonic()
-            if self._finds_leader():
-                gone_since = None
+            if self._update_leader():
+                missing_since = None
             else:
-                gone_since = gone_since or now
-                if now - gone_since >= _GONE_AFTER_S:
+                missing_since = missing_since or now
+                if now - missing_since >= _DELETED_AFTER_S:
                     raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
             if now - started >= self._topics.timeout_s:
                 raise JournalError(f"{self.name} does not answer: {problem}")
             time.sleep(_PAUSE_S)
 
-    def _finds_leader(self) -> bool:
-        """Look up the leader again. Returns False when the topic is not there; another one of its name is not it."""
+    def _update_leader(self) -> bool:
+        """Look up the leader. Return False if there is no topic of this id."""
         try:
             found = self._topics.locate()
         except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
@@ -193,14 +193,15 @@ class OwnTopic:
         return True
 
 
-def _batches(records: Sequence[Record]) -> list[list[Record]]:
+def _split(records: Sequence[Record]) -> list[list[Record]]:
+    """Split records into batches of at most ``BYTES_PER_REQUEST``."""
     batches: list[list[Record]] = [[]]
     size = 0
     for record in records:
-        bytes_of_it = sum(len(each or b"") for each in record)
-        if size + bytes_of_it > BYTES_PER_REQUEST and batches[-1]:
+        record_size = sum(len(each or b"") for each in record)
+        if size + record_size > BYTES_PER_REQUEST and batches[-1]:
             batches.append([])
             size = 0
         batches[-1].append(record)
-        size += bytes_of_it
+        size += record_size
     return [each for each in batches if each]

@@ -77,10 +77,10 @@ class Rollback(LateRequests):
         return (*self.undo_now(), *self.undo_late_changes())
 
     def undo_now(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
-        """Undo the changes that can be undone now, and return the results.
+        """Undo the changes that can be undone now, and return the final results.
 
-        Changes that late requests may make are only watched (``undo_late_changes``), and stay in the journal. The orders
-        of ``kept`` partitions stay as well: this run elects these partitions first, and then restores their orders.
+        A change that a late request may make stays in the journal, and ``undo_late_changes`` returns its result. The
+        orders of ``kept`` partitions stay: this run elects these partitions first, and then restores their orders.
 
         Replicas come before settings, because a throttle must last until the replicas are copied.
 

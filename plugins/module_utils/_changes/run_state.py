@@ -4,8 +4,8 @@
 
 """Derive the holder of a cluster's lock and the pending changes from the run topic. Standard library only.
 
-A record's key is the id of the run that wrote it. Its value is a JSON object with ``n``, the number of the record within
-its run. A run takes the lock with a *claim*, which names a new generation and the offset of the holder's last record
+A record's key is the id of the run that wrote it. Its value is a JSON object with ``n``, the number of the record in
+this run. A run takes the lock with a *claim*, which names a new generation and the offset of the holder's last record
 that the run has read. The claim is valid only if no earlier claim began that generation, and if the holder has written
 nothing since. All readers read the log in the same order and find the same holder: this is compare-and-set.
 

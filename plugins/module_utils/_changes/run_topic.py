@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The run topic: lock, journal and heartbeat of the one run that may write to a cluster.
+"""Keep the lock, the journal and the heartbeat of the run that may write to a cluster in one topic, the run topic.
 
-It needs the controllers and one live broker. It exists while a run writes, or while changes of one are pending. A run
-that settled everything deletes it by its id. Its records: ``run_state``.
+It needs the controllers and one live broker. It exists while a run writes or while changes are pending. A run that ends
+all pending changes deletes it by its id. ``run_state`` describes its records.
 
-No clocks are compared. A holder writes a heartbeat every few seconds. A run that finds a holder waits for one more
-record: the holder is alive if it comes within ``silence_s``, else it counts as dead. A holder whose last acknowledged
-record is older than ``lease_s`` writes another one and reads the log before it changes anything.
+No clocks of two machines are compared. A holder writes a heartbeat every few seconds. A run that finds a holder waits
+for its next record: if none comes within ``silence_s``, the holder counts as dead. If the last acknowledged record of a
+holder is older than ``lease_s``, the holder writes another record and reads the log before it changes anything.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ _PAUSE_S = 0.1
 
 
 class LockHeldError(JournalError):
-    """Another run holds the lock, and lives."""
+    """Another run, which is alive, holds the lock."""
 
     def __init__(self, topic: str, holder: Holder) -> None:
         self.holder = holder
         super().__init__(
-            f"another run writes to this cluster: {holder} (topic {topic}). Wait for it to end, or stop it; a run that "
-            "died is replaced 15 s after its last heartbeat"
+            f"another run writes to this cluster: {holder} (topic {topic}). Wait until it ends, or stop it. If it "
+            "dies, another run can take the lock 15 s after its last heartbeat"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times in seconds. A lease must be shorter than the silence after which others take a holder for dead."""
+    """Times in seconds. ``lease_s`` must be shorter than ``silence_s``."""
 
     beat_s: float = 3.0
     lease_s: float = 8.0
     silence_s: float = 15.0
     timeout_s: float = 12.0
-    """How long one operation on the topic is tried."""
+    """The time limit for one operation on the topic."""
 
 
 USUAL_PACE = Pace()
@@ -72,18 +72,18 @@ USUAL_PACE = Pace()
 
 @dataclass(frozen=True, slots=True)
 class RunTopics:
-    """The run topic of one cluster, and how to reach it."""
+    """The run topic of one cluster."""
 
     kafka: BaseKafka
     living: Mapping[int, Address]
-    """Brokers that answer, by id, in the order in which they are preferred."""
+    """Addresses of the brokers that answer, by id, in the order of preference."""
     addresses: Mapping[int, Address]
-    """All brokers that the cluster names."""
+    """Addresses of all registered brokers, by id."""
     topic: str
     pace: Pace = USUAL_PACE
 
     def read(self) -> RunState | None:
-        """Return the state of the topic; None when there is none. Waits for nobody and changes nothing.
+        """Return the state of the topic; None if there is no topic. Does not wait and changes nothing.
 
         Raises TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
@@ -91,7 +91,7 @@ class RunTopics:
         if log is not None:
             with suppress(LockLostError):
                 return log.refresh()
-        # A topic that was deleted meanwhile cannot be read, and brokers may still describe it.
+        # Brokers may still describe a topic that was just deleted and cannot be read any more.
         return None
 
     def log_of(self, topic_id: str, leader_id: int, holder: Holder | None = None) -> TopicLog:
@@ -103,7 +103,7 @@ class RunTopics:
         return OwnTopics(self.kafka, self.living, self.addresses, self.topic, _RIGHTS, self.pace.timeout_s)
 
     def acquire(self, holder: Holder, progress: Progress) -> TopicLog:
-        """Take the lock, from nobody or from a dead run, whose pending changes the log has then.
+        """Take the lock, if it is free or its holder is dead. The log has the pending changes of that holder.
 
         Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
@@ -121,15 +121,15 @@ class RunTopics:
                 raise
             if time.monotonic() >= deadline:
                 raise JournalError(
-                    f"topic {self.topic} exists, as the controller says, and no broker has shown it within "
-                    f"{limit_s:g} s: brokers lag behind the controller; run again once they have caught up"
+                    f"the controller says that topic {self.topic} exists, but no broker has shown it within "
+                    f"{limit_s:g} s: brokers lag behind the controller. Run again once they have caught up"
                     if log is None
-                    else f"topic {self.topic} comes and goes: other runs use it; run again"
+                    else f"topic {self.topic} was deleted again and again by other runs: run again"
                 )
             time.sleep(_PAUSE_S)
 
     def create(self, holder: Holder) -> TopicLog | None:
-        """Return the log of a topic that this run created; None when there is one already.
+        """Create the topic and return its log; None if it exists already.
 
         Raises TopicUnavailableError or JournalError.
         """
@@ -157,7 +157,7 @@ class TopicLog:
         self._ended = threading.Event()
         self._beating: threading.Thread | None = None
         self.notes: list[str] = []
-        """What the person on call should know; complete once the log is closed."""
+        """Messages for the operator; complete once the log is closed."""
 
     @property
     def name(self) -> str:
@@ -165,13 +165,13 @@ class TopicLog:
 
     @property
     def state(self) -> RunState:
-        """What the topic's records say, as far as they were read."""
+        """The state after all records that were read."""
         return self._state
 
     def refresh(self) -> RunState:
-        """Read what was appended since the last time.
+        """Read the new records.
 
-        Raises LockLostError when there is no such topic any more, or JournalError.
+        Raises LockLostError if the topic was deleted, or JournalError.
         """
         with self._lock:
             records = self._own.read(self._state.next_offset)
@@ -181,7 +181,7 @@ class TopicLog:
             return self._state
 
     def take(self, progress: Progress) -> bool:
-        """Claim the lock. Returns False when the topic was deleted meanwhile, or has to be created again.
+        """Claim the lock. Return False if the topic was deleted, so that it must be created again.
 
         Raises LockHeldError or JournalError.
         """
@@ -191,20 +191,20 @@ class TopicLog:
         except LockLostError:
             return False
         if self._is_inherited and not self._state.pending and self.delete():
-            # A topic of our own: the run before us cannot delete it any more, should it wake up.
+            # This run needs a topic of its own, which the earlier holder cannot delete if it wakes up.
             return False
-        self._beating = threading.Thread(target=self._beat, name="kafkaops-heartbeat", daemon=True)
+        self._beating = threading.Thread(target=self._write_heartbeats, name="kafkaops-heartbeat", daemon=True)
         self._beating.start()
         return True
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Return once the entries are on every in-sync replica. Raises LockLostError or JournalError."""
+        """Append entries, and wait until all in-sync replicas have them. Raises LockLostError or JournalError."""
         with self._lock:
             self._refuse_if_lost()
             self._produce(entries)
 
     def require_lock(self) -> None:
-        """Raise LockLostError, or JournalError when the topic cannot be read, unless this run holds the lock."""
+        """Raise LockLostError unless this run holds the lock, or JournalError if this cannot be checked."""
         with self._lock:
             self._refuse_if_lost()
             self._check_held()
@@ -213,9 +213,9 @@ class TopicLog:
                 self._check_held()
 
     def clear(self) -> None:
-        """Leave a dead run's topic for one of our own, now that nothing of it is pending.
+        """Replace a dead run's topic by an own one. Call this only when no change is pending.
 
-        Raises LockLostError when another run took the lock in between.
+        Raises LockLostError if another run takes the lock in between.
         """
         if not self._is_inherited:
             return
@@ -229,19 +229,19 @@ class TopicLog:
                 self._lost = str(error)
             else:
                 if successor is None:
-                    self._lost = "another run took the lock, after everything was settled"
+                    self._lost = "another run took the lock after all pending changes had ended"
                 else:
-                    self._follow(successor)
+                    self._move_to(successor)
             self._refuse_if_lost()
 
-    def close(self, *, settled: bool) -> None:
-        """Release the lock: delete the topic when everything is settled, or else leave it to the next run."""
+    def close(self, *, is_settled: bool) -> None:
+        """Release the lock. Delete the topic if ``is_settled``, or else leave it to the next run."""
         self._ended.set()
         if self._beating is not None:
             self._beating.join()
         try:
             self.require_lock()
-            if not (settled and self.delete()):
+            if not (is_settled and self.delete()):
                 self._produce([{"leave": True}])
         except (JournalError, NoBrokerAnswersError) as error:
             self.notes.append(f"{self.name} could not be released: {error}")
@@ -252,7 +252,7 @@ class TopicLog:
             raise JournalError(f"{self.name} is open for reading only")
         return self._holder
 
-    def _follow(self, successor: TopicLog) -> None:
+    def _move_to(self, successor: TopicLog) -> None:
         self._state, self._own, self._is_inherited = successor.state, successor._own, False
         self._count = 0
         self._claim()
@@ -282,7 +282,7 @@ class TopicLog:
         if not state.is_held_by(holder) and state.holder is not None:
             raise LockHeldError(self._topics.topic, state.holder)
         if not state.is_held_by(holder):
-            raise JournalError(f"a claim on {self.name} has no effect: an unknown version wrote to it")
+            raise JournalError(f"a claim on {self.name} has no effect: an unknown version has written to it")
 
     def _check_held(self) -> None:
         try:
@@ -291,7 +291,7 @@ class TopicLog:
             self._lost = str(error)
             raise
         if not state.is_held_by(self._own_holder):
-            self._lost = f"this run was taken for dead and replaced by another: {state.holder}"
+            self._lost = f"this run was taken for dead and replaced by another run: {state.holder}"
             self._refuse_if_lost()
 
     def _refuse_if_lost(self) -> None:
@@ -308,14 +308,16 @@ class TopicLog:
         self._acknowledged_at = time.monotonic()
 
     def delete(self) -> bool:
-        """Delete the topic. Returns False, with a note, where that is not allowed."""
+        """Delete the topic. If that fails, add a note and return False."""
         problem = self._own.delete()
         if not problem:
             return True
-        self.notes.append(f"{self.name} is settled and could not be deleted: {problem}; it does not block any run")
+        self.notes.append(
+            f"{self.name} is not needed any more and could not be deleted: {problem}. It does not block any run"
+        )
         return False
 
-    def _beat(self) -> None:
+    def _write_heartbeats(self) -> None:
         while not self._ended.wait(self._topics.pace.beat_s / 3):
             with suppress(JournalError, NoBrokerAnswersError), self._lock:
                 if not self._lost and time.monotonic() - self._acknowledged_at >= self._topics.pace.beat_s:

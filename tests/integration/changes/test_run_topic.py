@@ -243,7 +243,7 @@ def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Clus
     with journal_home(cluster.bootstrap(), discard_lost=True) as home:
         with home.open() as journal:
             assert journal.pending == ()
-        assert "was lost and is given up" in journal.notes[0]
+        assert "was lost, and was deleted" in journal.notes[0]
 
 
 @pytest.mark.wide
@@ -274,7 +274,7 @@ def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka_vers
                     assert time.monotonic() - before < 5, "nobody is waited for"
                     journal.begin([a_change()])
                     journal.end(journal.pending, "test")
-                assert "is settled and could not be deleted" in journal.notes[0]
+                assert "is not needed any more and could not be deleted" in journal.notes[0]
                 assert home.read().changes == ()
         dead = Run.start(cluster)
         assert dead.do("begin") == "done"

@@ -181,9 +181,9 @@ def test_clusters_have_journals_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cluster_id", ["", "..", "a/b", "a\0", "a.b", "ü", "x" * 65, "id\n"])
 def test_a_cluster_id_that_could_be_a_path_is_refused(tmp_path: Path, cluster_id: str) -> None:
-    with pytest.raises(JournalError, match="which is not a cluster id"), open_journal(str(tmp_path), cluster_id):
+    with pytest.raises(JournalError, match="which is not a valid cluster id"), open_journal(str(tmp_path), cluster_id):
         pass
-    with pytest.raises(JournalError, match="which is not a cluster id"):
+    with pytest.raises(JournalError, match="which is not a valid cluster id"):
         read_pending(str(tmp_path), cluster_id)
     assert list(tmp_path.iterdir()) == []
 
@@ -238,12 +238,12 @@ def test_a_directory_that_cannot_be_made_is_reported_with_the_remedy(tmp_path: P
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(
-            JournalError, match="cannot be written: Not a directory; nothing is changed without it"
+            JournalError, match=r"cannot be written: Not a directory\. Nothing is changed without a journal"
         ) as caught,
         open_journal(str(tmp_path / "file" / "state"), CLUSTER),
     ):
         pass
-    assert "make room or set journal_dir" in str(caught.value)
+    assert "free disk space, or set journal_dir" in str(caught.value)
 
 
 def test_a_journal_that_is_a_directory_is_refused(tmp_path: Path) -> None:

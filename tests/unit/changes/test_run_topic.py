@@ -72,7 +72,7 @@ def test_a_lost_response_is_looked_up(kafka: FakeTopics, request_name: str) -> N
     assert found is not None
     assert [*found.pending.values()] == [CHANGE]
     journal.end([CHANGE], "test")
-    log.close(settled=True)
+    log.close(is_settled=True)
     assert kafka.topics == {}
 
 
@@ -116,7 +116,7 @@ def test_a_dead_holder_is_replaced_and_its_changes_are_pending(kafka: FakeTopics
     journal.end([CHANGE], "test")
     assert log.state.topic_id != first_id, "it has a topic of its own, which the dead run cannot delete"
     journal.require_lock()
-    log.close(settled=True)
+    log.close(is_settled=True)
     assert kafka.topics == {}
 
 
@@ -156,14 +156,14 @@ def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
     log = acquire(kafka, "alive", LIVELY)
     with pytest.raises(LockHeldError, match="host elsewhere"):
         acquire(kafka, "other", LIVELY)
-    log.close(settled=True)
-    acquire(kafka, "other", LIVELY).close(settled=True)
+    log.close(is_settled=True)
+    acquire(kafka, "other", LIVELY).close(is_settled=True)
 
 
 def test_a_run_that_left_is_not_waited_for(kafka: FakeTopics) -> None:
     log = acquire(kafka, "first")
     journal_of(log).begin([CHANGE])
-    log.close(settled=False)
+    log.close(is_settled=False)
     never = replace(QUICK, silence_s=3600)
     assert journal_of(acquire(kafka, "next", never)).pending == (CHANGE,)
 
@@ -175,7 +175,7 @@ def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka: Fak
         journal = journal_of(log)
         journal.begin([CHANGE])
         journal.end([CHANGE], "test")
-        log.close(settled=True)
+        log.close(is_settled=True)
         assert "could not be deleted" in log.notes[0]
         assert topics(kafka).read() is not None
 
@@ -219,7 +219,7 @@ def test_a_successors_topic_is_not_taken_for_ours(kafka: FakeTopics) -> None:
     acquire(kafka, "next", replace(QUICK, timeout_s=5))
     with pytest.raises(LockLostError):
         log.require_lock()
-    log.close(settled=True)
+    log.close(is_settled=True)
     assert TOPIC in kafka.topics, "the successor's topic is not deleted"
 
 

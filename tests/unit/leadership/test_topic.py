@@ -80,7 +80,7 @@ def test_in_a_container_a_file_takes_over_only_where_the_operator_chose_its_dire
     file = tmp_path / "memory"
     topics.read_own = lambda *_arguments: {"cleanup.policy": Setting("compact", Source.BROKER)}  # type: ignore[method-assign]
     homes = Homes(MemoryTopic(topics, ADDRESSES, "t"), file, Home.TOPIC, JournalOptions())
-    with pytest.raises(JournalError, match="a file there is lost with it: set journal_dir"), homes.open(journal):
+    with pytest.raises(JournalError, match="so the file would be lost: set journal_dir"), homes.open(journal):
         pass
     assert not file.exists()
     with replace(homes, journal=JournalOptions(directory=str(tmp_path))).open(journal) as opened:

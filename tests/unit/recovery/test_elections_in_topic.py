@@ -98,7 +98,7 @@ def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, 
 
     wreck.cluster.fates["reorder"] = [Fate(after=take_over)]
     report = wreck.run(journal=in_topic)
-    others[0].close(settled=True)
+    others[0].close(is_settled=True)
     assert wreck.cluster.kinds() == ["reorder"]
     assert {each.status for each in report.outcomes} == {Status.FAILED}
     for each in report.outcomes:
@@ -125,7 +125,7 @@ def test_without_an_acl_the_file_takes_over_with_a_warning(wreck: Wreck, in_topi
     report = wreck.run(journal=in_topic)
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
     assert "TOPIC_AUTHORIZATION_FAILED" in report.notes[0]
-    assert "only a run of this user on this host sees it" in report.notes[0]
+    assert "Only runs of this user on this host see it" in report.notes[0]
 
 
 def test_in_a_container_a_file_that_would_be_lost_is_refused(
@@ -134,7 +134,7 @@ def test_in_a_container_a_file_that_would_be_lost_is_refused(
     monkeypatch.setenv("AWX_ISOLATED_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     wreck.cluster.run_topic.errors["CreateTopics"] = TOPIC_AUTHORIZATION_FAILED
-    with pytest.raises(JournalError, match="a file there is lost with it: set journal_dir"):
+    with pytest.raises(JournalError, match="so the file would be lost: set journal_dir"):
         wreck.run(journal=JournalOptions())
     assert wreck.cluster.writes == []
 
