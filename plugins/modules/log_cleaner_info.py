@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import living_brokers
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import find_brokers
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 
@@ -145,8 +145,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        cluster, brokers = living_brokers(kafka, params["brokers"])
-        found = shared.look(kafka, cluster, brokers, source, limits, params, progress_to(params["progress_file"]))
+        cluster, brokers = find_brokers(kafka, params["brokers"])
+        found = shared.inspect_cleaners(
+            kafka, cluster, brokers, source, limits, params, progress_to(params["progress_file"])
+        )
     return {
         "changed": False,
         "cluster_id": cluster.cluster_id,

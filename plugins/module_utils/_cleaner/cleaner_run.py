@@ -50,20 +50,20 @@ class CleanerRun:
     progress: Progress
 
     @classmethod
-    def begun(cls, kafka: Kafka, params: Mapping[str, Any], stop: threading.Event) -> CleanerRun:
+    def begin(cls, kafka: Kafka, params: Mapping[str, Any], stop: threading.Event) -> CleanerRun:
         """Look at the brokers. Raises KafkaOpsError, also for a named broker that the cluster does not have."""
         progress = progress_to(params["progress_file"])
         progress.step("looking at the brokers")
-        cluster, everyone = inspection.living_brokers(kafka, ())
+        cluster, everyone = inspection.find_brokers(kafka, ())
         named = set(params["brokers"])
         if named:
             inspection.refuse_unknown(everyone, named)
-        alive = living(cluster, everyone)
+        alive = living_addresses(cluster, everyone)
         settings = SettingWriter(kafka, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
         wanted = tuple(each for each in everyone if not named or each.broker_id in named)
         return cls(kafka, params, stop, cluster, wanted, alive, tuple(everyone), settings, progress)
 
-    def leftovers(self) -> tuple[AnyLeftover, ...]:
+    def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
         """Return what a rollback would do about what an earlier run left. Writes nothing."""
         return preview_undo(self.kafka, self.settings, self._home.read().changes)
 
@@ -103,7 +103,7 @@ class LockedRun:
         return ReplicaMaker(self.writer, run.living, self.journal, timeout_s, run.stop, run.progress)
 
 
-def living(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
+def living_addresses(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
     """Addresses of the brokers that are online, by their ids."""
     online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
     return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
@@ -114,7 +114,7 @@ def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:
     return [{"change": str(each.change), "undoing": each.undoing.value, "reason": each.reason} for each in leftovers]
 
 
-def failure_of(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
+def failure_message(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
     """Return why the module fails, one reason a line; empty when it does not."""
     stuck = [
         f"an earlier run left {each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.FAILED
@@ -122,11 +122,11 @@ def failure_of(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
     return "\n".join([*faults, *stuck])
 
 
-def conflicts(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
+def conflict_warnings(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
     """Return what a person should know of the journal, and of changes that nobody undoes any more."""
     return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
 
 
-def restored_changes(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
+def restored_diff(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
     """Return what is put back of earlier runs, for one side of a diff."""
     return {str(each.change): word for each in leftovers if each.undoing in RESTORING}

@@ -29,7 +29,7 @@ class Case(StrEnum):
     UNKNOWN = "unknown"
 
 
-WELL = frozenset({Case.HEALTHY, Case.IDLE})
+HEALTHY_CASES = frozenset({Case.HEALTHY, Case.IDLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +222,7 @@ _OFFSETS = "__consumer_offsets"
 _LOOKS_OF_A_TREND = 3
 
 
-def suspects_of(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[Suspect, ...]:
+def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[Suspect, ...]:
     """Return the suspicious replicas, ``__consumer_offsets`` first, then the largest first."""
     found = [
         Suspect(
@@ -237,10 +237,10 @@ def suspects_of(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[Su
         for each in trends
         if (reason := _why(each, thresholds))
     ]
-    return in_order(found)
+    return sort_suspects(found)
 
 
-def in_order(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
+def sort_suspects(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
     """``__consumer_offsets`` first: what fails there fails every consumer group."""
     return tuple(
         sorted(

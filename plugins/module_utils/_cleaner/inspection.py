@@ -17,7 +17,7 @@ from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting
-from .diagnosis import Case, CopyTrend, Diagnosis, Thresholds, diagnose, infer, suspects_of
+from .diagnosis import Case, CopyTrend, Diagnosis, Thresholds, diagnose, find_suspects, infer
 from .facts import SHOWN, CleanerFacts, CleanerMetrics, Suspect
 from .metrics import MetricsError
 
@@ -50,7 +50,7 @@ class NoMetricsError(KafkaOpsError):
     """No broker's metrics could be read: something is wrong with what was given, rather than with one broker."""
 
 
-def living_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
+def find_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
     """Return the cluster and the wanted brokers, or all brokers where none is named.
 
     Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
@@ -71,7 +71,7 @@ def refuse_unknown(brokers: Collection[Broker], wanted: Collection[int]) -> None
         )
 
 
-def look_by_metrics(
+def inspect_by_metrics(
     kafka: Kafka,
     cluster: Cluster,
     brokers: Sequence[Broker],
@@ -84,7 +84,7 @@ def look_by_metrics(
 
     Raises NoMetricsError when no broker's metrics could be read, with what was wrong with each.
     """
-    found = kafka.in_parallel(lambda broker: facts_of(kafka, cluster, broker, read_metrics), brokers)
+    found = kafka.in_parallel(lambda broker: read_facts(kafka, cluster, broker, read_metrics), brokers)
     facts = [each for each in found.values() if isinstance(each, CleanerFacts)]
     if facts and all(each.metrics is None for each in facts):
         raise NoMetricsError(
@@ -94,7 +94,7 @@ def look_by_metrics(
     diagnoses = {each.broker_id: diagnose(each, thresholds) for each in facts}
     suspects: Sequence[Suspect] = ()
     if name_suspects and any(_marked_dirs(each) for each in facts):
-        suspects = suspects_of(trends_of_one_look(one_look(kafka, cluster)), thresholds)
+        suspects = find_suspects(single_look_trends(read_copy_sizes(kafka, cluster)), thresholds)
     return tuple(
         Cleaner(
             each,
@@ -109,24 +109,24 @@ def look_by_metrics(
     )
 
 
-def look_by_sizes(
+def inspect_by_sizes(
     kafka: Kafka, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
 ) -> tuple[Cleaner, ...]:
     """Infer the diagnosis of these brokers from the sizes of compacted replicas."""
     cleaners = []
     for broker in brokers:
-        facts = facts_of(kafka, cluster, broker, None)
+        facts = read_facts(kafka, cluster, broker, None)
         if broker.state is not BrokerState.ONLINE:
             cleaners.append(Cleaner(facts, Diagnosis(Case.UNKNOWN, facts.settings_error)))
             continue
         own = trends.get(broker.broker_id, ())
-        suspects = suspects_of(own, thresholds)
+        suspects = find_suspects(own, thresholds)
         switched_off = diagnose(facts, thresholds) if facts.metrics_error == "" and _is_off(facts) else None
         cleaners.append(Cleaner(facts, switched_off or infer(own, suspects), suspects))
     return tuple(cleaners)
 
 
-def facts_of(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
+def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
     """Read settings and metrics of one broker. What could not be read has an error text."""
     settings: Mapping[str, Setting] = {}
     settings_error = ""
@@ -149,7 +149,7 @@ def facts_of(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadM
     return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, settings, settings_error)
 
 
-def trends_of_one_look(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
+def single_look_trends(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
     """Return the trends of a single look, which compares only the replicas of one partition."""
     sizes: dict[tuple[str, int], dict[int, int]] = {}
     for each in copies:
@@ -195,12 +195,12 @@ class CopySize:
     size_bytes: int
 
 
-def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
+def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
     """Every copy on every broker that answers. A future copy (a log-dir move) does not count.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    partitions = compacted_partitions(kafka)
+    partitions = find_compacted_partitions(kafka)
     held: dict[int, list[TopicPartition]] = {}
     for state in partitions:
         for broker_id in state.replicas:
@@ -213,7 +213,7 @@ def one_look(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
     return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
 
 
-def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
+def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
     """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -224,7 +224,7 @@ def compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
     return tuple(each for each in partitions if each.topic in compacted)
 
 
-def copies_in(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
+def select_copies(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
     """Those of one broker's copies that are in these directories."""
     return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
 

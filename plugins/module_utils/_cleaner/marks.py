@@ -17,7 +17,7 @@ from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
 from .._model.run import Progress
 from .facts import LogDirMetrics
-from .inspection import Cleaner, CopySize, copies_in, one_look
+from .inspection import Cleaner, CopySize, read_copy_sizes, select_copies
 
 _OFFSETS = "__consumer_offsets"
 _FAILURES_IN_A_ROW = 3
@@ -50,7 +50,7 @@ class _Budget:
     left: int
 
 
-def unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
+def describe_unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
     """Name the marks where no copy is read to find the replicas behind them."""
     return tuple(
         f"broker {cleaner.broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}; check "
@@ -61,7 +61,7 @@ def unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
     )
 
 
-def marked_replicas(  # noqa: PLR0917
+def find_marked_replicas(  # noqa: PLR0917
     kafka: Kafka,
     cluster: Cluster,
     cleaners: Sequence[Cleaner],
@@ -77,7 +77,7 @@ def marked_replicas(  # noqa: PLR0917
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are returned.
     """
-    copies = one_look(kafka, cluster)
+    copies = read_copy_sizes(kafka, cluster)
     addresses = {each.broker_id: each.address for each in cluster.registrations}
     targets: list[Target] = []
     unidentified_marks = []
@@ -86,7 +86,7 @@ def marked_replicas(  # noqa: PLR0917
         for log_dir in cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ():
             if not log_dir.uncleanable_partitions:
                 continue
-            here = _most_suspicious_first(copies_in(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
+            here = _most_suspicious_first(select_copies(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
 
             def check(partition: TopicPartition, broker_id: int = cleaner.broker_id) -> CopyCheck:
                 progress.step(f"reading the copy of {partition} on broker {broker_id}")

@@ -91,7 +91,7 @@ def thresholds(params: Mapping[str, Any]) -> Thresholds:
     )
 
 
-def look(  # noqa: PLR0917
+def inspect_cleaners(  # noqa: PLR0917
     kafka: Kafka,
     cluster: Cluster,
     brokers: Sequence[Broker],
@@ -109,10 +109,10 @@ def look(  # noqa: PLR0917
 
     progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
     if source is not None:
-        return log_cleaner.look_by_metrics(kafka, cluster, brokers, source, limits)
+        return log_cleaner.inspect_by_metrics(kafka, cluster, brokers, source, limits)
     from .trends import trends_by_broker
 
-    return log_cleaner.look_by_sizes(
+    return log_cleaner.inspect_by_sizes(
         kafka, cluster, brokers, trends_by_broker(kafka, cluster, params, progress), limits
     )
 

@@ -78,7 +78,7 @@ class Repairer:
         throttle = Throttle(settings, rollback.journal)
         try:
             rate = self.pace.throttle_bytes_per_second
-            faults = throttle.put_on(rate, [each.change for each in repairs]) if rate is not None else {}
+            faults = throttle.apply(rate, [each.change for each in repairs]) if rate is not None else {}
             outcomes += [
                 each.outcome(RepairStatus.FAILED, f"it was not begun: {faults[each.change]}")
                 for each in repairs
@@ -88,7 +88,7 @@ class Repairer:
         finally:
             # A replica that may still be dropped late is copied once more, and that under the throttle, too.
             rollback.undo_late_changes()
-            stuck = throttle.take_off()
+            stuck = throttle.remove()
             rollback.undo_late_changes()
         return [_with_throttle_left(each, stuck) for each in outcomes]
 
@@ -224,7 +224,7 @@ class Throttle:
     journal: Journal
     begun: list[SettingChange] = field(default_factory=list)
 
-    def put_on(self, bytes_per_second: int, changes: Sequence[ReplicaChange]) -> dict[ReplicaChange, str]:
+    def apply(self, bytes_per_second: int, changes: Sequence[ReplicaChange]) -> dict[ReplicaChange, str]:
         """Set it for each replica that is to be re-created, and return why for each that is not throttled.
 
         Somebody else's lower rate stays, and so does their list of throttled replicas.
@@ -243,7 +243,7 @@ class Throttle:
             faults |= dict.fromkeys(those, fault) if fault else {}
         return faults
 
-    def take_off(self) -> dict[SettingChange, str]:
+    def remove(self) -> dict[SettingChange, str]:
         """Remove it where no replica is copied any more, and return why for each setting that is not restored.
 
         Raises JournalError.

@@ -23,9 +23,9 @@ from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import all_of, plain
 from . import inspection
-from .cleaner_run import CleanerRun, conflicts, failure_of, leftover_results, restored_changes
+from .cleaner_run import CleanerRun, conflict_warnings, failure_message, leftover_results, restored_diff
 from .diagnosis import Thresholds, diagnose
-from .marks import ReadLimits, Target, marked_replicas, unread_marks
+from .marks import ReadLimits, Target, describe_unread_marks, find_marked_replicas
 from .metrics_source import MetricsSource, metrics_source
 from .options import CleanerOptionsError, thresholds
 from .repair import Repairer, RepairPace
@@ -108,11 +108,11 @@ class _RepairWork:
     def foresee(self, *, reads_copies: bool) -> Repaired:
         """Look for what is to be repaired, without the lock. Writes nothing."""
         run = self._begun()
-        leftovers = run.leftovers()
+        leftovers = run.preview_leftovers()
         cleaners = self._looked_at(run)
         if self.named is None and not reads_copies:
             targets: Sequence[Target] = ()
-            unidentified = unread_marks(cleaners)
+            unidentified = describe_unread_marks(cleaners)
         else:
             targets, unidentified = self._targets(run, cleaners)
         repairs, outcomes = self._planner(run, cleaners).plan(targets)
@@ -150,7 +150,7 @@ class _RepairWork:
         return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)
 
     def _begun(self) -> CleanerRun:
-        return CleanerRun.begun(self.kafka, self.params, self.stop)
+        return CleanerRun.begin(self.kafka, self.params, self.stop)
 
     def _planner(
         self,
@@ -172,10 +172,10 @@ class _RepairWork:
 
     def _looked_at(self, run: CleanerRun) -> tuple[inspection.Cleaner, ...]:
         if self.source is not None:
-            return inspection.look_by_metrics(
+            return inspection.inspect_by_metrics(
                 run.kafka, run.cluster, run.wanted, self.source, self.limits, name_suspects=False
             )
-        facts = (inspection.facts_of(run.kafka, run.cluster, each, None) for each in run.wanted)
+        facts = (inspection.read_facts(run.kafka, run.cluster, each, None) for each in run.wanted)
         return tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)
 
     def _targets(
@@ -183,7 +183,7 @@ class _RepairWork:
     ) -> tuple[Sequence[Target], tuple[str, ...]]:
         if self.named is None:
             limits = ReadLimits(self.params["max_read_bytes"], self.params["max_total_read_bytes"])
-            return marked_replicas(run.kafka, run.cluster, cleaners, limits, run.progress, self.stop)
+            return find_marked_replicas(run.kafka, run.cluster, cleaners, limits, run.progress, self.stop)
         return [
             Target(each.topic, each.partition, broker_id) for each in self.named for broker_id in self.params["brokers"]
         ], ()
@@ -202,7 +202,7 @@ def _repaired(
 
 def warnings(done: Repaired) -> list[str]:
     """Return what a person should know although nothing failed."""
-    return [*done.unidentified_marks, *conflicts(done.notes, done.leftovers)]
+    return [*done.unidentified_marks, *conflict_warnings(done.notes, done.leftovers)]
 
 
 def results_of(done: Repaired) -> dict[str, Any]:
@@ -237,9 +237,9 @@ def _diff(done: Repaired) -> dict[str, Any]:
         if each.status in _REPAIRS
     }
     return {
-        "before": dict.fromkeys(sources, "uncleanable") | restored_changes(done.leftovers, "changed"),
+        "before": dict.fromkeys(sources, "uncleanable") | restored_diff(done.leftovers, "changed"),
         "after": {name: f"re-created from broker {source}" for name, source in sources.items()}
-        | restored_changes(done.leftovers, "put back"),
+        | restored_diff(done.leftovers, "put back"),
     }
 
 
@@ -249,4 +249,4 @@ def _failure(done: Repaired) -> str:
         for each in done.outcomes
         if each.status in _BAD_REPAIRS
     ]
-    return failure_of([*faults, *done.unidentified_marks], done.leftovers)
+    return failure_message([*faults, *done.unidentified_marks], done.leftovers)

@@ -21,7 +21,7 @@ from .._model.setting import RepairStatus
 from .facts import CleanerMetrics
 from .inspection import Cleaner
 from .marks import Target
-from .replica import min_isrs_of
+from .replica import read_min_isrs
 from .safety import Overrides, Surroundings, refusals
 
 _ASKED_TO_STOP = "the run was asked to stop"
@@ -90,7 +90,7 @@ class RepairPlanner:
         """
         sight = self.kafka.see([each.topic_partition for each in targets])
         running = self.kafka.running_reassignments(sight.states)
-        min_isrs = min_isrs_of(self.kafka, {each.topic for each in targets})
+        min_isrs = read_min_isrs(self.kafka, {each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
         planned: set[TopicPartition] = set()

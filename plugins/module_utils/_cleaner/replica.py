@@ -29,7 +29,7 @@ class UnsafeError(KafkaOpsError):
     """What was planned must not be done any more. Says every reason."""
 
 
-def min_isrs_of(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
+def read_min_isrs(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
     """Return the topics' min.insync.replicas. What could not be read is left out.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
@@ -57,7 +57,7 @@ class Safeguard:
             raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since it was planned")
         reasons = [*self._changes(change, state, orders)]
         around = Surroundings(
-            min_insync_replicas=min_isrs_of(self.kafka, [change.topic]).get(change.topic),
+            min_insync_replicas=read_min_isrs(self.kafka, [change.topic]).get(change.topic),
             is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
             living={*state.replicas} - {*state.offline_replicas},
         )

@@ -15,7 +15,7 @@ from .._changes.record import SettingChange
 from .._changes.setting_writer import SettingError, SettingWriter, change_and_restore
 from .._model.run import Clock, Progress
 from .._model.setting import RestartStatus
-from .diagnosis import WELL, Case, Diagnosis, Thresholds, diagnose
+from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
 from .facts import CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
@@ -88,7 +88,7 @@ def _refused(cleaner: Cleaner, options: RestartOptions) -> RestartOutcome | None
     diagnosis = cleaner.diagnosis
     if diagnosis.restart_helps or options.force:
         return None
-    if diagnosis.case in WELL:
+    if diagnosis.case in HEALTHY_CASES:
         status = RestartStatus.NOT_NEEDED
     elif diagnosis.case is Case.UNKNOWN:
         status = RestartStatus.UNKNOWN

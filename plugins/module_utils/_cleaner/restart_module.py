@@ -21,7 +21,7 @@ from .._module.connection import connection_settings
 from .._module.quorum_preflight import require_quorum
 from .._module.run import all_of, plain
 from . import inspection, restart
-from .cleaner_run import CleanerRun, LockedRun, conflicts, failure_of, leftover_results, restored_changes
+from .cleaner_run import CleanerRun, LockedRun, conflict_warnings, failure_message, leftover_results, restored_diff
 from .diagnosis import Thresholds, diagnose
 from .facts import (
     BACKOFF_MS,
@@ -33,7 +33,7 @@ from .facts import (
     CleanerFacts,
 )
 from .metrics_source import MetricsSource, metrics_source
-from .options import CleanerOptionsError, look, thresholds
+from .options import CleanerOptionsError, inspect_cleaners, thresholds
 from .restart import ALTERED
 
 OPTION_NAMES = {
@@ -76,14 +76,14 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         lambda: wanted_settings(params),
     )
     with Wire(settings) as wire:
-        run = CleanerRun.begun(Kafka(wire), params, stop)
-        foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=run.leftovers())
+        run = CleanerRun.begin(Kafka(wire), params, stop)
+        foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=run.preview_leftovers())
         has_work = foreseen.leftovers or any(each.status in _AHEAD for each in foreseen.outcomes)
         if check_mode or not has_work:
             return foreseen
         # What an earlier run left is taken back first, and that is a write, too.
         require_quorum(wire, params)
-        run = CleanerRun.begun(Kafka(wire), params, stop)
+        run = CleanerRun.begin(Kafka(wire), params, stop)
         with run.locked() as locked:
             leftovers = locked.rollback.undo()
             done = _Change(locked.run, locked, source, limits, wanted).carry_out()
@@ -130,7 +130,7 @@ class _Change:
     def _configured(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
         run = self.run
         facts = run.kafka.in_parallel(
-            lambda each: inspection.facts_of(run.kafka, run.cluster, each, None), run.wanted
+            lambda each: inspection.read_facts(run.kafka, run.cluster, each, None), run.wanted
         ).values()
         cleaners = tuple(
             inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts if isinstance(each, CleanerFacts)
@@ -140,7 +140,9 @@ class _Change:
 
     def _restarted(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
         run = self.run
-        cleaners = look(run.kafka, run.cluster, run.wanted, self.source, self.limits, run.params, run.progress)
+        cleaners = inspect_cleaners(
+            run.kafka, run.cluster, run.wanted, self.source, self.limits, run.params, run.progress
+        )
         options = restart.RestartOptions(
             force=run.params["force"],
             check_mode=self.locked is None,
@@ -160,7 +162,7 @@ def warnings(done: Done) -> list[str]:
         f"broker {each.broker_id}: {each.case_before.value if each.case_before else 'unknown'}: {each.reason}"
         for each in done.outcomes
         if each.status in (RestartStatus.NOT_HELPED, RestartStatus.UNKNOWN)
-    ] + conflicts(done.notes, done.leftovers)
+    ] + conflict_warnings(done.notes, done.leftovers)
 
 
 def results_of(done: Done) -> dict[str, Any]:
@@ -193,8 +195,8 @@ def _diff(done: Done) -> dict[str, Any]:
             before[name] = {"cleaner threads": each.case_before.value if each.case_before else None}
             after[name] = {"cleaner threads": "restarted"}
     return {
-        "before": before | restored_changes(done.leftovers, "changed"),
-        "after": after | restored_changes(done.leftovers, "put back"),
+        "before": before | restored_diff(done.leftovers, "changed"),
+        "after": after | restored_diff(done.leftovers, "put back"),
     }
 
 
@@ -204,4 +206,4 @@ def _failure(done: Done) -> str:
         for each in done.outcomes
         if each.status in (RestartStatus.FAILED, RestartStatus.STOPPED)
     ]
-    return failure_of(faults, done.leftovers)
+    return failure_message(faults, done.leftovers)

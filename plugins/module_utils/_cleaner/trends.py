@@ -26,7 +26,7 @@ from .._model.run import KafkaOpsError, Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
 from .diagnosis import CopyTrend
-from .inspection import one_look
+from .inspection import read_copy_sizes
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -66,7 +66,7 @@ def trends_by_broker(
             kafka.clock.sleep(params["look_interval_ms"] / 1000)
         progress.step("looking at the sizes of compacted partitions", number, params["looks"])
         taken_at_ms = time.time_ns() // 1_000_000
-        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in one_look(kafka, cluster))
+        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in read_copy_sizes(kafka, cluster))
         if directory:
             write_look(directory, cluster.cluster_id, taken_at_ms, table)
         tables.append(table)

@@ -20,8 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import (
     ReadLimits,
     Target,
-    marked_replicas,
-    unread_marks,
+    describe_unread_marks,
+    find_marked_replicas,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import change_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
@@ -99,7 +99,9 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
 def _marked(
     kafka: FakeCopies, *cleaners: Cleaner, total_bytes: int = 1000
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    return marked_replicas(kafka, CLUSTER, cleaners, ReadLimits(100, total_bytes), NullProgress(), threading.Event())
+    return find_marked_replicas(
+        kafka, CLUSTER, cleaners, ReadLimits(100, total_bytes), NullProgress(), threading.Event()
+    )
 
 
 def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found() -> None:
@@ -128,7 +130,7 @@ def test_no_more_is_read_in_search_of_marks_than_all_copies_together_may_be() ->
 
 
 def test_marks_whose_copies_are_not_read_are_named() -> None:
-    (named,) = unread_marks([cleaner(1), cleaner(2, marks=3)])
+    (named,) = describe_unread_marks([cleaner(1), cleaner(2, marks=3)])
     assert named.startswith("broker 2 marks 3 partitions in /d")
     assert "search_in_check_mode" in named
 

@@ -15,9 +15,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnos
     CopyTrend,
     Thresholds,
     diagnose,
-    in_order,
+    find_suspects,
     infer,
-    suspects_of,
+    sort_suspects,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
@@ -159,7 +159,7 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
     ],
 )
 def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
-    found = suspects_of(trends, LIMITS)
+    found = find_suspects(trends, LIMITS)
     assert [each.topic for each in found] == suspects
     assert not any(each.is_proven for each in found)
     diagnosis = infer(trends, found)
@@ -182,4 +182,4 @@ def test_who_is_named_first() -> None:
         suspect("a", 50),
         suspect("b", 50),
     ]
-    assert list(in_order(expected[::-1])) == expected
+    assert list(sort_suspects(expected[::-1])) == expected

@@ -52,14 +52,14 @@ def undone(
 
 def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
     throttle = Throttle(settings.writer(), journal)
-    assert throttle.put_on(5000, [ON_THREE, ON_TWO]) == {}
+    assert throttle.apply(5000, [ON_THREE, ON_TWO]) == {}
     assert settings.values == {
         ("2", THROTTLE_RATE): "5000",
         ("3", THROTTLE_RATE): "5000",
         ("t", THROTTLED_REPLICAS): "0:3",
         ("u", THROTTLED_REPLICAS): "4:2",
     }
-    assert throttle.take_off() == {}
+    assert throttle.remove() == {}
     assert (settings.values, journal.pending) == ({}, ())
 
 
@@ -84,9 +84,9 @@ def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
 ) -> None:
     settings.values |= theirs
     throttle = Throttle(settings.writer(), journal)
-    assert throttle.put_on(5000, [ON_THREE]) == {}
+    assert throttle.apply(5000, [ON_THREE]) == {}
     assert settings.values == ours
-    assert throttle.take_off() == {}
+    assert throttle.remove() == {}
     assert settings.values == theirs
 
 
@@ -96,21 +96,21 @@ def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
 ) -> None:
     getattr(settings, fault).add("3")
     throttle = Throttle(settings.writer(), journal)
-    faults = throttle.put_on(5000, [ON_THREE, ON_TWO])
+    faults = throttle.apply(5000, [ON_THREE, ON_TWO])
     assert [*faults] == [ON_THREE]
     assert "it cannot be throttled" in faults[ON_THREE]
     assert settings.values == {("2", THROTTLE_RATE): "5000", ("u", THROTTLED_REPLICAS): "4:2"}
-    assert throttle.take_off() == {}
+    assert throttle.remove() == {}
     assert (settings.values, journal.pending) == ({}, ())
 
 
 def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: Journal) -> None:
     """A replica whose rollback failed is still in the journal, and stays there in a run that cannot put it back."""
     throttle = Throttle(settings.writer(), journal)
-    throttle.put_on(5000, [ON_THREE, ON_TWO])
+    throttle.apply(5000, [ON_THREE, ON_TWO])
     journal.begin([ON_THREE])
     on = {("3", THROTTLE_RATE): "5000", ("t", THROTTLED_REPLICAS): "0:3"}
-    stuck = throttle.take_off()
+    stuck = throttle.remove()
     assert settings.values == on
     assert {each.resource for each in stuck} == {"3", "t"}
     assert all("until the replica of t-0 on broker 3 is restored" in reason for reason in stuck.values())
