@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Diagnose a log cleaner: which case it is, and so which remedy helps, and which copies are suspicious by their size.
+"""Diagnose a log cleaner from its metrics or from the sizes of copies, and find copies of suspicious size.
 
 Pure functions; standard library only.
 """
@@ -17,15 +17,15 @@ from .facts import ENABLE, THREADS, CleanerFacts, CleanerMetrics, Suspect
 
 
 class Case(StrEnum):
-    """How a broker's log cleaner is."""
+    """The state of a broker's log cleaner."""
 
     HEALTHY = "healthy"
     IDLE = "idle"
-    """It runs, and nothing is dirty."""
+    """It runs, and no log is dirty."""
     DEAD_THREADS = "dead_threads"
     UNCLEANABLE_PARTITIONS = "uncleanable_partitions"
     STALLED = "stalled"
-    """Its threads live, and none has looked for work for long."""
+    """Its threads are alive, but none has looked for work for a long time."""
     UNKNOWN = "unknown"
 
 
@@ -34,36 +34,36 @@ HEALTHY_CASES = frozenset({Case.HEALTHY, Case.IDLE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """From where on something is wrong."""
+    """The limits above which something is wrong."""
 
     stalled_after_ms: int
-    """Milliseconds without a run. A thread that cleans one very large log does not run either."""
+    """Milliseconds without a run. A thread that cleans one very large log does not begin a run either."""
     tolerated_uncleanable_partitions: int
     suspect_ratio: float
-    """A copy is suspicious that is this many times as large as the smallest copy of the same partition..."""
+    """A copy is suspicious if it is this many times as large as the partition's smallest copy..."""
     suspect_bytes: int
     """...and larger by this many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The one case that a broker is in, and why, in words."""
+    """The case of a broker, with the reason."""
 
     case: Case
     reason: str
     restart_helps: bool = False
     is_inferred: bool = False
-    """True when it was concluded from sizes, without the cleaner's own metrics."""
+    """Whether it was inferred from sizes, without the cleaner's metrics."""
 
 
 def diagnose(facts: CleanerFacts, thresholds: Thresholds) -> Diagnosis:
-    """Diagnose by the cleaner's own metrics. The most urgent case, which is repaired first, is the result."""
+    """Return the most urgent case that the cleaner's metrics show."""
     if ENABLE in facts.settings and facts.settings[ENABLE].value == "false":
         return Diagnosis(
             Case.UNKNOWN, f"{ENABLE} is false: this broker has no cleaner; set it to true and restart the broker"
         )
     if facts.metrics is None:
-        return Diagnosis(Case.UNKNOWN, facts.metrics_error or "there are no metrics of it")
+        return Diagnosis(Case.UNKNOWN, facts.metrics_error or "it has no metrics")
     return _by_metrics(facts.metrics, _threads(facts), thresholds)
 
 
@@ -82,21 +82,21 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
     if known > thresholds.tolerated_uncleanable_partitions:
         return Diagnosis(
             Case.UNCLEANABLE_PARTITIONS,
-            f"{_marked(metrics)}. The marks are in the broker's memory: a restart of the threads keeps them, "
-            f"re-creating the replica or restarting the broker drops them{_unknown_threads(metrics)}",
+            f"{_marked(metrics)}. The marks are in the broker's memory. A restart of the threads does not clear them. "
+            f"Re-create the replicas, or restart the broker{_unknown_threads(metrics)}",
         )
     if since is not None and since > thresholds.stalled_after_ms:
         if metrics.dead_threads is None:
             return Diagnosis(
                 Case.UNKNOWN,
-                f"no thread has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): they are "
-                f"dead, or hang, or one is in the middle of a very large log{_unknown_threads(metrics)}",
+                f"no thread has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): the threads "
+                f"are dead, or hang, or clean a very large log{_unknown_threads(metrics)}",
             )
         return Diagnosis(
             Case.STALLED,
-            f"no thread is dead, and none has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): "
-            "it may be in the middle of a very large log, or hang. A restart loses the work on a large log, and waits "
-            "for a thread that hangs: look at a thread dump of kafka-log-cleaner-thread-*",
+            f"no thread is dead, but none has looked for work for {since} ms (limit {thresholds.stalled_after_ms} ms): "
+            "they clean a very large log, or hang. A restart would lose the work on that log, or wait for the hanging "
+            "thread. Look at a thread dump of kafka-log-cleaner-thread-*",
         )
     missing = [
         name
@@ -124,9 +124,9 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
 
 @dataclass(frozen=True, slots=True)
 class CopyTrend:
-    """How the size of one copy of a compacted partition went, over all looks at it.
+    """The sizes of one copy of a compacted partition over all looks.
 
-    Of a copy that was compacted once, and has grown since by as much as makes one suspicious, over those since then.
+    If the copy was compacted and has since grown by the suspicious number of bytes, only the looks since then count.
     """
 
     broker_id: int
@@ -135,15 +135,15 @@ class CopyTrend:
     partition: int
     looks: int
     span_ms: int
-    """From the first look to the last."""
+    """The time from the first look to the last."""
     first_bytes: int
     last_bytes: int
     has_shrunk: bool
-    """True when it was smaller in one look than in the one before: it was compacted."""
+    """Whether it was compacted: one look showed it smaller than the look before."""
     others_shrank: bool
-    """True when another copy of the partition was, after the first of these looks."""
+    """Whether another copy of the partition was compacted after the first of these looks."""
     smallest_copy_bytes: int | None
-    """The smallest of the other copies, by the last look."""
+    """The size of the smallest other copy in the last look."""
 
     @property
     def has_grown(self) -> bool:
@@ -151,7 +151,7 @@ class CopyTrend:
 
 
 def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis:
-    """Infer the case of one broker from the sizes of its replicas."""
+    """Infer the case of a broker from the sizes of its copies."""
     if not trends:
         return _inferred(
             Case.UNKNOWN,
@@ -167,22 +167,20 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
         if len(suspects) > 1 and not shrunk and not any(each.last_bytes for each in others):
             return _inferred(
                 Case.DEAD_THREADS,
-                f"{seen}: none was compacted, and all that hold anything are suspicious. That is what dead "
-                "threads look like",
+                f"{seen}: none was compacted, and all copies with records are suspicious, which indicates dead threads",
                 restart_helps=True,
             )
         return _inferred(
             Case.UNCLEANABLE_PARTITIONS,
-            f"{seen}: {len(suspects)} are suspicious, and others are not. That is what uncleanable partitions look "
-            "like",
+            f"{seen}: {len(suspects)} are suspicious, and others are not, which indicates uncleanable partitions",
         )
     if shrunk:
         return _inferred(Case.HEALTHY, f"{seen}: {shrunk} were compacted, and none is suspicious")
     if looks > 1 and not any(each.has_grown for each in trends):
-        return _inferred(Case.IDLE, f"{seen}: none has grown; sizes do not show whether its threads are alive")
+        return _inferred(Case.IDLE, f"{seen}: none has grown. Sizes do not show whether the threads are alive")
     return _inferred(
         Case.UNKNOWN,
-        f"{seen}: none is suspicious, and none was compacted meanwhile: look again later, or name a metrics source",
+        f"{seen}: none is suspicious, and none was compacted in this time: look again later, or name a metrics source",
     )
 
 
@@ -199,7 +197,7 @@ def _unknown_threads(metrics: CleanerMetrics) -> str:
     if metrics.dead_threads is not None:
         return ""
     return (
-        "; whether its threads are alive is unknown, since the metrics source does not have DeadThreadCount: export "
+        "; whether its threads are alive is unknown, because the metrics source does not have DeadThreadCount: export "
         "it, or set metrics_names"
     )
 
@@ -223,7 +221,7 @@ _LOOKS_OF_A_TREND = 3
 
 
 def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[Suspect, ...]:
-    """Return the suspicious replicas, ``__consumer_offsets`` first, then the largest first."""
+    """Return the suspicious copies, the most important first."""
     found = [
         Suspect(
             each.topic,
@@ -235,13 +233,13 @@ def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[
             reason,
         )
         for each in trends
-        if (reason := _why(each, thresholds))
+        if (reason := _suspicion(each, thresholds))
     ]
     return sort_suspects(found)
 
 
 def sort_suspects(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
-    """``__consumer_offsets`` first: what fails there fails every consumer group."""
+    """Sort suspects: first ``__consumer_offsets``, which all consumer groups need, then proven ones, then by size."""
     return tuple(
         sorted(
             suspects,
@@ -250,7 +248,8 @@ def sort_suspects(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
     )
 
 
-def _why(trend: CopyTrend, thresholds: Thresholds) -> str:
+def _suspicion(trend: CopyTrend, thresholds: Thresholds) -> str:
+    """Return why a copy is suspicious; empty if it is not."""
     if trend.has_shrunk:
         return ""
     smallest = trend.smallest_copy_bytes
@@ -259,7 +258,7 @@ def _why(trend: CopyTrend, thresholds: Thresholds) -> str:
         and trend.last_bytes >= smallest * thresholds.suspect_ratio
         and trend.last_bytes - smallest >= thresholds.suspect_bytes
     ):
-        return f"it holds {trend.last_bytes} bytes where the smallest other copy holds {smallest}"
+        return f"it has {trend.last_bytes} bytes, and the smallest other copy has {smallest}"
     grown = trend.last_bytes - trend.first_bytes
     if trend.looks >= _LOOKS_OF_A_TREND and trend.others_shrank and grown >= thresholds.suspect_bytes:
         return f"it grew by {grown} bytes in {trend.span_ms} ms and was not compacted, while another copy was"

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker's log cleaner: its settings (KIP-226), which edit of them restarts its threads, and what is known of it.
+"""Define the settings of a log cleaner (KIP-226), the edits that restart its threads, and its metrics.
 
-Standard library only. What is unknown is None, never 0.
+Standard library only. An unknown value is None, never 0.
 
-A broker restarts all cleaner threads when any of ``DYNAMIC`` changes its value. It refuses a number of threads below
+A broker restarts all cleaner threads if a setting in ``DYNAMIC`` gets a new value. It refuses a number of threads below
 half or above double of the current one (LogCleaner.validateReconfiguration).
 """
 
@@ -29,7 +29,7 @@ IO_MAX_BYTES_PER_SECOND = "log.cleaner.io.max.bytes.per.second"
 LOAD_FACTOR = "log.cleaner.io.buffer.load.factor"
 
 DYNAMIC = (BACKOFF_MS, THREADS, IO_BUFFER_SIZE, DEDUPE_BUFFER_SIZE, LOAD_FACTOR, IO_MAX_BYTES_PER_SECOND)
-"""Those that can be changed in a running broker. A change of any of them restarts all its cleaner threads."""
+"""Settings that can be changed in a running broker. Each change restarts all its cleaner threads."""
 SHOWN = (
     ENABLE,
     *DYNAMIC,
@@ -40,16 +40,16 @@ SHOWN = (
 )
 
 _LARGEST = 2**63 - 1
-"""backoff.ms is a long."""
+"""The largest value of backoff.ms, a Java long."""
 
 
 class EditError(KafkaOpsError):
-    """No edit that Kafka would take, or one that it would refuse. Nothing was changed."""
+    """Kafka would refuse the edit, or no edit is possible. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One setting of one broker: what is set for the broker itself before and after; None is "not set"."""
+    """The broker's own value of one setting before and after; None is "not set"."""
 
     name: str
     before: str | None
@@ -57,17 +57,17 @@ class Edit:
 
 
 def thread_range(current: int) -> range:
-    """Numbers of threads that a broker with ``current`` ones takes: half to double, as Kafka's integers round."""
+    """Return the numbers of threads that a broker with ``current`` threads accepts: half (rounded down) to double."""
     return range(max(1, current // 2), current * 2 + 1)
 
 
 def restart_edit(settings: Mapping[str, Setting]) -> Edit:
-    """Return the least intrusive edit that restarts the threads.
+    """Return the least intrusive edit that restarts the threads. The caller restores the value at once.
 
-    One more millisecond of pause between passes changes nothing else. One more thread, always inside half to double, is
-    next: it divides the buffers among more. Both are put back at once.
+    It makes the pause between passes one millisecond longer, which changes nothing else. If the pause is unknown, it
+    adds one thread, which divides the buffers among more threads.
 
-    Raises EditError when the broker returns neither value.
+    Raises EditError if the broker returns neither value.
     """
     backoff = _number(settings.get(BACKOFF_MS))
     if backoff is not None:
@@ -83,9 +83,9 @@ def restart_edit(settings: Mapping[str, Setting]) -> Edit:
 
 
 def lasting_edits(settings: Mapping[str, Setting], wanted: Mapping[str, str | None]) -> tuple[Edit, ...]:
-    """Return the edits from a broker's own settings to the wanted ones. None means "not set". No edit for equal values.
+    """Return the edits that change a broker's own settings to the wanted ones; None means "not set".
 
-    Raises EditError with every error.
+    Raises EditError, which names all errors.
     """
     errors = [f"{name} is none of {', '.join(DYNAMIC)}" for name in wanted if name not in DYNAMIC]
     errors += _thread_errors(settings.get(THREADS), wanted.get(THREADS))
@@ -105,13 +105,13 @@ def _thread_errors(current: Setting | None, wanted: str | None) -> list[str]:
     if wanted is None or threads is None:
         return []
     if not wanted.isdecimal():
-        return [f"{THREADS} is to be {wanted!r}, which is no number of threads"]
+        return [f"the wanted {THREADS}, {wanted!r}, is not a number of threads"]
     allowed = thread_range(threads)
     if int(wanted) in allowed:
         return []
     return [
-        f"{THREADS} is {threads} now and is to be {wanted}: Kafka takes {allowed[0]} to {allowed[-1]}, half to double, "
-        "at a time; go there in steps"
+        f"{THREADS} is {threads}, and the wanted value is {wanted}: Kafka takes {allowed[0]} to {allowed[-1]}, half to "
+        "double, in one change. Change it in steps"
     ]
 
 
@@ -122,29 +122,29 @@ def _number(setting: Setting | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class LogDirMetrics:
-    """What the cleaner cannot clean in one log directory (KIP-346)."""
+    """The uncleanable partitions of one log directory (KIP-346)."""
 
     log_dir: Annotated[str, Meta("a log directory")]
     uncleanable_partitions: Count | None
-    """How many partitions are marked. No metric and no RPC returns the marks themselves."""
+    """The number of marked partitions. No metric and no RPC returns which partitions these are."""
     uncleanable_bytes: SizeBytes | None
-    """Unknown for a partition that was never cleaned: Kafka's own gauge fails then."""
+    """Unknown for a partition that was never cleaned, because Kafka's own gauge fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanerMetrics:
-    """The cleaner's gauges at one moment."""
+    """The cleaner's gauges."""
 
     dead_threads: int | None = None
     time_since_last_run_ms: int | None = None
-    """Since any thread last looked for a log to clean."""
+    """The time since any thread last looked for a log to clean."""
     max_dirty_percent: int | None = None
-    """Of the dirtiest log that can be cleaned. Marked ones do not count."""
+    """The dirty percentage of the dirtiest cleanable log. Logs of marked partitions do not count."""
     log_dirs: tuple[LogDirMetrics, ...] = ()
 
     @property
     def uncleanable_partitions(self) -> int | None:
-        """In all log directories together; None when any of them is unknown."""
+        """The number of marked partitions in all log directories; None if one of them is unknown."""
         counts = [each.uncleanable_partitions for each in self.log_dirs]
         known = [each for each in counts if each is not None]
         return sum(known) if counts and len(known) == len(counts) else None
@@ -152,7 +152,7 @@ class CleanerMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A copy of a compacted partition that seems not to be compacted, and why."""
+    """A copy of a compacted partition that seems not to be compacted, with the reason."""
 
     topic: str
     partition: int
@@ -160,20 +160,20 @@ class Suspect:
     log_dir: str
     size_bytes: int
     smallest_copy_bytes: int | None
-    """The smallest of the partition's other copies; None when there is none."""
+    """The size of the partition's smallest other copy; None if there is none."""
     reason: str
     is_proven: bool = False
-    """True when the copy itself was read, and is damaged. Otherwise it is an inference from sizes."""
+    """Whether the copy was read and is damaged. If not, the suspicion is inferred from sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanerFacts:
-    """All that was found out of one broker's cleaner."""
+    """The settings and metrics of one broker's cleaner."""
 
     broker_id: int
     host: str | None
     metrics: CleanerMetrics | None
-    """None without a metrics source, and when it failed."""
+    """None without a metrics source, or if it failed."""
     metrics_error: str
     settings: Mapping[str, Setting] = field(default_factory=dict)
     settings_error: str = ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at the log cleaners of brokers, and at how large each copy of each compacted partition is. Only reads."""
+"""Read the settings and metrics of log cleaners, and the sizes of the copies of compacted partitions. Only reads."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _POLICY = "cleanup.policy"
 _COMPACT = "compact"
 
 ReadMetrics = Callable[[int, str], CleanerMetrics]
-"""The metrics of the broker with this id on this host. Raises MetricsError."""
+"""Returns the metrics of a broker by its id and host. Raises MetricsError."""
 Trends = Mapping[int, Sequence[CopyTrend]]
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """One broker's cleaner: what was found, what it means, and which copies are suspicious."""
+    """One broker's cleaner: its facts, the diagnosis, and the suspicious copies."""
 
     facts: CleanerFacts
     diagnosis: Diagnosis
@@ -43,15 +43,15 @@ class Cleaner:
 
 
 class NoSuchBrokerError(KafkaOpsError):
-    """A broker was named that the cluster does not list."""
+    """The cluster does not list a named broker."""
 
 
 class NoMetricsError(KafkaOpsError):
-    """No broker's metrics could be read: something is wrong with what was given, rather than with one broker."""
+    """No broker's metrics could be read, so the options are probably wrong."""
 
 
 def find_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
-    """Return the cluster and the wanted brokers, or all brokers where none is named.
+    """Return the cluster and the wanted brokers, or all brokers if none is named.
 
     Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
     """
@@ -80,9 +80,9 @@ def inspect_by_metrics(
     *,
     name_suspects: bool = True,
 ) -> tuple[Cleaner, ...]:
-    """Diagnose these brokers by their own metrics. Where partitions are marked, likely ones are named by size.
+    """Diagnose brokers by their metrics. If partitions are marked, find suspicious copies by their sizes.
 
-    Raises NoMetricsError when no broker's metrics could be read, with what was wrong with each.
+    Raises NoMetricsError, with the error of each broker, if no broker's metrics could be read.
     """
     found = kafka.in_parallel(lambda broker: read_facts(kafka, cluster, broker, read_metrics), brokers)
     facts = [each for each in found.values() if isinstance(each, CleanerFacts)]
@@ -112,7 +112,7 @@ def inspect_by_metrics(
 def inspect_by_sizes(
     kafka: Kafka, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
 ) -> tuple[Cleaner, ...]:
-    """Infer the diagnosis of these brokers from the sizes of compacted replicas."""
+    """Infer the diagnosis of brokers from the sizes of compacted copies."""
     cleaners = []
     for broker in brokers:
         facts = read_facts(kafka, cluster, broker, None)
@@ -127,7 +127,7 @@ def inspect_by_sizes(
 
 
 def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
-    """Read settings and metrics of one broker. What could not be read has an error text."""
+    """Read the settings and metrics of a broker. If they could not be read, the facts have the error text."""
     settings: Mapping[str, Setting] = {}
     settings_error = ""
     address = next((each.address for each in cluster.registrations if each.broker_id == broker.broker_id), None)
@@ -150,7 +150,7 @@ def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: Rea
 
 
 def single_look_trends(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
-    """Return the trends of a single look, which compares only the replicas of one partition."""
+    """Return the trends of a single look. It can only compare the copies of a partition with each other."""
     sizes: dict[tuple[str, int], dict[int, int]] = {}
     for each in copies:
         sizes.setdefault((each.topic, each.partition), {})[each.broker_id] = each.size_bytes
@@ -196,7 +196,7 @@ class CopySize:
 
 
 def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
-    """Every copy on every broker that answers. A future copy (a log-dir move) does not count.
+    """Return all copies of compacted partitions on the brokers that answer, without future copies (log-dir moves).
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -214,7 +214,7 @@ def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
 
 
 def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
-    """All partitions of topics whose cleanup.policy has ``compact`` in it and that our principal may see.
+    """Return the partitions of all compacted topics that our principal may describe.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -225,7 +225,7 @@ def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
 
 
 def select_copies(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
-    """Those of one broker's copies that are in these directories."""
+    """Return the copies of one broker in these directories."""
     return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which replicas are behind the uncleanable marks: metrics show how many there are in a directory, and not which."""
+"""Find the replicas that are marked as uncleanable. Metrics show only the number of marks in a log directory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .inspection import Cleaner, CopySize, read_copy_sizes, select_copies
 
 _OFFSETS = "__consumer_offsets"
 _FAILURES_IN_A_ROW = 3
-"""After so many, a broker is not asked for more copies of a directory: each may take a request's whole timeout."""
+"""After this number of failures, no more copies of a directory are read: each may take the whole request timeout."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Target:
-    """A replica that is marked, or that somebody has named."""
+    """A replica that is marked, or that the operator has named."""
 
     topic: str
     partition: int
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How many bytes of copies are read in search of marks."""
+    """The bytes of copies to read in search of marks."""
 
     copy_bytes: int
     total_bytes: int
@@ -51,7 +51,7 @@ class _Budget:
 
 
 def describe_unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
-    """Name the marks where no copy is read to find the replicas behind them."""
+    """Return a text for each directory with marks, if no copies are read to find the marked replicas."""
     return tuple(
         f"broker {cleaner.broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}; check "
         "mode does not read copies to find them: set search_in_check_mode, or name them in partitions"
@@ -69,13 +69,13 @@ def find_marked_replicas(  # noqa: PLR0917
     progress: Progress,
     stop: threading.Event,
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    """Find the replicas that are marked, and describe the marks without a replica.
+    """Return the marked replicas, and a text for each directory in which not all of them were found.
 
-    The copies in a directory are read, ``__consumer_offsets`` first and then by how much they exceed other copies,
-    until as many are damaged as there are marks, or the total limit is reached. One that cannot be read keeps no other
-    from it, and a broker that fails at several in a row no other broker. Setting ``stop`` ends it.
+    The copies in a directory are read until as many are damaged as there are marks, or until the total limit is
+    reached: first ``__consumer_offsets``, then those that exceed their smallest copy most. A copy that cannot be read
+    is skipped, and after several failures in a row the rest of the directory. Setting ``stop`` ends the search.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError where no sizes are returned.
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the sizes cannot be read.
     """
     copies = read_copy_sizes(kafka, cluster)
     addresses = {each.broker_id: each.address for each in cluster.registrations}
@@ -95,7 +95,7 @@ def find_marked_replicas(  # noqa: PLR0917
                 budget.left -= read.read_bytes
                 return read
 
-            found, unread = _damaged(
+            found, unread = _find_damaged(
                 here, log_dir.uncleanable_partitions, check, lambda: stop.is_set() or budget.left <= 0
             )
             targets += [Target(each.topic, each.partition, cleaner.broker_id) for each in found]
@@ -106,18 +106,18 @@ def find_marked_replicas(  # noqa: PLR0917
                         f"the limit of {limits.total_bytes} bytes for all copies (max_total_read_bytes) was reached"
                     )
                 unidentified_marks.append(
-                    "; ".join([_unidentified(cleaner.broker_id, log_dir, len(found)), *unread, *stopped])
+                    "; ".join([_unidentified_text(cleaner.broker_id, log_dir, len(found)), *unread, *stopped])
                 )
     return tuple(targets), tuple(unidentified_marks)
 
 
-def _damaged(
+def _find_damaged(
     here: Sequence[CopySize],
     marks: int,
     check: Callable[[TopicPartition], CopyCheck],
     is_over: Callable[[], bool],
 ) -> tuple[list[TopicPartition], list[str]]:
-    """As many damaged copies as there are marks, as far as they are found, and in words which could not be read."""
+    """Return at most ``marks`` damaged copies, and a text for each copy that could not be read."""
     found: list[TopicPartition] = []
     unread: list[str] = []
     failures = 0
@@ -127,9 +127,9 @@ def _damaged(
         partition = TopicPartition(copy.topic, copy.partition)
         try:
             is_damaged = bool(check(partition).damage)
-        except BrokerCallError as fault:
+        except BrokerCallError as error:
             failures += 1
-            unread.append(f"{partition} could not be read: {fault}")
+            unread.append(f"{partition} could not be read: {error}")
             continue
         failures = 0
         if is_damaged:
@@ -137,15 +137,16 @@ def _damaged(
     return found, unread
 
 
-def _unidentified(broker_id: int, log_dir: LogDirMetrics, found: int) -> str:
+def _unidentified_text(broker_id: int, log_dir: LogDirMetrics, found: int) -> str:
     return (
         f"broker {broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}, and {found} of "
-        "its copies are damaged as far as they were read: the broker's log names the others ('Marking its partition'); "
+        "its copies are damaged as far as they were read. The broker's log names the others ('Marking its partition'): "
         "name them in partitions"
     )
 
 
 def _most_suspicious_first(here: Sequence[CopySize], copies: Collection[CopySize]) -> list[CopySize]:
+    """Sort copies: first ``__consumer_offsets``, then by the bytes by which they exceed their smallest copy."""
     smallest: dict[tuple[str, int], int] = {}
     for each in copies:
         key = (each.topic, each.partition)

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The log cleaner's gauges, read from the text of a Prometheus JMX exporter or from Jolokia's answer.
+"""Read the log cleaner's gauges from the text of a Prometheus JMX exporter or from Jolokia's answer.
 
-Kafka's own names are in JMX: ``kafka.log:type=LogCleaner,name=DeadThreadCount``,
-``kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count,logDirectory=...`` and so on. An exporter's text
-(exposition format 0.0.4) is read with Prometheus's own parser. Jolokia is asked for a bulk read (protocol version 7 and
-later, https://jolokia.org/reference).
+Kafka names them in JMX: ``kafka.log:type=LogCleaner,name=DeadThreadCount``,
+``kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count,logDirectory=...`` and so on. Prometheus's own
+parser reads an exporter's text (exposition format 0.0.4). Jolokia gets a bulk read (protocol version 7 and later,
+https://jolokia.org/reference).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .facts import CleanerMetrics, LogDirMetrics
 
 
 class MetricsError(KafkaOpsError):
-    """A broker's metrics cannot be had, or are not what they should be. Never to be read as zero."""
+    """A broker's metrics cannot be read, or are invalid. They must not count as zero."""
 
 
 class Gauge(StrEnum):
-    """A gauge, by the option that overrides its name."""
+    """A gauge, with the name of the option that overrides its name."""
 
     DEAD_THREADS = "dead_thread_count"
     TIME_SINCE_LAST_RUN_MS = "time_since_last_run_ms"
@@ -45,12 +45,12 @@ MBEANS = {
     Gauge.UNCLEANABLE_PARTITIONS: ("LogCleanerManager", "uncleanable-partitions-count"),
     Gauge.UNCLEANABLE_BYTES: ("LogCleanerManager", "uncleanable-bytes"),
 }
-"""Type and name of each in domain kafka.log."""
+"""Type and name of each gauge's MBean in the domain kafka.log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One gauge's value; of which log directory, where it is of one."""
+    """One gauge's value; with its log directory, if it belongs to one."""
 
     gauge: Gauge
     value: float
@@ -60,14 +60,14 @@ class Reading:
 def cleaner_metrics(readings: Iterable[Reading]) -> CleanerMetrics:
     """Join the readings. A missing gauge is None.
 
-    Raises MetricsError when there is none at all, and when two readings contradict each other.
+    Raises MetricsError if there is no reading, or if two readings contradict each other.
     """
     values: dict[tuple[Gauge, str], int | None] = {}
     for each in readings:
         value = int(each.value) if math.isfinite(each.value) and each.value >= 0 else None
         key = (each.gauge, each.log_dir)
         if values.setdefault(key, value) != value:
-            raise MetricsError(f"it has {each.gauge.value} twice, as {values[key]} and as {value}")
+            raise MetricsError(f"it has two values of {each.gauge.value}: {values[key]} and {value}")
     if not values:
         raise MetricsError("it has no metric of the log cleaner: export kafka.log, or set metrics_names")
     directories = sorted({log_dir for _gauge, log_dir in values if log_dir})
@@ -91,9 +91,9 @@ _LOG_DIR_LABELS = frozenset({"logdirectory", "log_directory", "logdir", "log_dir
 def parse_prometheus(text: str, names: Mapping[Gauge, str]) -> CleanerMetrics:
     """Read the cleaner's gauges from an exporter's text.
 
-    ``names`` replace the usual names. The usual ones, in any case and with any separator:
-    ``kafka_log_logcleaner_deadthreadcount``, as the example configs and Strimzi's have it; and
-    ``kafka_log_LogCleaner_Value{name="DeadThreadCount"}``, as an exporter without rules.
+    ``names`` replace the usual names. These are, in any case and with any separator,
+    ``kafka_log_logcleaner_deadthreadcount`` (the example configs and Strimzi), and
+    ``kafka_log_LogCleaner_Value{name="DeadThreadCount"}`` (an exporter without rules).
 
     Raises MetricsError.
     """
@@ -103,7 +103,7 @@ def parse_prometheus(text: str, names: Mapping[Gauge, str]) -> CleanerMetrics:
         )
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise MetricsError(
-            f"its answer is no Prometheus text ({error}): check that the URL is that of the exporter's metrics"
+            f"its answer is not Prometheus text ({error}): check that the URL is that of the exporter's metrics"
         ) from None
 
 
@@ -184,14 +184,14 @@ def parse_jolokia(text: str) -> CleanerMetrics:
         answers = json.loads(text)
     except ValueError:
         raise MetricsError(
-            "its answer is no JSON: check that the URL is that of Jolokia's agent, as in /jolokia"
+            "its answer is not JSON: check that the URL is that of Jolokia's agent, for example /jolokia"
         ) from None
     error = next(iter(Draft202012Validator(_ANSWER).iter_errors(answers)), None)
     if error is not None:
         place = "/".join(map(str, error.absolute_path)) or "the whole"
         raise MetricsError(
             f"its answer is JSON, but not Jolokia's bulk read (at {place}: {error.message[:200]}). "
-            "Check that the URL is that of Jolokia's agent, as in /jolokia"
+            "Check that the URL is that of Jolokia's agent, for example /jolokia"
         )
     for each in answers:
         if each["status"] not in (_OK, _NO_SUCH_MBEAN):
@@ -208,6 +208,6 @@ def _jolokia_readings(beans: dict[str, dict[str, Any]]) -> Iterator[Reading]:
         properties = dict(_PROPERTY.findall(name.partition(":")[2]))
         gauge = _GAUGES.get((properties.get("type", ""), properties.get("name", "")))
         value = attributes.get("Value")
-        # Where a gauge fails, Jolokia gives its error as a text.
+        # If a gauge fails, Jolokia returns its error as text.
         if gauge is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
             yield Reading(gauge, float(value), properties.get("logDirectory", "").strip('"'))

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the cleaner's metrics come from: its options, and one bounded request to each broker's endpoint.
+"""Read the cleaner's metrics with one request to each broker's endpoint, and define the options for it.
 
-A template makes the URL of each broker's endpoint.
+A template in the options makes the URL of each broker's endpoint.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CHECK = "Check metrics_url and metrics_timeout_ms, and that the exporter listen
 
 @dataclass(frozen=True, slots=True)
 class MetricsSource:
-    """One endpoint for each broker."""
+    """The metrics endpoints of all brokers."""
 
     kind: str
     template: str
@@ -51,7 +51,7 @@ class MetricsSource:
     def __call__(self, broker_id: int, host: str) -> CleanerMetrics:
         """Return the metrics of one broker's cleaner.
 
-        Raises MetricsError, which names the broker's URL, without what may be secret in it.
+        Raises MetricsError, which names the broker's URL without secrets.
         """
         url = url_for(self.template, broker_id, host)
         try:
@@ -65,22 +65,22 @@ class MetricsSource:
 
 
 def metrics_source(params: Mapping[str, Any]) -> MetricsSource | None:
-    """Return the source that a module's parameters describe, or None for none. Opens no connection.
+    """Return the metrics source of a module's parameters; None if they name none. Opens no connection.
 
     Raises MetricsError.
     """
     kind, template = params["metrics_source"], params["metrics_url"]
     if kind == "none":
         if template:
-            raise MetricsError("metrics_url is given and metrics_source is none: set it to prometheus or jolokia")
+            raise MetricsError("metrics_url is given, and metrics_source is none: set it to prometheus or jolokia")
         return None
     if not template:
-        raise MetricsError(f"metrics_source is {kind}, which needs metrics_url, such as http://{{host}}:7071/metrics")
+        raise MetricsError(f"metrics_source is {kind}: set metrics_url too, for example http://{{host}}:7071/metrics")
     if params["metrics_timeout_ms"] < 1:
-        raise MetricsError(f"metrics_timeout_ms is {params['metrics_timeout_ms']}, it must be at least 1")
+        raise MetricsError(f"metrics_timeout_ms is {params['metrics_timeout_ms']}, and must be at least 1")
     names = {Gauge(name): own for name, own in (params["metrics_names"] or {}).items() if own}
     if names and kind == "jolokia":
-        raise MetricsError("metrics_names is given, and Jolokia has Kafka's own names: leave it out")
+        raise MetricsError("metrics_names is given, but Jolokia uses Kafka's own names: remove it")
     return MetricsSource(
         kind,
         check_template(template),
@@ -107,21 +107,21 @@ def check_template(template: str) -> str:
     unknown = sorted(set(_PLACE.findall(template)) - _KNOWN)
     if unknown:
         raise MetricsError(
-            f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it; only {{broker_id}} "
-            "and {host} are filled in"
+            f"the metrics URL {without_secrets(template)} has {{{unknown[0]}}} in it: only {{broker_id}} "
+            "and {host} are replaced"
         )
     if "@" in urlsplit(url_for(template, 1, "localhost")).netloc:
         raise MetricsError(
             f"the metrics URL {without_secrets(template)} has a user or a password in it, which Ansible shows with "
-            "-vvv: give them as metrics_username and metrics_password"
+            "-vvv: set metrics_username and metrics_password instead"
         )
     return template
 
 
 def url_for(template: str, broker_id: int, host: str) -> str:
-    """Return a broker's URL. An IPv6 address is put in brackets.
+    """Return a broker's URL. An IPv6 address gets brackets.
 
-    Raises MetricsError when that is no http or https URL.
+    Raises MetricsError if the result is not an http or https URL.
     """
     shown_host = f"[{host}]" if ":" in host else host
     url = template.replace("{broker_id}", str(broker_id)).replace("{host}", shown_host)
@@ -132,7 +132,7 @@ def url_for(template: str, broker_id: int, host: str) -> str:
         is_usable = False
     if not is_usable or any(character.isspace() for character in url):
         raise MetricsError(
-            f"the metrics URL {without_secrets(url)} is none: give one such as http://{{host}}:7071/metrics"
+            f"the metrics URL {without_secrets(url)} is not valid: set one like http://{{host}}:7071/metrics"
         )
     return url
 
@@ -142,5 +142,5 @@ def without_secrets(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "(not shown, since it cannot be read)"
+        return "(not shown, because it is not a valid URL)"
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

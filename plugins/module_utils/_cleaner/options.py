@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the modules of the log cleaner share: options, a look at the brokers, and results."""
+"""Define the options of the log cleaner modules, inspect the brokers, and build the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .inspection import Cleaner
 
 
-# What most runs do without is imported where it is needed.
+# Modules that most runs do not need are imported late.
 # ruff: noqa: PLC0415
 
 
@@ -56,16 +56,16 @@ LIBRARIES_WITHOUT_METRICS = (*LIBRARIES, "pyarrow", "pyspark")
 
 
 class CleanerOptionsError(KafkaOpsError):
-    """Options that cannot be used. Lists every error."""
+    """Invalid options. The text names all errors."""
 
 
 def libraries(params: Mapping[str, Any]) -> Sequence[str]:
-    """Return the libraries that a module needs. Sizes are compared on Spark."""
+    """Return the libraries that a module needs: without metrics, Spark compares sizes."""
     return LIBRARIES_WITHOUT_METRICS if params["metrics_source"] == "none" else LIBRARIES
 
 
 def thresholds(params: Mapping[str, Any]) -> Thresholds:
-    """Return the thresholds that a module's parameters name.
+    """Return the thresholds of a module's parameters.
 
     Raises CleanerOptionsError.
     """
@@ -100,7 +100,7 @@ def inspect_cleaners(  # noqa: PLR0917
     params: Mapping[str, Any],
     progress: Progress,
 ) -> tuple[Cleaner, ...]:
-    """Diagnose these brokers by their metrics, or else by the sizes of replicas, compared on Spark.
+    """Diagnose brokers by their metrics or, without metrics, by the sizes of copies, compared on Spark.
 
     Raises NoMetricsError, NoBrokerAnswersError, RequestRefusedError, BrokerCallError, EvidenceProblem or
     SparkUnavailableError.
@@ -118,7 +118,7 @@ def inspect_cleaners(  # noqa: PLR0917
 
 
 def broker_result(cleaner: Cleaner) -> dict[str, Any]:
-    """One broker as the modules return it."""
+    """Return the result of one broker."""
     facts, metrics = cleaner.facts, cleaner.facts.metrics
     threads = facts.settings.get("log.cleaner.threads")
     return {

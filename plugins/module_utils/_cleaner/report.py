@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write how log cleaners were, what was done about it, and how they are, into a file. It holds no secret.
+"""Write the report file of log cleaners: their state before, the restarts and repairs, and their state after.
 
-The report is made of what the modules returned. Schema: docs/schemas/log-cleaner-report.schema.json.
+The report consists of the modules' results and has no secrets. Schema: docs/schemas/log-cleaner-report.schema.json.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SuspiciousCopy:
 
 @dataclass(frozen=True, slots=True)
 class BrokerReport:
-    """The log cleaner of one broker, as log_cleaner_info returns it. What is unknown is None."""
+    """The log cleaner of one broker, as log_cleaner_info returns it. An unknown value is None."""
 
     broker_id: BrokerId
     diagnosis: Annotated[Case, Meta("a case")]
@@ -64,7 +64,7 @@ class BrokerReport:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """How log_cleaner ended on one broker."""
+    """The result of log_cleaner for one broker."""
 
     broker_id: BrokerId
     status: RestartStatus
@@ -74,7 +74,7 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """How log_cleaner_repair ended for one replica."""
+    """The result of log_cleaner_repair for one replica."""
 
     topic: TopicName
     partition: PartitionIndex
@@ -87,7 +87,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A change that an earlier run left, and how it ended."""
+    """A change that an earlier run left, with the result of its undo."""
 
     change: str
     undoing: Annotated[str, Meta("what became of it")]
@@ -125,10 +125,9 @@ Result = Mapping[str, Any]
 
 
 def write_log_cleaner_report(document: dict[str, Any], path: str) -> None:
-    """Write the report, mode 0600.
+    """Write the report with mode 0600.
 
-    Raises DocumentError when something has that name already, when it cannot be written, and when it does not meet the
-    schema.
+    Raises DocumentError if the file exists, cannot be written, or does not match the schema.
     """
     write_document(path, document, LOG_CLEANER_REPORT)
 
@@ -136,9 +135,9 @@ def write_log_cleaner_report(document: dict[str, Any], path: str) -> None:
 def log_cleaner_report_document(
     before: Result, restart: Result, repair: Result, after: Result, written_at: str, *, is_check: bool
 ) -> dict[str, Any]:
-    """Return the report as it stands in a file, made of what the modules returned. A skipped module returned nothing.
+    """Return the report from the modules' results. The result of a skipped module is empty.
 
-    Raises DocumentError when it is none of what they return.
+    Raises DocumentError if a result is not one of these modules.
     """
     try:
         results = {

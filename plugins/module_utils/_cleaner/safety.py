@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a replica may be dropped and re-created. Pure functions; standard library only."""
+"""Decide whether a replica may be dropped and re-created. Pure functions; standard library only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COPIES_THAT_STAY = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What somebody has said yes to. Each is an option of its own, and off."""
+    """The refusals that the operator overrides. Each is an option, off by default."""
 
     allow_below_min_isr: bool = False
     allow_single_copy: bool = False
@@ -24,37 +24,37 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a decision about one replica needs to know besides the partition itself."""
+    """The facts for a decision on one replica, besides the partition's state."""
 
     min_insync_replicas: int | None
-    """None when it is unknown."""
+    """None if it is unknown."""
     is_reassigning: bool
     living: Collection[int]
     """Ids of the brokers that are online."""
 
 
 def refusals(state: PartitionState, broker_id: int, around: Surroundings, overrides: Overrides) -> tuple[str, ...]:
-    """Every reason why the broker's replica must not be dropped now; each says what will help instead."""
+    """Return all reasons why the broker's replica must not be dropped now, each with a remedy."""
     if broker_id not in state.replicas:
         return (f"broker {broker_id} holds no replica of it: its replicas are {list(state.replicas)}",)
     others = [each for each in state.replicas if each != broker_id]
     if not others:
         return (
-            f"broker {broker_id} holds its only replica, so that there is nothing to re-create it from: add a replica "
-            "on another broker and run this again; if that copy never gets in sync, this one is damaged, and only a "
-            "restart of the broker clears the mark, until the cleaner meets the damage again; then delete records up "
-            "to the damage, or fill a new topic from the source",
+            f"broker {broker_id} has its only replica, so there is no copy to re-create it from: add a replica on "
+            "another broker, and run this again. If that copy never gets in sync, this one is damaged. Then only a "
+            "restart of the broker clears the mark, until the cleaner finds the damage again: delete the records up to "
+            "the damage, or fill a new topic from the source",
         )
     reasons = []
     if state.is_offline:
-        reasons.append("it has no leader: bring it back first (playbook kafkaops.recovery.recover_offline_partitions)")
+        reasons.append("it has no leader: recover it first (playbook kafkaops.recovery.recover_offline_partitions)")
     if around.is_reassigning:
-        reasons.append("a reassignment of it is running, which is never overridden: run again once it has ended")
+        reasons.append("a reassignment of it is running: run again once it has ended")
     if broker_id not in around.living:
-        reasons.append(f"broker {broker_id} is not online: start it, which clears its marks, too")
+        reasons.append(f"broker {broker_id} is not online: start it, which also clears its marks")
     in_sync = [each for each in state.isr if each != broker_id]
     if not in_sync:
-        reasons.append(f"no other replica than that of broker {broker_id} is in sync: wait until one is")
+        reasons.append(f"no other replica than that of broker {broker_id} is in sync: wait until another one is")
     if around.min_insync_replicas is None:
         if not overrides.allow_below_min_isr:
             reasons.append(
@@ -64,12 +64,12 @@ def refusals(state: PartitionState, broker_id: int, around: Surroundings, overri
     elif len(in_sync) < around.min_insync_replicas and not overrides.allow_below_min_isr:
         reasons.append(
             f"without broker {broker_id} its in-sync replicas are {in_sync}, fewer than its min.insync.replicas of "
-            f"{around.min_insync_replicas}, so that producers with acks=all would be refused: wait for the others, add "
-            "a replica, or set allow_below_min_isr"
+            f"{around.min_insync_replicas}, so the broker would refuse producers with acks=all: wait for the others, "
+            "add a replica, or set allow_below_min_isr"
         )
     if len(in_sync) < _COPIES_THAT_STAY and not overrides.allow_single_copy:
         reasons.append(
-            f"without broker {broker_id} only {len(in_sync)} in-sync copies stay, and {_COPIES_THAT_STAY} must: wait "
-            "for the others, add a replica, or set allow_single_copy"
+            f"without broker {broker_id} only {len(in_sync)} in-sync copies stay, and {_COPIES_THAT_STAY} are needed: "
+            "wait for the others, add a replica, or set allow_single_copy"
         )
     return tuple(reasons)

@@ -313,8 +313,8 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     ("options", "said"),
     [
         ({"metrics_url": "http://{host}:1/metrics"}, "could not be reached"),
-        ({"metrics_url": "http://{hots}:1/metrics"}, "only {broker_id} and {host} are filled in"),
-        ({"metrics_source": "jolokia"}, "is no JSON"),
+        ({"metrics_url": "http://{hots}:1/metrics"}, "only {broker_id} and {host} are replaced"),
+        ({"metrics_source": "jolokia"}, "is not JSON"),
     ],
     ids=["bad URL", "bad template", "wrong payload"],
 )

@@ -76,7 +76,7 @@ def test_a_good_one(serve: Callable[[Answer], str]) -> None:
     [
         (lambda handler: handler.send_error(404), "answers 404"),
         (lambda handler: handler.send_error(503), "answers 503"),
-        (lambda handler: _ok(handler, b"<html>"), "no Prometheus text"),
+        (lambda handler: _ok(handler, b"<html>"), "not Prometheus text"),
         (lambda handler: _ok(handler, b"\xff\xfe"), "not UTF-8 text"),
         (lambda handler: handler.connection.close(), "could not be read|could not be reached"),
     ],

@@ -65,10 +65,10 @@ def test_an_own_name_wins() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<html>moved</html>", "no Prometheus text"),
+        ("<html>moved</html>", "not Prometheus text"),
         ("jvm_threads_current 31.0\n", "no metric of the log cleaner"),
         ("", "no metric of the log cleaner"),
-        (WITH_RULES + 'kafka_log_logcleaner_deadthreadcount{instance="b"} 0\n', "twice"),
+        (WITH_RULES + 'kafka_log_logcleaner_deadthreadcount{instance="b"} 0\n', "two values of"),
     ],
 )
 def test_what_is_no_metrics(text: str, said: str) -> None:
@@ -111,7 +111,7 @@ def test_jolokia() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("# HELP x", "no JSON"),
+        ("# HELP x", "not JSON"),
         ("{}", "not Jolokia's"),
         ('[{"status": 200}, {"status": 200}]', "not Jolokia's"),
         ('[{"status": 200, "value": {"x": 1}}, {"status": 404}]', "not Jolokia's"),
