@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What runs of log_cleaner and log_cleaner_repair share: the brokers, writers, and under the lock also the journal.
+"""Prepare runs of log_cleaner and log_cleaner_repair: the brokers, the writers and the locked journal.
 
-And what both return of the changes that an earlier run left.
+Also build the results for changes that an earlier run left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
@@ -30,20 +30,17 @@ from .._module.options import journal_options, progress_to
 from . import inspection
 from .replica import ReplicaMaker
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True)
 class CleanerRun:
-    """What a run works with once the brokers were seen."""
+    """The brokers and writers of a run."""
 
     kafka: Kafka
     params: Mapping[str, Any]
     stop: threading.Event
     cluster: Cluster
     wanted: tuple[Broker, ...]
-    """The brokers that are named, or all."""
+    """The named brokers, or all."""
     living: dict[int, Address]
     everyone: tuple[Broker, ...]
     settings: SettingWriter
@@ -51,7 +48,7 @@ class CleanerRun:
 
     @classmethod
     def begin(cls, kafka: Kafka, params: Mapping[str, Any], stop: threading.Event) -> CleanerRun:
-        """Look at the brokers. Raises KafkaOpsError, also for a named broker that the cluster does not have."""
+        """Read the states of the brokers. Raises KafkaOpsError, also for an unknown broker."""
         progress = progress_to(params["progress_file"])
         progress.step("looking at the brokers")
         cluster, everyone = inspection.find_brokers(kafka, ())
@@ -64,12 +61,12 @@ class CleanerRun:
         return cls(kafka, params, stop, cluster, wanted, alive, tuple(everyone), settings, progress)
 
     def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
-        """Return what a rollback would do about what an earlier run left. Writes nothing."""
+        """Return what a rollback would do with the changes of earlier runs. Writes nothing."""
         return preview_undo(self.kafka, self.settings, self._home.read().changes)
 
     @contextmanager
     def locked(self) -> Iterator[LockedRun]:
-        """Hold the lock, and yield what writes under it. Raises JournalError."""
+        """Hold the lock during a ``with`` block. Raises JournalError."""
         with self._home.open(self.progress) as journal:
             writer = Writer(
                 self.kafka, [*self.living.values()], self.settings.attempts, self.settings.verify_timeout_s
@@ -92,41 +89,41 @@ class LockedRun:
     run: CleanerRun
     journal: Journal
     writer: Writer
-    """Of replica orders and sets."""
+    """Writes replica orders and sets."""
     rollback: Rollback
 
     @property
     def maker(self) -> ReplicaMaker:
-        """Return what drops and re-creates replicas."""
+        """Return the maker that drops and re-creates replicas."""
         run = self.run
         timeout_s = run.params["repair_timeout_ms"] / 1000
         return ReplicaMaker(self.writer, run.living, self.journal, timeout_s, run.stop, run.progress)
 
 
 def living_addresses(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
-    """Addresses of the brokers that are online, by their ids."""
+    """Return the addresses of the online brokers, by id."""
     online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
     return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
 
 
 def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:
-    """Return what earlier runs left, as modules return it."""
+    """Return the results of changes that earlier runs left."""
     return [{"change": str(each.change), "undoing": each.undoing.value, "reason": each.reason} for each in leftovers]
 
 
-def failure_message(faults: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
-    """Return why the module fails, one reason a line; empty when it does not."""
+def failure_message(failures: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
+    """Return why the module fails, with one reason in each line; empty if it does not."""
     stuck = [
         f"an earlier run left {each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.FAILED
     ]
-    return "\n".join([*faults, *stuck])
+    return "\n".join([*failures, *stuck])
 
 
 def conflict_warnings(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
-    """Return what a person should know of the journal, and of changes that nobody undoes any more."""
+    """Return warnings of the journal, and of changes that are not undone because another party changed them again."""
     return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
 
 
 def restored_diff(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
-    """Return what is put back of earlier runs, for one side of a diff."""
+    """Return the restored changes of earlier runs, each with this word, for one side of a diff."""
     return {str(each.change): word for each in leftovers if each.undoing in RESTORING}

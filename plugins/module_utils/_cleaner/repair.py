@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clear the uncleanable marks of replicas without a restart of the broker: each is dropped and re-created.
+"""Clear the uncleanable marks of replicas without a restart of the broker: drop and re-create each replica.
 
-All are throttled meanwhile, on the fetching side alone, and these replicas alone: other replication is as fast as
-before. The throttle is put on beside what others have set, and off when all are whole.
+A throttle limits how fast their brokers fetch these replicas, and no other replication. It keeps the throttles of other
+parties, and is removed when all replicas are in sync.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ _DEFAULT_BACKOFF_MS = 15_000
 _PASS_MARGIN_S = 2.0
 _LOOK_EVERY_S = 0.3
 _PASSES = 3
-"""One may have begun before the drop was seen, and one is enough."""
+"""One pass is enough, but a pass may have begun before the drop was seen."""
 _SAME_RUN_S = 0.5
-"""Metrics are read after they were made: the same run seems to have begun a little earlier or later."""
+"""The computed start of one run varies, because metrics are read some time after their creation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairPace:
-    """How fast to repair, and how long to wait for metrics to show it."""
+    """How fast to repair, and how long to wait for the metrics to show the result."""
 
     max_concurrent: int
-    """On so many brokers, one replica of each."""
+    """The number of brokers that repair one replica each at the same time."""
     throttle_bytes_per_second: int | None
-    """For each broker that fetches a new replica; None is no limit."""
+    """The throttle of each broker that fetches a replica; None for no limit."""
     verify_timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Repairer:
-    """Carries repairs out on one cluster."""
+    """Carry out repairs on one cluster."""
 
     cleaners: Mapping[int, Cleaner]
     read_metrics: ReadMetrics | None
@@ -68,9 +68,9 @@ class Repairer:
     def carry_out(
         self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, rollback: Rollback
     ) -> list[RepairOutcome]:
-        """Repairs on some brokers at a time, under a throttle that is taken off once no replica is copied any more.
+        """Repair replicas on several brokers at a time, under a throttle.
 
-        What cannot be throttled is not begun. Raises JournalError before anything was changed.
+        A repair that cannot be throttled is not begun. Raises JournalError before anything was changed.
         """
         if maker.stop.is_set():
             return [each.outcome(RepairStatus.STOPPED, "the run was asked to stop") for each in repairs]
@@ -78,53 +78,56 @@ class Repairer:
         throttle = Throttle(settings, rollback.journal)
         try:
             rate = self.pace.throttle_bytes_per_second
-            faults = throttle.apply(rate, [each.change for each in repairs]) if rate is not None else {}
+            failures = throttle.apply(rate, [each.change for each in repairs]) if rate is not None else {}
             outcomes += [
-                each.outcome(RepairStatus.FAILED, f"it was not begun: {faults[each.change]}")
+                each.outcome(RepairStatus.FAILED, f"it was not begun: {failures[each.change]}")
                 for each in repairs
-                if each.change in faults
+                if each.change in failures
             ]
-            outcomes += self._by_broker([each for each in repairs if each.change not in faults], maker)
+            outcomes += self._repair_brokers([each for each in repairs if each.change not in failures], maker)
         finally:
-            # A replica that may still be dropped late is copied once more, and that under the throttle, too.
+            # A late request may drop a replica again. Then it is copied again, which needs the throttle.
             rollback.undo_late_changes()
             stuck = throttle.remove()
             rollback.undo_late_changes()
-        return [_with_throttle_left(each, stuck) for each in outcomes]
+        return [_with_stuck_throttle(each, stuck) for each in outcomes]
 
-    def _by_broker(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
-        # One after the other on a broker, since its metrics only count marks: not which replica has one.
+    def _repair_brokers(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
+        # A broker repairs one replica at a time, because its metrics only count marks and do not name the replicas.
         by_broker: dict[int, list[Repair]] = {}
         for each in repairs:
             by_broker.setdefault(each.change.broker_id, []).append(each)
         with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
-            done = pool.map(lambda those: [self._carry_out(maker, each) for each in those], by_broker.values())
+            done = pool.map(lambda those: [self._repair_one(maker, each) for each in those], by_broker.values())
             return [outcome for those in done for outcome in those]
 
-    def _carry_out(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
+    def _repair_one(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
         change = repair.change
         if maker.stop.is_set():
             return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")
         before = maker.read_size_or_none(change, change.broker_id)
-        marked = self._marked(change.broker_id)
+        marked = self._count_marks(change.broker_id)
         try:
-            maker.recreate(change, self.safeguard, self._forgetting(change.broker_id, marked))
-        except UnsafeError as fault:
-            return repair.outcome(RepairStatus.REFUSED, str(fault))
-        except StepError as fault:
-            return replace(repair.outcome(RepairStatus.FAILED, str(fault)), size_before=before)
-        except KafkaOpsError as fault:
-            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {fault}")
+            maker.recreate(change, self.safeguard, self._mark_check(change.broker_id, marked))
+        except UnsafeError as error:
+            return repair.outcome(RepairStatus.REFUSED, str(error))
+        except StepError as error:
+            return replace(repair.outcome(RepairStatus.FAILED, str(error)), size_before=before)
+        except KafkaOpsError as error:
+            return repair.outcome(RepairStatus.FAILED, f"it was not begun: {error}")
         after = maker.read_size_or_none(change, change.broker_id)
         outcome = replace(repair.outcome(RepairStatus.REPAIRED, repair.reason), size_before=before, size_after=after)
-        return self._verified(outcome, marked)
+        return self._verify(outcome, marked)
 
-    def _forgetting(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
-        """By metrics: the broker has fewer marks. Without: more than a pass of its cleaner has gone by."""
+    def _mark_check(self, broker_id: int, marked: int | None) -> Callable[[float], bool]:
+        """Return a function that tells whether the mark is cleared.
+
+        With metrics: whether the broker has fewer marks. Without: whether its cleaner has had time for two passes.
+        """
         two_passes_s = self._two_passes_s(broker_id)
         runs = _Runs()
 
-        def is_forgotten(seconds: float) -> bool:
+        def is_mark_cleared(seconds: float) -> bool:
             if not marked:
                 return seconds > two_passes_s
             metrics = self._metrics(broker_id)
@@ -132,14 +135,14 @@ class Repairer:
             if metrics is None or found is None:
                 return False
             if found >= marked and runs.since(seconds, metrics) >= _PASSES and seconds > two_passes_s:
-                # The cleaner forgets a mark in its first pass without the partition.
+                # The cleaner clears a mark in its first pass without the partition.
                 raise StepError(
                     f"the cleaner of broker {broker_id} ran {runs.count} times since the replica was dropped, and "
                     f"still has {found} marks, as many as before: the mark is not this replica's"
                 )
             return found < marked
 
-        return is_forgotten
+        return is_mark_cleared
 
     def _two_passes_s(self, broker_id: int) -> float:
         cleaner = self.cleaners.get(broker_id)
@@ -148,15 +151,15 @@ class Repairer:
         a_pass_s = (int(text) if text is not None and text.isdecimal() else _DEFAULT_BACKOFF_MS) / 1000
         return 2 * a_pass_s + _PASS_MARGIN_S
 
-    def _verified(self, outcome: RepairOutcome, marked: int | None) -> RepairOutcome:
-        """Watch for a mark that comes back. It does so within a pass or two."""
+    def _verify(self, outcome: RepairOutcome, marked: int | None) -> RepairOutcome:
+        """Fail the outcome if the mark comes back within two passes, or if the metrics cannot be read."""
         if not marked:
             return replace(outcome, verified_by="replicas")
         begun = self.safeguard.kafka.clock.monotonic()
         deadline = begun + self.pace.verify_timeout_s
         watched_until = min(begun + self._two_passes_s(outcome.broker_id), deadline)
         while True:
-            found = self._marked(outcome.broker_id)
+            found = self._count_marks(outcome.broker_id)
             now = self.safeguard.kafka.clock.monotonic()
             if (found is not None and (found >= marked or now >= watched_until)) or now >= deadline:
                 break
@@ -172,7 +175,7 @@ class Repairer:
             outcome, reason=f"{outcome.reason}; marks on the broker: {marked} → {found}", verified_by="metrics"
         )
 
-    def _marked(self, broker_id: int) -> int | None:
+    def _count_marks(self, broker_id: int) -> int | None:
         metrics = self._metrics(broker_id)
         return metrics.uncleanable_partitions if metrics is not None else None
 
@@ -188,13 +191,13 @@ class Repairer:
 
 @dataclass
 class _Runs:
-    """The runs of a cleaner that were seen since a replica was dropped."""
+    """Counts the runs of a cleaner since a replica was dropped."""
 
     count: int = 0
     _last_s: float = 0.0
 
     def since(self, seconds: float, metrics: CleanerMetrics) -> int:
-        """Return how many were seen to begin, by ``time-since-last-run-ms``, ``seconds`` after the drop."""
+        """Return the number of runs seen so far, from metrics that were read ``seconds`` after the drop."""
         if metrics.time_since_last_run_ms is not None:
             began_s = seconds - metrics.time_since_last_run_ms / 1000
             if began_s > self._last_s + _SAME_RUN_S:
@@ -202,7 +205,7 @@ class _Runs:
         return self.count
 
 
-def _with_throttle_left(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:
+def _with_stuck_throttle(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:
     own = throttled_places(outcome.topic, outcome.broker_id)
     left = "; ".join(why for change, why in stuck.items() if (change.kind, change.resource) in own)
     if not left:
@@ -213,38 +216,40 @@ def _with_throttle_left(outcome: RepairOutcome, stuck: Mapping[SettingChange, st
 _ALL = "*"
 
 Place: TypeAlias = tuple[str, str]
-"""Kind and resource, as a SettingChange has them."""
+"""Kind and resource of a SettingChange."""
 
 
 @dataclass(slots=True)
 class Throttle:
-    """What was put on, so that the same is taken off."""
+    """The throttle of one run's repairs."""
 
     writer: SettingWriter
     journal: Journal
     begun: list[SettingChange] = field(default_factory=list)
 
     def apply(self, bytes_per_second: int, changes: Sequence[ReplicaChange]) -> dict[ReplicaChange, str]:
-        """Set it for each replica that is to be re-created, and return why for each that is not throttled.
+        """Throttle replicas, and return why the others are not throttled.
 
-        Somebody else's lower rate stays, and so does their list of throttled replicas.
+        A lower rate of another party stays, and so do the throttled replicas of other parties.
 
         Raises JournalError.
         """
-        faults: dict[ReplicaChange, str] = {}
+        failures: dict[ReplicaChange, str] = {}
         for broker_id in sorted({each.broker_id for each in changes}):
-            fault = self._begin(("broker", str(broker_id)), THROTTLE_RATE, partial(_lower, rate=str(bytes_per_second)))
-            faults |= {each: fault for each in changes if fault and each.broker_id == broker_id}
-        left = [each for each in changes if each not in faults]
+            failure = self._change(
+                ("broker", str(broker_id)), THROTTLE_RATE, partial(_lower_rate, rate=str(bytes_per_second))
+            )
+            failures |= {each: failure for each in changes if failure and each.broker_id == broker_id}
+        left = [each for each in changes if each not in failures]
         for topic in sorted({each.topic for each in left}):
             those = [each for each in left if each.topic == topic]
             replicas = [f"{each.partition}:{each.broker_id}" for each in those]
-            fault = self._begin(("topic", topic), THROTTLED_REPLICAS, partial(_merged, replicas=replicas))
-            faults |= dict.fromkeys(those, fault) if fault else {}
-        return faults
+            failure = self._change(("topic", topic), THROTTLED_REPLICAS, partial(_add_replicas, replicas=replicas))
+            failures |= dict.fromkeys(those, failure) if failure else {}
+        return failures
 
     def remove(self) -> dict[SettingChange, str]:
-        """Remove it where no replica is copied any more, and return why for each setting that is not restored.
+        """Restore the settings, and return why the others are not restored, for example because a replica is copied.
 
         Raises JournalError.
         """
@@ -255,8 +260,8 @@ class Throttle:
                 stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
         return stuck
 
-    def _begin(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
-        """Make one change, if what is in force is not as ``wanted``, and return why it could not be made."""
+    def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
+        """Change one setting to what ``wanted`` returns, unless that is None. Return why that failed."""
         try:
             found = self.writer.read_effective(SettingChange(*place, name, None, ""))
             changed = wanted(found)
@@ -266,19 +271,19 @@ class Throttle:
                 self.begun.append(begin_change(self.writer, self.journal, change))
         except JournalError:
             raise
-        except KafkaOpsError as fault:
-            return f"it cannot be throttled: {fault}"
+        except KafkaOpsError as error:
+            return f"it cannot be throttled: {error}"
         return ""
 
 
-def _merged(found: Setting | None, replicas: Sequence[str]) -> str | None:
-    """Somebody else's list with our replicas in it; None when they are."""
+def _add_replicas(found: Setting | None, replicas: Sequence[str]) -> str | None:
+    """Return the list of throttled replicas with ours added; None if it has all of them."""
     theirs = [each.strip() for each in ((found.value if found is not None else None) or "").split(",") if each.strip()]
     ours = [each for each in replicas if each not in theirs]
     return None if _ALL in theirs or not ours else ",".join([*theirs, *ours])
 
 
-def _lower(found: Setting | None, rate: str) -> str | None:
-    """Our rate; None when what is in force is not above it."""
+def _lower_rate(found: Setting | None, rate: str) -> str | None:
+    """Return our rate; None if the rate in effect is not higher."""
     text = found.value if found is not None else None
     return None if text is not None and text.isdecimal() and int(text) <= int(rate) else rate

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carry out what log_cleaner_repair is asked for, marked or named replicas re-created, and say how it ended."""
+"""Run log_cleaner_repair: re-create marked or named replicas, and build the results."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .safety import Overrides
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """How a run of log_cleaner_repair ended."""
+    """The results of a run of log_cleaner_repair."""
 
     cluster_id: str
     outcomes: tuple[RepairOutcome, ...]
     unidentified_marks: tuple[str, ...]
-    """Marks whose partitions could not be found, in words."""
+    """A text for each directory with marks whose replicas could not be found."""
     leftovers: tuple[AnyLeftover, ...]
     notes: Sequence[str]
-    """What the person on call should know of the journal; complete once it is closed."""
+    """Messages about the journal; complete once it is closed."""
 
     @property
     def has_work(self) -> bool:
@@ -53,12 +53,12 @@ class Repaired:
 
 
 def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Repaired:
-    """Re-create the marked or named replicas, after restoring what an earlier run left.
+    """Undo the changes of earlier runs, then re-create the marked or named replicas.
 
     A run that finds nothing to do takes no lock and sends no write request. Copies are read in search of marks before
-    the lock is taken: that may take long.
+    the lock is taken, because that may take long.
 
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     settings, source, limits, named, _options = all_of(
         lambda: connection_settings(params),
@@ -76,24 +76,24 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         leftovers: tuple[AnyLeftover, ...] = ()
         if foreseen.leftovers:
             leftovers = work.roll_back()
-            # A replica that was dropped then is there again.
+            # The rollback may have re-created a dropped replica.
             foreseen = work.foresee(reads_copies=True)
         done = work.carry_out(foreseen) if foreseen.has_work else foreseen
         return replace(done, leftovers=(*leftovers, *done.leftovers))
 
 
 def _check_repair(params: Mapping[str, Any]) -> None:
-    faults = [
+    errors = [
         f"{name} is {params[name]}, which is not above 0"
         for name in ("max_concurrent", "repair_timeout_ms", "max_read_bytes", "max_total_read_bytes", "attempts")
         if params[name] < 1
     ]
     if (params["partitions"] or params["partitions_file"]) and not params["brokers"]:
-        faults.append("partitions are named, and brokers has to say whose replicas of them are meant")
+        errors.append("partitions are named without brokers: set brokers to say which replicas to repair")
     if not params["partitions"] and not params["partitions_file"] and params["metrics_source"] == "none":
-        faults.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
-    if faults:
-        raise CleanerOptionsError("; ".join(faults))
+        errors.append("without metrics it is unknown which replicas are marked: name partitions and brokers")
+    if errors:
+        raise CleanerOptionsError("; ".join(errors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +106,31 @@ class _RepairWork:
     stop: threading.Event
 
     def foresee(self, *, reads_copies: bool) -> Repaired:
-        """Look for what is to be repaired, without the lock. Writes nothing."""
-        run = self._begun()
+        """Return the repairs that a run would carry out. Takes no lock and writes nothing."""
+        run = self._begin()
         leftovers = run.preview_leftovers()
-        cleaners = self._looked_at(run)
+        cleaners = self._inspect(run)
         if self.named is None and not reads_copies:
             targets: Sequence[Target] = ()
             unidentified = describe_unread_marks(cleaners)
         else:
-            targets, unidentified = self._targets(run, cleaners)
+            targets, unidentified = self._find_targets(run, cleaners)
         repairs, outcomes = self._planner(run, cleaners).plan(targets)
         outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
-        return _repaired(run, outcomes, unidentified, leftovers, ())
+        return _result(run, outcomes, unidentified, leftovers, ())
 
     def roll_back(self) -> tuple[AnyLeftover, ...]:
-        """Take back what an earlier run left, under the lock."""
-        with self._begun().locked() as locked:
+        """Undo the changes of earlier runs, under the lock."""
+        with self._begin().locked() as locked:
             return locked.rollback.undo()
 
     def carry_out(self, foreseen: Repaired) -> Repaired:
-        """Repair what was foreseen, under the lock. What it was judged by is looked at again, but for the marks."""
+        """Carry out the foreseen repairs, under the lock. All is judged again, but marks are not searched again."""
         params = self.params
-        with self._begun().locked() as locked:
+        with self._begin().locked() as locked:
             run = locked.run
             leftovers = locked.rollback.undo()
-            cleaners = self._looked_at(run)
+            cleaners = self._inspect(run)
             targets = [
                 Target(each.topic, each.partition, each.broker_id)
                 for each in foreseen.outcomes
@@ -147,9 +147,9 @@ class _RepairWork:
             safeguard = Safeguard(self.kafka, planner.terms.overrides)
             repairer = Repairer(dict(planner.cleaners), self.source, pace, safeguard)
             outcomes += [*refused, *repairer.carry_out(repairs, locked.maker, run.settings, locked.rollback)]
-        return _repaired(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)
+        return _result(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)
 
-    def _begun(self) -> CleanerRun:
+    def _begin(self) -> CleanerRun:
         return CleanerRun.begin(self.kafka, self.params, self.stop)
 
     def _planner(
@@ -170,7 +170,7 @@ class _RepairWork:
         by_broker = {each.broker_id: each for each in cleaners}
         return RepairPlanner(self.kafka, run.living, by_broker, terms, run.progress, self.stop)
 
-    def _looked_at(self, run: CleanerRun) -> tuple[inspection.Cleaner, ...]:
+    def _inspect(self, run: CleanerRun) -> tuple[inspection.Cleaner, ...]:
         if self.source is not None:
             return inspection.inspect_by_metrics(
                 run.kafka, run.cluster, run.wanted, self.source, self.limits, name_suspects=False
@@ -178,7 +178,7 @@ class _RepairWork:
         facts = (inspection.read_facts(run.kafka, run.cluster, each, None) for each in run.wanted)
         return tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)
 
-    def _targets(
+    def _find_targets(
         self, run: CleanerRun, cleaners: Sequence[inspection.Cleaner]
     ) -> tuple[Sequence[Target], tuple[str, ...]]:
         if self.named is None:
@@ -189,28 +189,28 @@ class _RepairWork:
         ], ()
 
 
-def _repaired(
+def _result(
     run: CleanerRun,
     outcomes: Sequence[RepairOutcome],
     unidentified_marks: tuple[str, ...],
     leftovers: tuple[AnyLeftover, ...],
     notes: Sequence[str],
 ) -> Repaired:
-    in_order = sorted(outcomes, key=lambda each: (each.topic, each.partition, each.broker_id))
-    return Repaired(run.cluster.cluster_id, tuple(in_order), unidentified_marks, leftovers, notes)
+    by_replica = sorted(outcomes, key=lambda each: (each.topic, each.partition, each.broker_id))
+    return Repaired(run.cluster.cluster_id, tuple(by_replica), unidentified_marks, leftovers, notes)
 
 
 def warnings(done: Repaired) -> list[str]:
-    """Return what a person should know although nothing failed."""
+    """Return warnings, which are no failures."""
     return [*done.unidentified_marks, *conflict_warnings(done.notes, done.leftovers)]
 
 
 def results_of(done: Repaired) -> dict[str, Any]:
-    """Return what the module returns."""
+    """Return the module's results."""
     failure = _failure(done)
     return {
         "changed": has_restored(done.leftovers)
-        or any(each.status in _REPAIRS or _was_begun(each) for each in done.outcomes),
+        or any(each.status in _REPAIRS or _has_begun(each) for each in done.outcomes),
         "cluster_id": done.cluster_id,
         "summary": counted((each.status for each in done.outcomes), RepairStatus),
         "outcomes": plain(done.outcomes),
@@ -225,7 +225,7 @@ _REPAIRS = (RepairStatus.REPAIRED, RepairStatus.WOULD_REPAIR)
 _BAD_REPAIRS = (RepairStatus.REFUSED, RepairStatus.STOPPED, RepairStatus.FAILED)
 
 
-def _was_begun(outcome: RepairOutcome) -> bool:
+def _has_begun(outcome: RepairOutcome) -> bool:
     return outcome.status is RepairStatus.FAILED and outcome.size_before is not None
 
 
@@ -239,14 +239,14 @@ def _diff(done: Repaired) -> dict[str, Any]:
     return {
         "before": dict.fromkeys(sources, "uncleanable") | restored_diff(done.leftovers, "changed"),
         "after": {name: f"re-created from broker {source}" for name, source in sources.items()}
-        | restored_diff(done.leftovers, "put back"),
+        | restored_diff(done.leftovers, "restored"),
     }
 
 
 def _failure(done: Repaired) -> str:
-    faults = [
+    errors = [
         f"{each.topic}-{each.partition} on broker {each.broker_id}: {each.status.value}: {each.reason}"
         for each in done.outcomes
         if each.status in _BAD_REPAIRS
     ]
-    return failure_message([*faults, *done.unidentified_marks], done.leftovers)
+    return failure_message([*errors, *done.unidentified_marks], done.leftovers)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which replicas may be re-created, from whose copy, and every reason for each that may not. Only reads."""
+"""Plan repairs: which replicas may be re-created, from which copy, and why others may not. Writes nothing."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _ASKED_TO_STOP = "the run was asked to stop"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairTerms:
-    """Under which terms a replica may be re-created."""
+    """The operator's terms for repairs."""
 
     overrides: Overrides
     force: bool
     max_read_bytes: int
-    """How much of a copy is read to find damage in it."""
+    """The bytes of a copy to read in search of damage."""
     proven: frozenset[Target] = frozenset()
-    """Replicas that were found to need the repair before, so that they are not read again."""
+    """Replicas that are known to need the repair, so their copies are not read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairOutcome:
-    """What became of one replica, and why. Sizes are bytes on disk."""
+    """The result for one replica. Sizes are bytes on disk."""
 
     topic: str
     partition: int
@@ -49,9 +49,9 @@ class RepairOutcome:
     status: RepairStatus
     reason: str
     source: int | None = None
-    """Whose copy it is made from."""
+    """The broker whose copy it is made from."""
     replicas: tuple[int, ...] = ()
-    """The order, which is the same afterwards."""
+    """The replica order, which stays the same."""
     size_before: int | None = None
     size_after: int | None = None
     verified_by: str = ""
@@ -59,13 +59,13 @@ class RepairOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A repair that is planned, and why the copy that it is made from counts as whole."""
+    """A planned repair, and why the copy of its source counts as healthy."""
 
     change: ReplicaChange
     reason: str
 
     def outcome(self, status: RepairStatus, reason: str) -> RepairOutcome:
-        """Return how it ended."""
+        """Return the outcome of this repair."""
         change = self.change
         return RepairOutcome(
             change.topic, change.partition, change.broker_id, status, reason, change.source, change.original
@@ -74,7 +74,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class RepairPlanner:
-    """Judges replicas of one cluster."""
+    """Judge replicas of one cluster."""
 
     kafka: Kafka
     living: Mapping[int, Address]
@@ -84,7 +84,7 @@ class RepairPlanner:
     stop: threading.Event
 
     def plan(self, targets: Sequence[Target]) -> tuple[list[Repair], list[RepairOutcome]]:
-        """Return what can be repaired, and every reason for each that cannot. Setting ``stop`` ends it. Only reads.
+        """Return the possible repairs, and outcomes with all reasons for the others. Setting ``stop`` ends it.
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
@@ -108,17 +108,16 @@ class RepairPlanner:
                 is_reassigning=target.topic_partition in running,
                 living=self.living.keys(),
             )
-            found = self._judged(target, state, around)
+            found = self._judge(target, state, around)
             if self.stop.is_set():
-                # What it was judged by was not read to its end.
+                # A copy was not read completely.
                 outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state))
                 continue
             if isinstance(found, Repair) and target.topic_partition in planned:
                 found = _not_repaired(
                     target,
                     RepairStatus.REFUSED,
-                    "another replica of it is repaired in this run, and a copy may only be made of one that is left: "
-                    "run again",
+                    "this run already repairs another replica of the partition: run again",
                 )
             if isinstance(found, Repair):
                 planned.add(target.topic_partition)
@@ -127,28 +126,28 @@ class RepairPlanner:
                 outcomes.append(found)
         return repairs, outcomes
 
-    def _judged(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
+    def _judge(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
         reasons = [*refusals(state, target.broker_id, around, self.terms.overrides)]
         cleaner = self.cleaners.get(target.broker_id)
         metrics = cleaner.facts.metrics if cleaner is not None else None
         if metrics is not None and metrics.dead_threads:
             reasons.append(
-                f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would drop "
-                "the mark: restart them first (module kafkaops.recovery.log_cleaner)"
+                f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would "
+                "clear the mark: restart them first (module kafkaops.recovery.log_cleaner)"
             )
         if metrics is not None and metrics.dead_threads is None and not self.terms.force:
             reasons.append(
-                f"whether cleaner threads of broker {target.broker_id} are dead is unknown, since the metrics source "
-                "does not have DeadThreadCount, and without them no pass would drop the mark: export it, set "
+                f"whether cleaner threads of broker {target.broker_id} are dead is unknown, because the metrics source "
+                "does not have DeadThreadCount. Dead threads would not clear the mark: export the metric, set "
                 "metrics_names, or set force"
             )
         if reasons:
             return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
         if not self.terms.force and target not in self.terms.proven:
-            unproven = self._unproven(target, state, metrics)
-            if unproven is not None:
-                return unproven
-        source, reason = self._healthy_source(target, state)
+            not_needed = self._check_need(target, state, metrics)
+            if not_needed is not None:
+                return not_needed
+        source, reason = self._find_healthy_source(target, state)
         if source is None:
             return _not_repaired(target, RepairStatus.REFUSED, reason, state)
         change = ReplicaChange(
@@ -162,20 +161,22 @@ class RepairPlanner:
         )
         return Repair(change, reason)
 
-    def _unproven(self, target: Target, state: PartitionState, metrics: CleanerMetrics | None) -> RepairOutcome | None:
-        """Why it is unknown whether it needs the repair; None when something does."""
+    def _check_need(
+        self, target: Target, state: PartitionState, metrics: CleanerMetrics | None
+    ) -> RepairOutcome | None:
+        """Return why the repair is not needed or not known to be needed; None if it is needed."""
         if metrics is not None and metrics.log_dirs:
-            return self._unmarked(target, state, metrics)
+            return self._check_mark(target, state, metrics)
         self.progress.step(f"{target.topic_partition}: reading the copy on broker {target.broker_id}")
-        check = self._check(target.broker_id, target.topic_partition)
+        check = self._check_copy(target.broker_id, target.topic_partition)
         if check.damage:
             return None
         if check.is_complete:
             return _not_repaired(
                 target,
                 RepairStatus.NOT_NEEDED,
-                f"the copy on broker {target.broker_id} was read to its end and is not damaged, and without metrics "
-                "no mark is known: name a metrics source, or set force",
+                f"the copy on broker {target.broker_id} was read completely and is not damaged, and without metrics no "
+                "mark is known: name a metrics source, or set force",
                 state,
             )
         return _not_repaired(
@@ -186,17 +187,17 @@ class RepairPlanner:
             state,
         )
 
-    def _unmarked(self, target: Target, state: PartitionState, metrics: CleanerMetrics) -> RepairOutcome | None:
-        """Why the replica's own log directory has no mark that is known; None when it has one."""
+    def _check_mark(self, target: Target, state: PartitionState, metrics: CleanerMetrics) -> RepairOutcome | None:
+        """Return why no mark is known in the replica's log directory; None if the directory has one."""
         marks = {each.log_dir: each.uncleanable_partitions for each in metrics.log_dirs}
-        log_dir, why = self._log_dir(target)
+        log_dir, why = self._find_log_dir(target)
         if log_dir is None or log_dir not in marks or marks[log_dir] is None:
             unknown = why or f"the metrics source does not say how many partitions are marked in {log_dir}"
             return _not_repaired(
                 target,
                 RepairStatus.REFUSED,
                 f"whether the log directory of broker {target.broker_id}'s copy has a mark is unknown: {unknown}; "
-                "set force to repair it all the same",
+                "set force to repair it anyway",
                 state,
             )
         if marks[log_dir]:
@@ -208,7 +209,7 @@ class RepairPlanner:
         )
         return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
 
-    def _log_dir(self, target: Target) -> tuple[str | None, str]:
+    def _find_log_dir(self, target: Target) -> tuple[str | None, str]:
         """Return the log directory of a copy, or why it is unknown."""
         try:
             found = self.kafka.describe_log_dirs(self.living[target.broker_id], [target.topic_partition])
@@ -217,30 +218,30 @@ class RepairPlanner:
         here = [each for each in found.replicas.get(target.topic_partition, ()) if not each.is_future]
         return (here[0].log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
 
-    def _healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
-        """Return an in-sync replica to lead meanwhile, whose copy was read, and why; or None, and why none."""
+    def _find_healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
+        """Return an in-sync replica with a healthy copy, and what was read; or None, and why there is none."""
         others = [each for each in state.isr if each != target.broker_id and each in self.living]
         if state.leader_id in others:
             others = [state.leader_id, *(each for each in others if each != state.leader_id)]
         found = []
         for broker_id in others:
             self.progress.step(f"{target.topic_partition}: reading the copy on broker {broker_id}")
-            check = self._check(broker_id, target.topic_partition)
+            check = self._check_copy(broker_id, target.topic_partition)
             if check.damage:
                 found.append(f"broker {broker_id}'s copy is damaged: {check.damage}")
             elif check.is_complete or self.terms.force:
-                note = "" if check.is_complete else f", as far as it was read ({check.note})"
-                return broker_id, f"broker {broker_id}'s copy is whole{note}, by {check.read_bytes} bytes read"
+                note = "" if check.is_complete else f" as far as it was read ({check.note})"
+                return broker_id, f"broker {broker_id}'s copy is not damaged{note} ({check.read_bytes} bytes read)"
             else:
-                found.append(f"broker {broker_id}'s copy was not read to its end ({check.note})")
+                found.append(f"broker {broker_id}'s copy was not read completely ({check.note})")
         return None, (
-            f"no other in-sync copy is known to be whole, and a copy of a damaged one does not come in sync: "
-            f"{'; '.join(found)}. What helps: if a replica that is out of sync is whole, let it catch up; otherwise "
-            "delete the records up to the damage (DeleteRecords), or fill a new topic from the source; for a copy that "
-            "is only too large to read, raise max_read_bytes, or set force"
+            f"no other in-sync copy is known to be healthy, and a copy of a damaged one does not get in sync: "
+            f"{'; '.join(found)}. If a replica that is out of sync is healthy, let it catch up. Otherwise delete the "
+            "records up to the damage (DeleteRecords), or fill a new topic from the source. If a copy is only too "
+            "large to read, raise max_read_bytes, or set force"
         )
 
-    def _check(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
+    def _check_copy(self, broker_id: int, partition: TopicPartition) -> CopyCheck:
         try:
             return self.kafka.check_copy(self.living[broker_id], partition, self.terms.max_read_bytes, self.stop)
         except BrokerCallError as error:

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Drop one replica from its broker and re-create it there, step by step, and take every step back.
+"""Drop one replica from its broker and re-create it there. If a step fails, undo the steps before it.
 
-It is judged once more right before it is touched: when its turn comes, its plan may be hours old.
+Right before the drop, the replica is judged again, because its plan may be hours old.
 
-The uncleanable mark is in the broker's memory, and the cleaner forgets it in the first pass in which the broker does
-not have the partition (LogCleanerManager.maintainUncleanablePartitions). So a pass must go by in between.
+The uncleanable mark is in the broker's memory. The cleaner clears it in its first pass in which the broker does not
+have the partition (LogCleanerManager.maintainUncleanablePartitions). So the replica stays away for at least one pass.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MIN_ISR = "min.insync.replicas"
 
 
 class UnsafeError(KafkaOpsError):
-    """What was planned must not be done any more. Says every reason."""
+    """The planned repair is not safe any more. The text names all reasons."""
 
 
 def read_min_isrs(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
-    """Return the topics' min.insync.replicas. What could not be read is left out.
+    """Return the min.insync.replicas of topics. Topics that cannot be read are left out.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -40,22 +40,22 @@ def read_min_isrs(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """Looks again, by the rules of the plan."""
+    """Judge a replica again, by the rules of the plan."""
 
     kafka: Kafka
     overrides: Overrides
 
     def require(self, change: ReplicaChange, orders: Collection[tuple[int, ...]]) -> None:
-        """Return when the replica may be touched, its partition being in one of these orders.
+        """Return if the replica may be changed. ``orders`` are the allowed orders of its partition.
 
-        Raises UnsafeError; NoBrokerAnswersError, BrokerCallError or RequestRefusedError where that is unknown.
+        Raises UnsafeError if not; or NoBrokerAnswersError, BrokerCallError or RequestRefusedError if that is unknown.
         """
         state = self.kafka.see_one(change.topic_partition)
         if state is None:
             raise UnsafeError("the partition does not exist any more")
         if state.topic_id != change.topic_id:
-            raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since it was planned")
-        reasons = [*self._changes(change, state, orders)]
+            raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since the repair was planned")
+        reasons = [*self._changes_since_plan(change, state, orders)]
         around = Surroundings(
             min_insync_replicas=read_min_isrs(self.kafka, [change.topic]).get(change.topic),
             is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
@@ -63,20 +63,19 @@ class Safeguard:
         )
         reasons += refusals(state, change.broker_id, around, self.overrides)
         if reasons:
-            raise UnsafeError("it is not as it was when it was planned: " + "; ".join(reasons))
+            raise UnsafeError("the replica has changed since the repair was planned: " + "; ".join(reasons))
 
-    def _changes(
+    def _changes_since_plan(
         self, change: ReplicaChange, state: PartitionState, orders: Collection[tuple[int, ...]]
     ) -> tuple[str, ...]:
         reasons = []
         if state.replicas not in orders:
             reasons.append(
-                f"its replicas are {list(state.replicas)}, and were {list(change.original)}: somebody changes them"
+                f"its replicas are {list(state.replicas)} and were {list(change.original)}: another party changes them"
             )
         if change.source not in state.isr:
             reasons.append(
-                f"broker {change.source}, from whose copy it is to be made, is not in sync: wait until it is, and run "
-                "again"
+                f"broker {change.source}, the source of the copy, is not in sync: wait until it is, and run again"
             )
         return tuple(reasons)
 
@@ -84,27 +83,28 @@ class Safeguard:
 class ReplicaMaker(ReplicaSets):
     """Drops replicas and re-creates them."""
 
-    def recreate(self, change: ReplicaChange, safeguard: Safeguard, is_forgotten: Callable[[float], bool]) -> None:
-        """Journal, leadership moved off, drop, wait until the mark is forgotten, re-create, order and leadership back.
+    def recreate(self, change: ReplicaChange, safeguard: Safeguard, is_mark_cleared: Callable[[float], bool]) -> None:
+        """Drop a replica, wait until its mark is cleared, and re-create it.
 
-        ``is_forgotten`` is asked, with the seconds since the drop, until the broker's cleaner has dropped the mark.
+        The change is recorded in the journal first. If the replica leads, leadership moves to the source until the end.
+        ``is_mark_cleared`` is called with the seconds since the drop, until it returns True.
 
-        Raises UnsafeError when it must not be done any more, and all is as it was; NoBrokerAnswersError,
-        BrokerCallError, RequestRefusedError or JournalError before anything was changed; and StepError once everything
-        was taken back that could be.
+        Raises UnsafeError if the repair is not safe any more, and nothing stays changed; NoBrokerAnswersError,
+        BrokerCallError, RequestRefusedError or JournalError before anything was changed; or StepError if a step failed,
+        after the undo.
         """
         safeguard.require(change, [change.original])
         self.journal.begin([change])
         if change.leader != change.source:
             try:
-                self._lead_elsewhere(change)
-                # To move leadership takes its time, too.
+                self._move_leadership_away(change)
+                # The move of leadership may have taken long.
                 safeguard.require(change, [change.original, change.source_first])
             except KafkaOpsError as error:
                 raise self._not_dropped(change, error) from None
         try:
             deadline = self.writer.kafka.clock.monotonic() + self.timeout_s
-            self._drop(change, deadline, is_forgotten)
+            self._drop(change, deadline, is_mark_cleared)
             self.assign(change, change.original)
             self.wait_until_in_sync(change, deadline)
         except KafkaOpsError as error:
@@ -116,7 +116,7 @@ class ReplicaMaker(ReplicaSets):
         self.journal.end([change], "re-created")
 
     def _not_dropped(self, change: ReplicaChange, error: KafkaOpsError) -> KafkaOpsError:
-        """Return the error to raise where the replica was not dropped, once the order is back."""
+        """Restore the order of a replica that was not dropped, and return the error to raise."""
         undoing, reason = self.restore_order(change)
         if undoing is not Undoing.FAILED:
             self.journal.end([change], undoing.value)
@@ -124,11 +124,11 @@ class ReplicaMaker(ReplicaSets):
         is_as_before = isinstance(error, UnsafeError) and undoing in (Undoing.RESTORED, Undoing.GONE)
         return UnsafeError(problem) if is_as_before else StepError(problem)
 
-    def _lead_elsewhere(self, change: ReplicaChange) -> None:
+    def _move_leadership_away(self, change: ReplicaChange) -> None:
         self.progress.step(f"{change.topic_partition}: moving leadership to broker {change.source}")
         self.move_leadership(change, change.source_first, change.source)
 
-    def _drop(self, change: ReplicaChange, deadline: float, is_forgotten: Callable[[float], bool]) -> None:
+    def _drop(self, change: ReplicaChange, deadline: float, is_mark_cleared: Callable[[float], bool]) -> None:
         self.progress.step(f"{change.topic_partition}: dropping the replica on broker {change.broker_id}")
         self.assign(change, change.without_replica)
         self.wait_until(
@@ -140,9 +140,9 @@ class ReplicaMaker(ReplicaSets):
             f"broker {change.broker_id} still has the replica",
         )
         dropped_at = self.writer.kafka.clock.monotonic()
-        self.progress.step(f"{change.topic_partition}: waiting until the cleaner has forgotten the mark")
+        self.progress.step(f"{change.topic_partition}: waiting until the cleaner has cleared the mark")
         self.wait_until(
             deadline,
-            lambda: is_forgotten(self.writer.kafka.clock.monotonic() - dropped_at),
+            lambda: is_mark_cleared(self.writer.kafka.clock.monotonic() - dropped_at),
             f"the cleaner of broker {change.broker_id} still has the mark: do its threads run?",
         )

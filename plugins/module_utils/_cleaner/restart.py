@@ -2,13 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Restarts cleaner threads, where that helps, and changes cleaner settings for good. Serial over brokers."""
+"""Restart cleaner threads if that helps, or change cleaner settings permanently, one broker after another."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from .._changes.journal import Journal
 from .._changes.record import SettingChange
@@ -16,7 +17,7 @@ from .._changes.setting_writer import SettingError, SettingWriter, change_and_re
 from .._model.run import Clock, Progress
 from .._model.setting import RestartStatus
 from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
-from .facts import CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
+from .facts import Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 
@@ -35,18 +36,18 @@ ALTERED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RestartOutcome:
-    """What became of one broker's cleaner, and why."""
+    """The result for one broker's cleaner."""
 
     broker_id: int
     status: RestartStatus
     reason: str
     edits: tuple[Edit, ...] = ()
-    """What was changed: for a while by a restart, for good by settings."""
+    """The changed settings. A restart restores them, a change of settings does not."""
     case_before: Case | None = None
     case_after: Case | None = None
-    """By metrics; None where there are none."""
+    """From metrics; None without metrics."""
     verified_by: str = ""
-    """``metrics`` or ``config``; empty where nothing was done."""
+    """``metrics`` or ``config``; empty if nothing was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +69,11 @@ def restart(  # noqa: PLR0917
     progress: Progress,
     stop: threading.Event,
 ) -> tuple[RestartOutcome, ...]:
-    """Restarts the cleaner threads of each broker for which the diagnosis says that it helps, or of all with force.
+    """Restart the cleaner threads of each broker where a restart helps, or of all brokers with ``force``.
 
-    The journal is None in check mode only. Setting ``stop`` ends it after the broker in hand.
+    The journal is None in check mode only. Setting ``stop`` ends the restarts after the current broker.
 
-    Raises JournalError before anything of a broker was changed.
+    Raises JournalError before a broker is changed.
     """
     outcomes = []
     for number, each in enumerate(cleaners):
@@ -110,96 +111,74 @@ def _restart_one(
     read_metrics: ReadMetrics | None,
     options: RestartOptions,
 ) -> RestartOutcome:
-    case = cleaner.diagnosis.case
+    result = partial(RestartOutcome, cleaner.broker_id, case_before=cleaner.diagnosis.case)
     try:
         if not cleaner.facts.settings:
             raise EditError(f"its settings are unknown: {cleaner.facts.settings_error}")
         edit = restart_edit(cleaner.facts.settings)
-    except EditError as fault:
-        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), case_before=case)
+    except EditError as error:
+        return result(RestartStatus.FAILED, str(error))
+    result = partial(result, edits=(edit,))
+    changed = f"{_edit_text(edit)} for a moment"
     if journal is None:
-        return RestartOutcome(
-            cleaner.broker_id,
-            RestartStatus.WOULD_RESTART,
-            f"{_why(cleaner.diagnosis)}; {_shown(edit)} for a moment",
-            (edit,),
-            case_before=case,
-        )
+        return result(RestartStatus.WOULD_RESTART, f"{_why_restart(cleaner.diagnosis)}; {changed}")
     change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
-    before = writer.kafka.clock.monotonic()
+    restarted_at = writer.kafka.clock.monotonic()
     try:
-        stuck = change_and_restore(writer, journal, change)
-    except SettingError as fault:
-        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, str(fault), (edit,), case_before=case)
-    if stuck:
-        reason = f"{change.name} of {change.kind} {change.resource}: {stuck}"
-        return RestartOutcome(cleaner.broker_id, RestartStatus.FAILED, reason, (edit,), case_before=case)
+        problem = change_and_restore(writer, journal, change)
+    except SettingError as error:
+        return result(RestartStatus.FAILED, str(error))
+    if problem:
+        return result(RestartStatus.FAILED, f"{change.name} of {change.kind} {change.resource}: {problem}")
     if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
-        return RestartOutcome(
-            cleaner.broker_id,
-            RestartStatus.RESTARTED,
-            f"{_shown(edit)} for a moment; {edit.name} is as it was, by its value and its source",
-            (edit,),
-            case_before=case,
-            verified_by="config",
-        )
-    return _verified(cleaner, edit, read_metrics, before, options, clock=writer.kafka.clock)
+        reason = f"{changed}; the value and the source of {edit.name} are restored"
+        return result(RestartStatus.RESTARTED, reason, verified_by="config")
+    return _verify(cleaner, result, changed, read_metrics, restarted_at, options, clock=writer.kafka.clock)
 
 
-def _verified(
+def _verify(  # noqa: PLR0917
     cleaner: Cleaner,
-    edit: Edit,
+    result: Callable[..., RestartOutcome],
+    changed: str,
     read_metrics: ReadMetrics,
     restarted_at: float,
     options: RestartOptions,
     *,
     clock: Clock,
 ) -> RestartOutcome:
-    """Read the metrics until no thread is dead and one has run since, or the deadline has passed."""
+    """Read the metrics until no thread is dead and one has run since the restart, or until the deadline."""
     deadline = clock.monotonic() + options.verify_timeout_s
     found = ""
     after: Case | None = None
     while True:
         try:
             metrics = read_metrics(cleaner.broker_id, str(cleaner.facts.host))
-        except MetricsError as fault:
-            found = str(fault)
+        except MetricsError as error:
+            found = str(error)
         else:
-            after = diagnose(_with(cleaner, metrics).facts, options.thresholds).case
+            after = diagnose(replace(cleaner.facts, metrics=metrics, metrics_error=""), options.thresholds).case
             if metrics.dead_threads is None:
-                return RestartOutcome(
-                    cleaner.broker_id,
+                return result(
                     RestartStatus.RESTARTED,
-                    f"{_shown(edit)} for a moment; whether its threads are alive now is unknown, since the metrics "
-                    "source does not have DeadThreadCount: export it, or set metrics_names",
-                    (edit,),
-                    cleaner.diagnosis.case,
-                    after,
-                    "config",
+                    f"{changed}; whether its threads are alive now is unknown, because the metrics source does not "
+                    "have DeadThreadCount: export it, or set metrics_names",
+                    case_after=after,
+                    verified_by="config",
                 )
             elapsed_ms = (clock.monotonic() - restarted_at) * 1000
             since = metrics.time_since_last_run_ms
             if metrics.dead_threads == 0 and since is not None and since <= elapsed_ms:
-                return RestartOutcome(
-                    cleaner.broker_id,
-                    RestartStatus.RESTARTED,
-                    f"{_shown(edit)} for a moment; no thread is dead, and the last run was {since} ms ago",
-                    (edit,),
-                    cleaner.diagnosis.case,
-                    after,
-                    "metrics",
-                )
-            found = f"{_number(metrics.dead_threads)} threads are dead, and the last run was {_number(since)} ms ago"
+                reason = f"{changed}; no thread is dead, and the last run was {since} ms ago"
+                return result(RestartStatus.RESTARTED, reason, case_after=after, verified_by="metrics")
+            ago = "an unknown number of" if since is None else since
+            found = f"{metrics.dead_threads} threads are dead, and the last run was {ago} ms ago"
         if clock.monotonic() >= deadline:
-            return RestartOutcome(
-                cleaner.broker_id,
+            return result(
                 RestartStatus.FAILED,
-                f"the threads were restarted, and within {options.verify_timeout_s:g} s it did not help: {found}; look "
-                "for kafka-log-cleaner-thread in the broker's log",
-                (edit,),
-                cleaner.diagnosis.case,
-                after,
-                "metrics",
+                f"the threads were restarted, but that did not help within {options.verify_timeout_s:g} s: {found}. "
+                "Look for kafka-log-cleaner-thread in the broker's log",
+                case_after=after,
+                verified_by="metrics",
             )
         clock.sleep(_LOOK_EVERY_S)
 
@@ -207,25 +186,25 @@ def _verified(
 def change_settings(
     cleaners: Sequence[Cleaner], wanted: Mapping[str, str | None], writer: SettingWriter, *, check_mode: bool
 ) -> tuple[RestartOutcome, ...]:
-    """Brings the brokers' own cleaner settings to the wanted values for good; None means "not set".
+    """Change the brokers' own cleaner settings permanently; None means "not set".
 
-    A broker takes all of its edits or none. What Kafka would refuse is refused for all brokers before the first write.
-    A broker that does not return its settings keeps no other from theirs.
+    A broker gets all of its edits or none. If Kafka would refuse an edit, no broker is changed. A broker whose settings
+    are unknown is skipped.
 
     Raises EditError.
     """
     plans: dict[int, tuple[Edit, ...]] = {}
-    faults = []
+    errors = []
     for each in cleaners:
         try:
             if each.facts.settings:
                 plans[each.broker_id] = lasting_edits(each.facts.settings, wanted)
-        except EditError as fault:
-            faults.append(f"broker {each.broker_id}: {fault}")
-    if faults:
-        raise EditError("; ".join(faults) + ": nothing was changed")
+        except EditError as error:
+            errors.append(f"broker {each.broker_id}: {error}")
+    if errors:
+        raise EditError("; ".join(errors) + ": nothing was changed")
     return tuple(
-        _changed(each.broker_id, plans[each.broker_id], writer, check_mode)
+        _change_broker(each.broker_id, plans[each.broker_id], writer, check_mode)
         if each.broker_id in plans
         else RestartOutcome(
             each.broker_id, RestartStatus.FAILED, f"its settings are unknown: {each.facts.settings_error}"
@@ -234,10 +213,10 @@ def change_settings(
     )
 
 
-def _changed(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, check_mode: bool) -> RestartOutcome:
+def _change_broker(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, check_mode: bool) -> RestartOutcome:
     if not edits:
         return RestartOutcome(broker_id, RestartStatus.AS_WANTED, "its own settings are as wanted")
-    requested = ", ".join(map(_shown, edits))
+    requested = ", ".join(map(_edit_text, edits))
     if check_mode:
         return RestartOutcome(broker_id, RestartStatus.WOULD_CHANGE, requested, edits)
     problem = writer.write_edits(broker_id, {each.name: each.after for each in edits})
@@ -246,18 +225,10 @@ def _changed(broker_id: int, edits: tuple[Edit, ...], writer: SettingWriter, che
     return RestartOutcome(broker_id, RestartStatus.CHANGED, requested, edits, verified_by="config")
 
 
-def _with(cleaner: Cleaner, metrics: CleanerMetrics) -> Cleaner:
-    return replace(cleaner, facts=replace(cleaner.facts, metrics=metrics, metrics_error=""))
-
-
-def _why(diagnosis: Diagnosis) -> str:
+def _why_restart(diagnosis: Diagnosis) -> str:
     return diagnosis.reason if diagnosis.restart_helps else f"forced, although {diagnosis.case.value}"
 
 
-def _shown(edit: Edit) -> str:
+def _edit_text(edit: Edit) -> str:
     names = ["not set" if each is None else each for each in (edit.before, edit.after)]
     return f"{edit.name} {names[0]} → {names[1]}"
-
-
-def _number(value: int | None) -> str:
-    return "an unknown number of" if value is None else str(value)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carry out what log_cleaner is asked for, restarts of threads or settings that last, and say how it ended."""
+"""Run log_cleaner: restart threads or change settings permanently, and build the results."""
 
 from __future__ import annotations
 
@@ -44,30 +44,30 @@ OPTION_NAMES = {
     "io_max_bytes_per_second": IO_MAX_BYTES_PER_SECOND,
     "backoff_ms": BACKOFF_MS,
 }
-"""The module's names of cleaner settings, and Kafka's."""
+"""Kafka's names of the module's cleaner settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a run of log_cleaner ended."""
+    """The results of a run of log_cleaner."""
 
     cluster_id: str
     cleaners: tuple[inspection.Cleaner, ...]
     outcomes: tuple[restart.RestartOutcome, ...]
     leftovers: tuple[AnyLeftover, ...]
     notes: Sequence[str]
-    """What the person on call should know of the journal; complete once it is closed."""
+    """Messages about the journal; complete once it is closed."""
 
 
 _AHEAD = (RestartStatus.WOULD_RESTART, RestartStatus.WOULD_CHANGE)
 
 
 def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> Done:
-    """Restart threads or change settings, after restoring what an earlier run left.
+    """Undo the changes of earlier runs, then restart threads or change settings.
 
     A run that finds nothing to do takes no lock and sends no write request.
 
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     settings, source, limits, wanted = all_of(
         lambda: connection_settings(params),
@@ -81,7 +81,6 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         has_work = foreseen.leftovers or any(each.status in _AHEAD for each in foreseen.outcomes)
         if check_mode or not has_work:
             return foreseen
-        # What an earlier run left is taken back first, and that is a write, too.
         require_quorum(wire, params)
         run = CleanerRun.begin(Kafka(wire), params, stop)
         with run.locked() as locked:
@@ -91,19 +90,19 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
 
 
 def wanted_settings(params: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return Kafka's names and the values that are to last; None for what is to be unset.
+    """Return the wanted values by Kafka's names; None for settings to unset.
 
     Raises CleanerOptionsError.
     """
     settings = {name: value for name, value in (params["settings"] or {}).items() if value is not None}
     unset = params["unset"]
-    faults = [f"{name} is both in settings and in unset" for name in unset if name in settings]
+    errors = [f"{name} is both in settings and in unset" for name in unset if name in settings]
     if params["state"] == "configured" and not settings and not unset:
-        faults.append("state is configured, and neither settings nor unset says what is to last")
+        errors.append("state is configured, but neither settings nor unset is given: set one of them")
     if params["state"] == "restarted" and (settings or unset):
-        faults.append("settings and unset last, and go with state=configured; a restart puts everything back")
-    if faults:
-        raise CleanerOptionsError("; ".join(faults))
+        errors.append("settings and unset need state=configured: a restart restores all settings")
+    if errors:
+        raise CleanerOptionsError("; ".join(errors))
     return {OPTION_NAMES[name]: _text(value) for name, value in settings.items()} | {
         OPTION_NAMES[name]: None for name in unset
     }
@@ -124,10 +123,10 @@ class _Change:
 
     def carry_out(self) -> Done:
         configures = self.run.params["state"] == "configured"
-        cleaners, outcomes = self._configured() if configures else self._restarted()
+        cleaners, outcomes = self._configure() if configures else self._restart()
         return Done(self.run.cluster.cluster_id, cleaners, outcomes, (), ())
 
-    def _configured(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
+    def _configure(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
         run = self.run
         facts = run.kafka.in_parallel(
             lambda each: inspection.read_facts(run.kafka, run.cluster, each, None), run.wanted
@@ -138,7 +137,7 @@ class _Change:
         check_mode = self.locked is None
         return cleaners, restart.change_settings(cleaners, self.wanted, run.settings, check_mode=check_mode)
 
-    def _restarted(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
+    def _restart(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
         run = self.run
         cleaners = inspect_cleaners(
             run.kafka, run.cluster, run.wanted, self.source, self.limits, run.params, run.progress
@@ -157,7 +156,7 @@ class _Change:
 
 
 def warnings(done: Done) -> list[str]:
-    """Return what a person should know although nothing failed."""
+    """Return warnings, which are no failures."""
     return [
         f"broker {each.broker_id}: {each.case_before.value if each.case_before else 'unknown'}: {each.reason}"
         for each in done.outcomes
@@ -166,7 +165,7 @@ def warnings(done: Done) -> list[str]:
 
 
 def results_of(done: Done) -> dict[str, Any]:
-    """Return what the module returns."""
+    """Return the module's results."""
     failure = _failure(done)
     return {
         "changed": has_restored(done.leftovers) or any(each.status in ALTERED for each in done.outcomes),
@@ -183,7 +182,7 @@ _LASTING = (RestartStatus.CHANGED, RestartStatus.WOULD_CHANGE)
 
 
 def _diff(done: Done) -> dict[str, Any]:
-    """Return the brokers' own settings for what lasts; that threads are restarted, for what does not."""
+    """Return the diff: the brokers' own settings if they were changed, or else the restart of their threads."""
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
     for each in done.outcomes:
@@ -196,14 +195,14 @@ def _diff(done: Done) -> dict[str, Any]:
             after[name] = {"cleaner threads": "restarted"}
     return {
         "before": before | restored_diff(done.leftovers, "changed"),
-        "after": after | restored_diff(done.leftovers, "put back"),
+        "after": after | restored_diff(done.leftovers, "restored"),
     }
 
 
 def _failure(done: Done) -> str:
-    faults = [
+    errors = [
         f"broker {each.broker_id}: {each.status.value}: {each.reason}"
         for each in done.outcomes
         if each.status in (RestartStatus.FAILED, RestartStatus.STOPPED)
     ]
-    return failure_message(faults, done.leftovers)
+    return failure_message(errors, done.leftovers)

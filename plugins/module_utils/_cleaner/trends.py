@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Evidence from Kafka alone: take looks at the sizes of compacted copies, keep them, and have Spark compare them.
+"""Read the sizes of compacted copies repeatedly, store these looks, and compare them on Spark.
 
-Looks are kept as Parquet: one file for each look, in one directory for each cluster. Each file is stamped with the
-cluster (key ``kafkaops.recovery`` of its metadata, JSON), and holds no secret.
+Each look is a Parquet file in the cluster's directory. The JSON in its metadata (key ``kafkaops.recovery``) names the
+cluster. The files have no secrets.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
             "size_bytes": pa.int64(),
         }
     )
-    """One copy in one look. ``taken_at_ms`` is milliseconds since 1970 by the clock of the host that looked."""
+    """One copy in one look. ``taken_at_ms`` is milliseconds since 1970 by the clock of this host."""
 
 
 _FIELDS = [each.name for each in fields(CopyTrend)]
@@ -53,7 +53,7 @@ _FIELDS = [each.name for each in fields(CopyTrend)]
 def trends_by_broker(
     kafka: Kafka, cluster: Cluster, params: Mapping[str, Any], progress: Progress
 ) -> dict[int, list[CopyTrend]]:
-    """How each copy's size went, over the looks that are kept and those that are taken now.
+    """Return the trends of all copies by broker, over the stored looks and those that are taken now.
 
     Raises LookError, SparkUnavailableError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -77,11 +77,11 @@ def trends_by_broker(
     try:
         with spark_session() as spark:
             progress.step(f"comparing {looks.num_rows} sizes")
-            # As much growth as makes a copy suspicious; of none at all, nothing follows.
+            # The growth that makes a copy suspicious. A copy that has not grown is never regrown.
             regrown_bytes = max(1, params["suspect_bytes"])
             rows = trends(spark.createDataFrame(looks), regrown_bytes).toArrow().to_pylist()
     except SparkUnavailableError as error:
-        raise SparkUnavailableError(f"without metrics, sizes are compared on Spark: {error}") from None
+        raise SparkUnavailableError(f"without metrics, Spark is needed to compare sizes: {error}") from None
     found: dict[int, list[CopyTrend]] = {}
     for row in rows:
         trend = CopyTrend(**{name: row[name] for name in _FIELDS})
@@ -94,10 +94,10 @@ _COPY = ("broker_id", "log_dir", *_PARTITION)
 
 
 def trends(looks: DataFrame, regrown_bytes: int) -> DataFrame:
-    """Rows of ``LOOK_SCHEMA`` to one row for each copy of the newest look, with the fields of ``CopyTrend``.
+    """Return one row with the fields of ``CopyTrend`` for each copy of the newest look, from rows of ``LOOK_SCHEMA``.
 
-    A copy that a later look does not hold any more is left out: it was moved or deleted. One that has grown by
-    ``regrown_bytes`` since it last shrank is judged by what came since: its compaction says nothing about the present.
+    A copy that is not in the newest look was moved or deleted, and is left out. If a copy has grown by
+    ``regrown_bytes`` since it last shrank, only the looks since then count: an old compaction shows nothing.
     """
     newest = sf.max("taken_at_ms").over(Window.partitionBy(sf.lit(0)))
     copies = (
@@ -121,7 +121,7 @@ def trends(looks: DataFrame, regrown_bytes: int) -> DataFrame:
 
 
 def with_last_shrink(looks: DataFrame, regrown_bytes: int) -> DataFrame:
-    """Add to each look when its copy last shrank (null for never), and whether it has grown by that much since."""
+    """Add when the copy last shrank (null for never), and whether it has grown by ``regrown_bytes`` since."""
     copy = Window.partitionBy(*_COPY)
     earlier = sf.lag("size_bytes").over(copy.orderBy("taken_at_ms"))
     is_smaller = sf.col("size_bytes") < sf.col("earlier")
@@ -135,9 +135,9 @@ def with_last_shrink(looks: DataFrame, regrown_bytes: int) -> DataFrame:
 
 
 def with_others(copies: DataFrame) -> DataFrame:
-    """Add what the partition's other copies did: ``others_shrank`` and ``smallest_copy_bytes`` (null without any).
+    """Add ``others_shrank`` and ``smallest_copy_bytes`` of the partition's other copies (null if there are none).
 
-    Another copy shrank only where it did so while this one was looked at and did not.
+    Another copy counts as shrunk only if it shrank after this copy's first look.
     """
     own = sf.struct("broker_id", "log_dir")
     others = sf.filter(
@@ -160,20 +160,20 @@ _STAMP = b"kafkaops.recovery"
 _FORMAT = 1
 _PATTERN = "look-*.parquet"
 KEPT_LOOKS = 200
-"""Days of hourly runs. Comparing more would take longer each time, without a benefit."""
+"""Enough for 8 days of hourly runs. More looks would take longer to compare, without a benefit."""
 
 
 class LookError(KafkaOpsError):
-    """Looks that cannot be written, or cannot be trusted."""
+    """Looks cannot be written or read, or are invalid."""
 
 
 def look_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Rows of ``LOOK_SCHEMA``."""
+    """Return a table of ``LOOK_SCHEMA``."""
     return pa.Table.from_pylist([*rows], schema=LOOK_SCHEMA)
 
 
 def check_directory(path: str | None) -> None:
-    """Raise LookError when looks cannot be stored there. Creates only the last directory of the path."""
+    """Raise LookError if looks cannot be stored in a directory. Creates only the last directory of the path."""
     if path is None:
         return
     directory = Path(path)
@@ -186,7 +186,7 @@ def check_directory(path: str | None) -> None:
 
 
 def write_look(directory: str, cluster_id: str, taken_at_ms: int, table: pa.Table) -> None:
-    """Store one look completely or not at all, and delete the oldest ones beyond ``KEPT_LOOKS``. Raises LookError."""
+    """Store one look completely or not at all, and delete the oldest looks beyond ``KEPT_LOOKS``. Raises LookError."""
     path = Path(directory) / f"look-{taken_at_ms}.parquet"
     stamped = table.replace_schema_metadata({_STAMP: json.dumps({"format": _FORMAT, "cluster_id": cluster_id})})
     temporary = ""
@@ -202,22 +202,19 @@ def write_look(directory: str, cluster_id: str, taken_at_ms: int, table: pa.Tabl
             os.unlink(temporary)
         raise LookError(f"{path} could not be written: {error}") from None
     for old in _oldest_first(directory)[:-KEPT_LOOKS]:
-        # The next look forgets what this one cannot.
+        # If this fails, the next look deletes the file.
         with suppress(OSError):
             old.unlink()
 
 
 def read_looks(directory: str, cluster_id: str) -> pa.Table:
-    """Read the newest looks. Raises LookError for a file that is damaged, or of another format or cluster."""
+    """Read the newest looks. Raises LookError for a damaged file, or one of another format or cluster."""
     tables = [_read(path, cluster_id) for path in _oldest_first(directory)[-KEPT_LOOKS:]]
     return pa.concat_tables(tables) if tables else LOOK_SCHEMA.empty_table()
 
 
 def _oldest_first(directory: str) -> list[Path]:
-    """Return the files of looks, oldest first.
-
-    Their names are numbers of milliseconds, of which the longer ones are the later ones.
-    """
+    """Return the files of looks, oldest first. Their names are numbers, so a longer name is newer."""
     return sorted(Path(directory).glob(_PATTERN), key=lambda path: (len(path.name), path.name))
 
 
@@ -232,8 +229,8 @@ def _read(path: Path, cluster_id: str) -> pa.Table:
         raise LookError(f"{path} was not written by this collection: move it away") from None
     if found != (_FORMAT, cluster_id):
         raise LookError(
-            f"{path} has format {found[0]} and is of cluster {found[1]}, where format {_FORMAT} of cluster "
-            f"{cluster_id} is wanted: give each cluster an evidence_dir of its own"
+            f"{path} has format {found[0]} and is of cluster {found[1]}, not format {_FORMAT} of cluster {cluster_id}: "
+            "give each cluster an evidence_dir of its own"
         )
     table = table.replace_schema_metadata(None)
     if not table.schema.equals(LOOK_SCHEMA):

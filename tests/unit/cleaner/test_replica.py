@@ -69,7 +69,7 @@ def somebody_reassigns(replicas: FakeReplicas) -> None:
 
 MEANWHILE = [
     (isr_shrinks, "only 1 in-sync copies stay"),
-    (source_falls_behind, "broker 1, from whose copy it is to be made, is not in sync"),
+    (source_falls_behind, "broker 1, the source of the copy, is not in sync"),
     (min_isr_is_raised, "fewer than its min.insync.replicas of 3"),
     (recreated, "the topic was re-created"),
     (somebody_reassigns, "a reassignment of it is running"),
