@@ -244,7 +244,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         **partition_results(moves, params["max_rows"], MoveStatus, MOVING),
         "groups": plain(alike(moves)),
-        "targets": electing_preferred.targets_of(moves),
+        "targets": electing_preferred.count_targets(moves),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),
     }

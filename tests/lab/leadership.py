@@ -35,7 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     move_leaders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, LeadershipOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Wish
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import ListRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from lab import settings as node_settings
@@ -81,7 +81,7 @@ class Operator:
         )
         with Wire(self.settings) as wire:
             return run_leadership(
-                Kafka(wire), Wish(change, brokers, tuple(topics)), options, NullProgress(), threading.Event()
+                Kafka(wire), ListRequest(change, brokers, tuple(topics)), options, NullProgress(), threading.Event()
             )
 
     def list(self, *brokers: int, topics: Sequence[str] = ()) -> LeadershipResult:

@@ -89,7 +89,7 @@ def test_no_module_imports_what_its_package_may_not() -> None:
 @pytest.mark.parametrize(
     "forbidden",
     [
-        "from .._leadership.orders import moved_last",
+        "from .._leadership.orders import brokers_moved_last",
         "def late():\n    from .._cleaner import facts",
         f"from {_COLLECTION}.plugins.module_utils._model.run import utc_now",
         "from ansible.module_utils.basic import AnsibleModule",

@@ -68,7 +68,7 @@ class Blacklist:
         """The value of preferred_leader_blacklist; None for an empty list, which is no config at all."""
         return ",".join(map(str, self.brokers)) or None
 
-    def everyone(self) -> frozenset[int]:
+    def all_brokers(self) -> frozenset[int]:
         """Every broker that is on a list."""
         return frozenset(self.brokers).union(*self.by_topic.values())
 
@@ -77,7 +77,7 @@ class Blacklist:
         matching = (brokers for pattern, brokers in self.by_topic.items() if matches(topic, [pattern]))
         return frozenset(self.brokers).union(*matching)
 
-    def changed(self, change: Change, brokers: Collection[int], patterns: Collection[str] = ()) -> Blacklist:
+    def with_change(self, change: Change, brokers: Collection[int], patterns: Collection[str] = ()) -> Blacklist:
         """Return the list after a change.
 
         The change applies to the list for every topic, or, where patterns are given, to the list of each pattern. EXACT

@@ -26,7 +26,7 @@ from .deprioritize import LeadershipResult, run_leadership
 from .memory_homes import LeadershipOptions, leadership_options
 from .orders import Drift
 from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
-from .view import Wish
+from .view import ListRequest
 
 
 def list_result(blacklist: Blacklist) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def list_result(blacklist: Blacklist) -> dict[str, Any]:
 
 
 def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> LeadershipResult:
-    """Carries out what the parameters wish, and writes the report that was asked for.
+    """Carries out what the parameters request, and writes the report that was asked for.
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
@@ -47,11 +47,11 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
         lambda: ReportFile(params["report_file"]),
         lambda: check_request(params["brokers"], params["topics"]),
     )
-    wish = Wish(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
+    request = ListRequest(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
     options = LeadershipOptions(**leadership_options(params, check_mode=check_mode))
     with Wire(settings) as wire:
         require_quorum(wire, params, check_mode=check_mode)
-        result = run_leadership(Kafka(wire), wish, options, progress_to(params["progress_file"]), stop)
+        result = run_leadership(Kafka(wire), request, options, progress_to(params["progress_file"]), stop)
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         report = LeadershipReport(

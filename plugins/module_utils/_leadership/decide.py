@@ -13,7 +13,7 @@ from typing import Annotated
 
 from .._model.fields import Meta, PartitionIndex, TopicId, TopicName
 from .._model.partition import PartitionState, TopicPartition
-from .orders import Base, Drift, Order, RememberedOrder, among, base_of, orders_of_ours, with_last
+from .orders import BaseOrder, Drift, Order, RememberedOrder, filter_order, find_base, our_orders, with_last
 
 
 class OrderStatus(StrEnum):
@@ -92,32 +92,32 @@ class Decision:
         return self.outcome.replicas_after != self.outcome.replicas
 
     @property
-    def asks_for_order(self) -> bool:
+    def requests_order(self) -> bool:
         """True when its order is asked for: also one that only seems to be back, before what is remembered is dropped.
 
         A broker that lags behind the controller shows the order from before ours.
         """
-        seems_back = self.is_forgetting and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
+        seems_back = self.forgets and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
         return self.is_reorder or seems_back
 
     @property
-    def is_forgetting(self) -> bool:
+    def forgets(self) -> bool:
         """True when what is remembered is to be dropped, once the partition is in order."""
         return self.remembered is not None and self.remember is None
 
     @property
-    def is_work(self) -> bool:
+    def has_work(self) -> bool:
         """True when something has to be written: the order, or what is remembered."""
         return self.is_reorder or self.remember != self.remembered
 
     @property
-    def orders(self) -> frozenset[Order]:
+    def possible_orders(self) -> frozenset[Order]:
         """The orders in which it may be seen until its order is set."""
         known = [each for each in (self.remembered, self.remember) if each is not None]
-        found = {order for each in known for order in each.orders}
+        found = {order for each in known for order in each.known_orders}
         return frozenset(found if self.outcome.replicas is None else {*found, self.outcome.replicas})
 
-    def left_alone(self, why: str) -> Decision:
+    def leave_alone(self, why: str) -> Decision:
         """Return the same partition with no change and its memory kept."""
         outcome = replace(self.outcome, status=OrderStatus.LEFT_ALONE, reason=why, replicas_after=self.outcome.replicas)
         return Decision(outcome, self.remembered, self.remembered)
@@ -125,20 +125,20 @@ class Decision:
 
 def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Collection[int]) -> Decision:
     """Decide about a partition that exists. A partition without a leader is left alone."""
-    base = base_of(state.topic_id, state.replicas, remembered)
+    base = find_base(state.topic_id, state.replicas, remembered)
     wanted = with_last(base.order, listed)
     decision = Decision(
         _outcome(state, base, wanted, listed), remembered, _to_remember(state, remembered, base.order, wanted)
     )
-    return decision.left_alone(LEADERLESS) if state.is_offline and decision.asks_for_order else decision
+    return decision.leave_alone(LEADERLESS) if state.is_offline and decision.requests_order else decision
 
 
-def gone(remembered: RememberedOrder) -> Decision:
+def decide_deleted(remembered: RememberedOrder) -> Decision:
     """Decide about a remembered partition that no longer exists."""
     return Decision(_without_state(remembered, OrderStatus.GONE, "it was deleted"), remembered, None)
 
 
-def hidden(remembered: RememberedOrder, why: str) -> Decision:
+def decide_hidden(remembered: RememberedOrder, why: str) -> Decision:
     """Decide about a remembered partition that could not be read. It stays remembered."""
     return Decision(_without_state(remembered, OrderStatus.LEFT_ALONE, why), remembered, remembered)
 
@@ -149,11 +149,11 @@ def _to_remember(
     if wanted == base:
         return None
     same_topic = remembered if remembered is not None and remembered.topic_id == state.topic_id else None
-    ours = orders_of_ours(same_topic, state.replicas, wanted)
+    ours = our_orders(same_topic, state.replicas, wanted)
     return RememberedOrder(state.topic, state.partition, state.topic_id, base, ours)
 
 
-def _outcome(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> OrderOutcome:
+def _outcome(state: PartitionState, base: BaseOrder, wanted: Order, listed: Collection[int]) -> OrderOutcome:
     status, reason = _status(state, base, wanted, listed)
     return OrderOutcome(
         topic=state.topic,
@@ -168,8 +168,8 @@ def _outcome(state: PartitionState, base: Base, wanted: Order, listed: Collectio
     )
 
 
-def _status(state: PartitionState, base: Base, wanted: Order, listed: Collection[int]) -> tuple[OrderStatus, str]:
-    last = [*among(wanted, listed)]
+def _status(state: PartitionState, base: BaseOrder, wanted: Order, listed: Collection[int]) -> tuple[OrderStatus, str]:
+    last = [*filter_order(wanted, listed)]
     if wanted != state.replicas:
         if wanted == base.order:
             return OrderStatus.WOULD_RESTORE, f"back to {[*wanted]}"

@@ -33,7 +33,7 @@ from .decide import CHANGED, DONE_STATUS, Decision, OrderOutcome, OrderStatus
 from .memory import Memory, MemoryStore, list_changes, order_changes
 from .memory_homes import Homes, LeadershipOptions
 from .orders import RememberedOrder
-from .view import CONFIG_NAME, View, Wish, decide_again, look, look_at_config
+from .view import CONFIG_NAME, ListRequest, View, decide_again, inspect, read_config
 
 _LOOK_EVERY_S = 0.1
 _WAIT_S = 0.5
@@ -79,7 +79,7 @@ class LeadershipResult:
 
 
 def run_leadership(
-    kafka: Kafka, wish: Wish, options: LeadershipOptions, progress: Progress, stop: threading.Event
+    kafka: Kafka, request: ListRequest, options: LeadershipOptions, progress: Progress, stop: threading.Event
 ) -> LeadershipResult:
     """Change the list, and bring every replica order in line with it.
 
@@ -91,25 +91,25 @@ def run_leadership(
     BrokerCallError.
     """
     progress.step("looking at the partitions")
-    cluster = kafka.describe_cluster().with_last(wish.brokers)
+    cluster = kafka.describe_cluster().with_last(request.brokers)
     brokers = kafka.look_at_brokers(cluster)
-    wish = replace(wish, passing=frozenset({options.journal.topic}))
-    run = _Run(kafka, cluster, brokers, wish, options, progress, stop)
+    request = replace(request, ignored_topics=frozenset({options.journal.topic}))
+    run = _Run(kafka, cluster, brokers, request, options, progress, stop)
     homes = run.homes()
     pending = run.journal_home.read().changes
     view = run.look(homes.read(), pending)
-    if wish.change is not ListChange.ABSENT:
+    if request.change is not ListChange.ABSENT:
         # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
         replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
         registered = {each.broker_id for each in cluster.registrations}
-        require_registered(wish.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
-    if options.check_mode or not (view.is_work or pending):
+        require_registered(request.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
+    if options.check_mode or not (view.has_work or pending):
         return _report(cluster, view, homes.home, ())
     with run.journal_home.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
         with homes.open(journal) as held:
             view = run.look(held.memory, journal.pending)
-            if view.is_work:
+            if view.has_work:
                 # Whichever run takes over from this one, if it dies, waits until nothing of it can be executed.
                 journal.begin([LastingOrders()])
                 run.write_list(held.store, view, journal)
@@ -129,7 +129,7 @@ class _Run:
     kafka: Kafka
     cluster: Cluster
     brokers: tuple[Broker, ...]
-    wish: Wish
+    request: ListRequest
     options: LeadershipOptions
     progress: Progress
     stop: threading.Event
@@ -155,7 +155,7 @@ class _Run:
 
     def look(self, memory: Memory, pending: Iterable[Change]) -> View:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
-        return look(self.kafka, look_at_config(self.kafka, self.cluster), memory, self.wish, unfinished)
+        return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
 
     def write_list(self, store: MemoryStore, view: View, journal: Journal) -> None:
         """Remembers the list, then writes the config, then remembers that: so a crash in between is known."""
@@ -229,11 +229,11 @@ class OrderRun:
     store: MemoryStore
     progress: Progress
     stop: threading.Event
-    _asked: dict[TopicPartition, Decision] = field(default_factory=dict)
+    _requested: dict[TopicPartition, Decision] = field(default_factory=dict)
     """Partitions whose order was asked for."""
     _remembered: dict[TopicPartition, RememberedOrder] = field(default_factory=dict)
     """What the memory has now."""
-    _to_keep: dict[TopicPartition, RememberedOrder | None] = field(default_factory=dict)
+    _to_remember_at_end: dict[TopicPartition, RememberedOrder | None] = field(default_factory=dict)
     """What it is to have once a partition has ended; None: nothing."""
 
     def carry_out(self, view: View) -> dict[TopicPartition, OrderOutcome]:
@@ -244,7 +244,7 @@ class OrderRun:
         """
         self._remembered = dict(view.memory.orders)
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}
-        work = [partition for partition, each in view.decisions.items() if each.is_work]
+        work = [partition for partition, each in view.decisions.items() if each.has_work]
         done = 0
         for several in in_batches(work, _REMEMBERED_AT_ONCE):
             if not self.stop.is_set():
@@ -254,10 +254,10 @@ class OrderRun:
                 self.progress.step("putting replicas in order", done, len(work))
                 outcomes |= self._stopped(view, batch) if self.stop.is_set() else self._batch(view, batch)
                 done += len(batch)
-            if not self._unanswered_until(self._asked):
-                self._tidy()
-        if self._outlasts():
-            self._tidy()
+            if not self._late_requests_until(self._requested):
+                self._forget_restored()
+        if self._wait_for_late_orders():
+            self._forget_restored()
             self.journal.end([LastingOrders()], "set")
         else:
             self.journal.notes.append(_HELD)
@@ -270,78 +270,80 @@ class OrderRun:
         self.store.write(order_changes(new.values()))
         self._remembered |= new
 
-    def _tidy(self) -> None:
+    def _forget_restored(self) -> None:
         """Forget the orders that are back, and what was remembered of partitions that then were not changed.
 
         Not batch by batch: to forget late does no harm.
         """
-        changes = {each: order for each, order in self._to_keep.items() if order != self._remembered.get(each)}
+        changes = {
+            each: order for each, order in self._to_remember_at_end.items() if order != self._remembered.get(each)
+        }
         kept = {each: order for each, order in changes.items() if order is not None}
         self.store.write(order_changes(kept.values(), changes.keys() - kept.keys()))
         for each in changes.keys() - kept.keys():
             del self._remembered[each]
         self._remembered |= kept
-        self._to_keep.clear()
+        self._to_remember_at_end.clear()
 
-    def _unanswered_until(self, asked: Collection[TopicPartition]) -> float:
+    def _late_requests_until(self, asked: Collection[TopicPartition]) -> float:
         return self.journal.late_requests_until(partition_subject(each) for each in asked)
 
-    def _outlasts(self) -> bool:
+    def _wait_for_late_orders(self) -> bool:
         """Wait until no request whose response was lost can be executed any more, then ask for those orders again.
 
         Return whether that is so: an order that is set after the original one is forgotten, nobody puts back.
         """
-        until = self._unanswered_until(self._asked)
+        until = self._late_requests_until(self._requested)
         if not until:
             return True
-        doubtful = {each: how for each, how in self._asked.items() if self._unanswered_until([each])}
+        doubtful = {each: how for each, how in self._requested.items() if self._late_requests_until([each])}
         clock = self.writer.kafka.clock
         while clock.monotonic() < until:
             if self.stop.is_set():
                 return False
             self.progress.step("waiting for orders whose responses were lost", 0, len(doubtful))
             clock.sleep(_WAIT_S)
-        return not self._set_again(doubtful) and self._unanswered_until(doubtful) <= until
+        return not self._request_again(doubtful) and self._late_requests_until(doubtful) <= until
 
-    def _set_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
+    def _request_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
         """Ask for orders that may be ours, also where they seem to be set; return why for each that is not seen so."""
         orders, before = {}, {}
         for partition, state in read_states(self.writer.kafka, asked).items():
             decision = asked[partition]
             order, known = decision.outcome.replicas_after, decision.remember or decision.remembered
             is_same = known is not None and known.topic_id == state.topic_id and not state.is_offline
-            if order and known and is_same and state.replicas in (order, *known.orders):
-                orders[partition], before[partition] = order, decision.orders
+            if order and known and is_same and state.replicas in (order, *known.known_orders):
+                orders[partition], before[partition] = order, decision.possible_orders
         return set_orders(self.writer, orders, before) if orders else {}
 
     def _stopped(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
-        self._to_keep |= {each: view.decisions[each].remembered for each in batch}
-        return {each: view.decisions[each].left_alone(STOPPED).outcome for each in batch}
+        self._to_remember_at_end |= {each: view.decisions[each].remembered for each in batch}
+        return {each: view.decisions[each].leave_alone(STOPPED).outcome for each in batch}
 
     def _batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
-        gone = {each: _vanished(view.decisions[each]) for each in batch if each not in decisions}
+        gone = {each: _missing_outcome(view.decisions[each]) for each in batch if each not in decisions}
         self._remember(decisions.values())
         wanted = {
-            partition: each.outcome.replicas_after for partition, each in decisions.items() if each.asks_for_order
+            partition: each.outcome.replicas_after for partition, each in decisions.items() if each.requests_order
         }
         faults = set_orders(
             self.writer,
             {partition: order for partition, order in wanted.items() if order is not None},
-            {partition: decisions[partition].orders for partition in wanted},
+            {partition: decisions[partition].possible_orders for partition in wanted},
         )
-        self._asked |= {partition: decisions[partition] for partition in wanted}
-        self._to_keep |= {each: view.decisions[each].remembered for each in gone}
-        self._to_keep |= {
-            partition: each.remembered if each.is_forgetting and partition in faults else each.remember
+        self._requested |= {partition: decisions[partition] for partition in wanted}
+        self._to_remember_at_end |= {each: view.decisions[each].remembered for each in gone}
+        self._to_remember_at_end |= {
+            partition: each.remembered if each.forgets and partition in faults else each.remember
             for partition, each in decisions.items()
         }
-        return {partition: _ended(each, faults.get(partition)) for partition, each in decisions.items()} | gone
+        return {partition: _result(each, faults.get(partition)) for partition, each in decisions.items()} | gone
 
 
-def _ended(decision: Decision, fault: str | None) -> OrderOutcome:
+def _result(decision: Decision, fault: str | None) -> OrderOutcome:
     outcome = decision.outcome
     if fault:
         reason = f"{fault}; what it was is remembered, and a later run tries again"
@@ -349,6 +351,6 @@ def _ended(decision: Decision, fault: str | None) -> OrderOutcome:
     return replace(outcome, status=DONE_STATUS.get(outcome.status, outcome.status))
 
 
-def _vanished(decision: Decision) -> OrderOutcome:
+def _missing_outcome(decision: Decision) -> OrderOutcome:
     why = "it was there a moment ago, and is not in the metadata now: run again"
-    return replace(decision.left_alone(why).outcome, replicas_after=None)
+    return replace(decision.leave_alone(why).outcome, replicas_after=None)

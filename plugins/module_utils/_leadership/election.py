@@ -31,11 +31,11 @@ from .blacklist import matches
 from .memory import Memory
 from .memory_homes import Homes, LeadershipOptions
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
-from .orders import Order, base_of, with_last
+from .orders import Order, find_base, with_last
 
 _PAUSE_S = 0.5
 """Before leaders are looked at again. Brokers lag behind the controller by less, as a rule."""
-_UNSETTLED = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
+_OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 _NOTHING = Memory()
 STOPPED = "the run was asked to stop before this election; run it again"
 
@@ -66,7 +66,7 @@ class MoveOptions(LeadershipOptions):
 
         With nothing remembered, its own.
         """
-        base = base_of(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
+        base = find_base(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
         return with_last(base.order, memory.blacklist.listed_for(state.topic) - self.to_brokers)
 
 
@@ -108,19 +108,21 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     undone = _NOTHING
     if options.check_mode and options.to_brokers:
         undone = Homes.of(kafka, living, options, cluster.cluster_id).read()
-    moves = _moves(options, kafka.describe_partitions().partitions, undone)
+    moves = _find_moves(options, kafka.describe_partitions().partitions, undone)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
     requested: set[TopicPartition] = set()
-    if not options.check_mode and _unsettled(moves):
+    if not options.check_mode and _open_moves(moves):
         with JournalHome(kafka, cluster, options.journal, brokers).open(progress) as journal:
             writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
             writer = writer.with_journal(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
-            detours = Detours(writer, journal)
-            moves = _Rounds(_Batch(writer, options, detours, stop, requested), progress).move(moves)
-            moves |= {each: _not_put_back(moves[each], why) for each, why in detours.left.items()}
+            temporary_orders = TemporaryOrders(writer, journal)
+            moves = _Rounds(_Batch(writer, options, temporary_orders, stop, requested), progress).move(moves)
+            moves |= {
+                each: _with_unrestored_order(moves[each], why) for each, why in temporary_orders.not_restored.items()
+            }
             rollback.undo_late_changes()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
@@ -136,14 +138,14 @@ class _Rounds:
     def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """How all ended. After each round all leaders are looked at again: the look before may have lagged."""
         for _round in range(self.batch.writer.attempts):
-            moves = moves | self._in_batches({each: moves[each] for each in _wanted(moves)})
+            moves = moves | self._in_batches({each: moves[each] for each in _to_move(moves)})
             if self.batch.stop.is_set():
                 return moves
             time.sleep(_PAUSE_S)
             moves |= self._look_again(moves)
-            if not _unsettled(moves):
+            if not _open_moves(moves):
                 return moves
-        return moves | {each: _left(moves[each]) for each in _wanted(moves)}
+        return moves | {each: _give_up(moves[each]) for each in _to_move(moves)}
 
     def _in_batches(self, wanted: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         ended: dict[TopicPartition, Move] = {}
@@ -159,11 +161,11 @@ class _Rounds:
         """Return the partitions that differ from the outcome so far. One that failed was tried often enough."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}
-        found = _moves(self.batch.options, states.values())
+        found = _find_moves(self.batch.options, states.values())
         failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
-        settled = [each for each in _unsettled(moves) if each not in found]
+        settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if each not in failed} | {
-            each: _settled(moves[each], states.get(each)) for each in settled
+            each: _end_move(moves[each], states.get(each)) for each in settled
         }
 
 
@@ -171,7 +173,7 @@ class _Rounds:
 class _Batch:
     writer: Writer
     options: MoveOptions
-    detours: Detours
+    temporary_orders: TemporaryOrders
     stop: threading.Event
     requested: set[TopicPartition]
 
@@ -182,16 +184,16 @@ class _Batch:
         for attempt in range(self.writer.attempts):
             left = [each for each in moves if each not in ended]
             states = read_states(self.writer.kafka, left)
-            again = _moves(self.options, states.values())
-            ended |= {each: _settled(moves[each], states.get(each)) for each in left if each not in again}
+            again = _find_moves(self.options, states.values())
+            ended |= {each: _end_move(moves[each], states.get(each)) for each in left if each not in again}
             ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
-            waiting = {each: again[each] for each in _wanted(again)}
+            waiting = {each: again[each] for each in _to_move(again)}
             if not waiting:
                 break
             faults, seen = self._attempt(waiting, attempt)
             for partition, state in seen.items():
                 if state.leader_id == waiting[partition].target:
-                    ended[partition] = _settled(waiting[partition], state)
+                    ended[partition] = _end_move(waiting[partition], state)
             if self.stop.is_set():
                 break
         return ended | {
@@ -204,11 +206,11 @@ class _Batch:
         self, waiting: Mapping[TopicPartition, Move], attempt: int
     ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
         """Each partition's error, and the partitions that were asked for as they were seen last."""
-        with self.detours.taken(waiting.values()) as unready:
+        with self.temporary_orders.set_for(waiting.values()) as unready:
             asked = [each for each in waiting if each not in unready]
             if not asked:
                 return unready, {}
-            faults = self._ask(asked, attempt)
+            faults = self._elect(asked, attempt)
             states = wait_for_states(
                 self.writer,
                 [each for each in asked if each not in faults],
@@ -216,7 +218,7 @@ class _Batch:
             )
         return {**unready, **faults}, states
 
-    def _ask(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
+    def _elect(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
         """Each partition's error. A lost answer is none: what became of it is looked up."""
         if forbidden := self.writer.why_forbidden():
             return dict.fromkeys(waiting, forbidden)
@@ -237,32 +239,32 @@ class _Batch:
         return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
 
 
-def _moves(
+def _find_moves(
     options: MoveOptions, states: Iterable[PartitionState], undone: Memory = _NOTHING
 ) -> dict[TopicPartition, Move]:
     judged = {state.topic_partition: options.judge(state, undone) for state in states}
     return {partition: move for partition, move in sorted(judged.items()) if move is not None}
 
 
-def _wanted(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
 
 
-def _not_put_back(move: Move, why: str) -> Move:
+def _with_unrestored_order(move: Move, why: str) -> Move:
     return replace(move, reason=f"{move.reason}; the order that it was given for the election is not put back: {why}")
 
 
-def _unsettled(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
+def _open_moves(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     """Return the moves, and the partitions whose order is not as it should be."""
-    return [partition for partition, move in moves.items() if move.status in _UNSETTLED]
+    return [partition for partition, move in moves.items() if move.status in _OPEN]
 
 
-def _left(move: Move) -> Move:
+def _give_up(move: Move) -> Move:
     reason = f"broker {move.leader_before} leads it at the last look, after every attempt: run again"
     return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
 
 
-def _settled(move: Move, state: PartitionState | None) -> Move:
+def _end_move(move: Move, state: PartitionState | None) -> Move:
     """How a move ended of which nothing is left to be done, by our election or because somebody else was faster."""
     if state is None:
         return replace(move, status=MoveStatus.FAILED, reason="it is not in the metadata any more: was it deleted?")
@@ -276,16 +278,16 @@ _PENDING = "a replica order that was set for an election is not put back yet: ru
 
 
 @dataclass(frozen=True, slots=True)
-class Detours:
+class TemporaryOrders:
     """In the journal like every order that is set for a while, so that after a crash the next run puts it back."""
 
     writer: Writer
     journal: Journal
-    left: dict[TopicPartition, str] = field(default_factory=dict)
+    not_restored: dict[TopicPartition, str] = field(default_factory=dict)
     """Why the order of a partition is not put back."""
 
     @contextmanager
-    def taken(self, moves: Iterable[Move]) -> Iterator[dict[TopicPartition, str]]:
+    def set_for(self, moves: Iterable[Move]) -> Iterator[dict[TopicPartition, str]]:
         """Each move's target is first within this context; why not, for those where it is not. Their set never changes.
 
         Nothing is read or written where no move is a detour. An order that is not seen back stays in the journal. One
@@ -293,7 +295,7 @@ class Detours:
 
         Raises JournalError, NoBrokerAnswersError or RequestRefusedError, all of them before anything was changed.
         """
-        around = [each for each in moves if each.is_detour]
+        around = [each for each in moves if each.needs_reorder]
         if not around:
             yield {}
             return
@@ -310,17 +312,19 @@ class Detours:
         try:
             yield faults | unready
         finally:
-            self._put_back(changes)
+            self._restore(changes)
 
-    def _put_back(self, changes: Sequence[OrderChange]) -> None:
+    def _restore(self, changes: Sequence[OrderChange]) -> None:
         ended = restore_orders_with_retries(self.writer, changes)
         back = (Undoing.RESTORED, Undoing.ALREADY_BACK)
-        self.left.update({each.change.topic_partition: each.reason for each in ended if each.undoing not in back})
+        self.not_restored.update(
+            {each.change.topic_partition: each.reason for each in ended if each.undoing not in back}
+        )
         try:
             end_in_journal(self.journal, ended)
         except JournalError as error:
             # The next run finds them as they were, and strikes them out.
-            self.left.update({each.topic_partition: str(error) for each in changes})
+            self.not_restored.update({each.topic_partition: str(error) for each in changes})
 
 
 def _change(move: Move) -> OrderChange:

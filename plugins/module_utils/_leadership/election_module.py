@@ -59,7 +59,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     return report
 
 
-def targets_of(moves: Iterable[Move]) -> list[dict[str, int]]:
+def count_targets(moves: Iterable[Move]) -> list[dict[str, int]]:
     """Return how many leaderships move to each broker, or would, those with the most first."""
     counts = Counter(each.target for each in moves if each.status in MOVING)
     most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -58,7 +58,7 @@ class MemoryStore(Protocol):
         """Return once the changes are durable. Raises JournalError, also when this run lost the lock."""
 
 
-def memory_of(records: Records, home: str) -> Memory:
+def parse_memory(records: Records, home: str) -> Memory:
     """Raise JournalError, naming the home, for records that this version did not write."""
     blacklist, written, revision = Blacklist(), None, 0
     orders: dict[TopicPartition, RememberedOrder] = {}
@@ -71,7 +71,7 @@ def memory_of(records: Records, home: str) -> Memory:
                 blacklist = Blacklist(tuple(value["brokers"]), by_topic)
                 written, revision = value["writtenValue"], value["revision"]
             elif key.startswith(_ORDER_KEY):
-                remembered = _remembered(key, value)
+                remembered = _parse_order(key, value)
                 orders[remembered.topic_partition] = remembered
             else:
                 raise ValueError("key")
@@ -127,7 +127,7 @@ def difference(wanted: Memory, found: Memory) -> Changes:
     return changes if same_list else {**changes, **list_changes(wanted)}
 
 
-def merged(topic: Memory, file: Memory) -> Memory:
+def merge(topic: Memory, file: Memory) -> Memory:
     """One memory out of two homes: runs that could not write to the topic went on in a local file.
 
     A file of a higher revision began with all that the topic held, and nobody wrote to the topic since. Otherwise both
@@ -145,7 +145,7 @@ def _order_key(partition: TopicPartition) -> str:
     return f"{_ORDER_KEY}{partition.topic}/{partition.partition}"
 
 
-def _remembered(key: str, value: Value) -> RememberedOrder:
+def _parse_order(key: str, value: Value) -> RememberedOrder:
     _kind, topic, partition = key.split("/")
     ours = tuple(tuple(order) for order in value["ours"])
     original = tuple(value["original"])
@@ -165,7 +165,7 @@ def memory_path(directory: str, cluster_id: str) -> Path:
 def read_memory_file(path: Path) -> Memory:
     """Read the memory without a lock. No file is an empty memory. Raises JournalError."""
     entries, _length = read_entries(path)
-    return memory_of(_records(path, entries), str(path))
+    return parse_memory(_records(path, entries), str(path))
 
 
 class FileStore:
@@ -178,13 +178,13 @@ class FileStore:
     def __init__(self, path: Path) -> None:
         self._file = FileLog(path)
         self._records = _records(path, self._file.entries)
-        self.memory = memory_of(self._records, str(path))
+        self.memory = parse_memory(self._records, str(path))
 
     def __enter__(self) -> FileStore:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if not memory_of(self._records, str(self._file.path)):
+        if not parse_memory(self._records, str(self._file.path)):
             self._file.remove()
 
     def write(self, changes: Changes) -> None:

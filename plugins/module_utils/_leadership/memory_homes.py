@@ -41,9 +41,9 @@ from .memory import (
     MemoryStore,
     difference,
     list_changes,
-    memory_of,
     memory_path,
-    merged,
+    merge,
+    parse_memory,
     read_memory_file,
 )
 
@@ -133,7 +133,7 @@ class Homes:
         file = read_memory_file(self.file)
         if self.wanted is Home.TOPIC:
             self.topic.require_compacted()
-            return merged(self.topic.read(), file)
+            return merge(self.topic.read(), file)
         try:
             topic = self.topic.read()
         except JournalError:
@@ -163,22 +163,22 @@ class Homes:
             except UnwritableTopicError as error:
                 fallback = str(error)
             else:
-                yield OpenMemory(store, self._with_file(store), self.home)
+                yield OpenMemory(store, self._adopt_file(store), self.home)
                 return
         require_durable_directory(self.journal, fallback or "the original orders are to be remembered in a file")
         with FileStore(self.file) as file:
             memory = file.memory
             if fallback:
-                memory = merged(self.topic.read(), file.memory)
+                memory = merge(self.topic.read(), file.memory)
                 file.write(difference(memory, file.memory))
             yield OpenMemory(file, memory, str(self.file), fallback)
 
-    def _with_file(self, store: MemoryStore) -> Memory:
+    def _adopt_file(self, store: MemoryStore) -> Memory:
         """Bring what a file remembers into the topic."""
         if not read_memory_file(self.file):
             return store.memory
         with FileStore(self.file) as file:
-            memory = merged(store.memory, file.memory)
+            memory = merge(store.memory, file.memory)
             store.write(difference(memory, store.memory))
             file.clear()
         return memory
@@ -221,19 +221,19 @@ class MemoryTopic:
 
         Raises JournalError when it exists and cannot be read, or has several partitions; NoBrokerAnswersError.
         """
-        found = self._located()
-        return self._memory(found) if found is not None else Memory()
+        found = self._locate()
+        return self._read_memory(found) if found is not None else Memory()
 
     def open(self, journal: Journal) -> TopicStore:
         """Return the topic to be written under the lock of the run that has this journal. Creates it where it is not.
 
         Raises UnwritableTopicError; JournalError when it cannot be read, or when the lock is lost.
         """
-        found = self._located()
-        memory = self._memory(found) if found is not None else Memory()
+        found = self._locate()
+        memory = self._read_memory(found) if found is not None else Memory()
         journal.require_lock()
         try:
-            store = TopicStore(found or self._created(), journal, memory)
+            store = TopicStore(found or self._create(), journal, memory)
             # Whether it can be written is to be known before anything is changed.
             store.write(list_changes(memory))
         except LockLostError:
@@ -269,7 +269,7 @@ class MemoryTopic:
         rights = "CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE"
         return OwnTopics(self.kafka, self.addresses, self.addresses, self.topic, rights, _TIMEOUT_S)
 
-    def _located(self) -> OwnTopic | None:
+    def _locate(self) -> OwnTopic | None:
         deadline = time.monotonic() + _TIMEOUT_S
         while True:
             try:
@@ -281,7 +281,7 @@ class MemoryTopic:
                 return OwnTopic(self._own, found.topic_id, found.leader_id) if found is not None else None
             time.sleep(_LOOK_EVERY_S)
 
-    def _created(self) -> OwnTopic:
+    def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
         # With one copy less than all, one broker can be down and what is written is still on two.
         config = {**_CONFIG, "min.insync.replicas": str(max(1, len(replicas) - 1))}
@@ -289,12 +289,12 @@ class MemoryTopic:
         deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
             # Brokers learn late of a new topic.
-            if found := self._located():
+            if found := self._locate():
                 return found
             time.sleep(_LOOK_EVERY_S)
         raise JournalError(f"topic {self.topic} was {'created' if created else 'there'}, and no broker shows it")
 
-    def _memory(self, own: OwnTopic) -> Memory:
+    def _read_memory(self, own: OwnTopic) -> Memory:
         newest: dict[str, Any] = {}
         for _offset, (key, value) in own.read(0).records:
             newest[(key or b"").decode(errors="replace")] = value
@@ -302,7 +302,7 @@ class MemoryTopic:
             records = {key: json.loads(value) for key, value in newest.items() if value is not None}
         except ValueError:
             raise JournalError(f"{self.name} holds a record that is not JSON; nothing is changed without it") from None
-        return memory_of(records, self.name)
+        return parse_memory(records, self.name)
 
 
 class TopicStore:

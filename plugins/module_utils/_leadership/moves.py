@@ -64,7 +64,7 @@ class Move:
         return TopicPartition(self.topic, self.partition)
 
     @property
-    def is_detour(self) -> bool:
+    def needs_reorder(self) -> bool:
         """True when the target has to be put first for the time of the election, and the order back after it."""
         return self.target != self.replicas[0]
 

@@ -34,7 +34,7 @@ def with_last(order: Order, listed: Collection[int]) -> Order:
     return (*(each for each in order if each not in listed), *(each for each in order if each in listed))
 
 
-def moved_last(original: Order, ours: Order) -> Order:
+def brokers_moved_last(original: Order, ours: Order) -> Order:
     """Return the brokers that ``with_last`` put at the end to make ``ours`` of ``original``, in order.
 
     Both parts of ``ours`` rise by their place in the original; so the second begins where that order falls.
@@ -52,7 +52,7 @@ def restore_order(current: Order, original: Order, ours: Order) -> Order:
     It goes right behind the nearest replica that stood before it and is still there, or first where there is none.
     Replicas that came since stay where they are among the others. With an unchanged set this is the original order.
     """
-    moved = [each for each in moved_last(original, ours) if each in current]
+    moved = [each for each in brokers_moved_last(original, ours) if each in current]
     result = [each for each in current if each not in moved]
     for broker_id in moved:
         before = original[: original.index(broker_id)]
@@ -61,12 +61,12 @@ def restore_order(current: Order, original: Order, ours: Order) -> Order:
     return tuple(result)
 
 
-def among(order: Order, brokers: Collection[int]) -> Order:
+def filter_order(order: Order, brokers: Collection[int]) -> Order:
     """Return the order of those brokers only."""
     return tuple(each for each in order if each in brokers)
 
 
-def with_set_of(order: Order, others: Iterable[Order]) -> tuple[Order, ...]:
+def with_same_set(order: Order, others: Iterable[Order]) -> tuple[Order, ...]:
     """Those of the others that have the same replica set."""
     return tuple(each for each in others if sorted(each) == sorted(order))
 
@@ -93,16 +93,16 @@ class RememberedOrder:
         return TopicPartition(self.topic, self.partition)
 
     @property
-    def orders(self) -> tuple[Order, ...]:
+    def known_orders(self) -> tuple[Order, ...]:
         return (self.original, *self.ours)
 
 
-def orders_of_ours(earlier: RememberedOrder | None, current: Order, next_order: Order) -> tuple[Order, ...]:
+def our_orders(earlier: RememberedOrder | None, current: Order, next_order: Order) -> tuple[Order, ...]:
     """Return the value of ``ours`` before a partition's order changes from ``current`` to ``next_order``.
 
     An order of another set is not kept: whoever brings the partition back to that set means it.
     """
-    known = [*with_set_of(next_order, earlier.ours if earlier else ()), current, next_order]
+    known = [*with_same_set(next_order, earlier.ours if earlier else ()), current, next_order]
     newest_last = [*dict.fromkeys(reversed(known))][::-1]
     return tuple(newest_last[-_MOST_KEPT:])
 
@@ -120,7 +120,7 @@ class Drift(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseOrder:
     """The order that a partition would have if no broker were listed."""
 
     order: Order
@@ -129,30 +129,30 @@ class Base:
     """What was found, for a person; empty where nothing drifted."""
 
 
-def base_of(topic_id: str, current: Order, remembered: RememberedOrder | None) -> Base:
+def find_base(topic_id: str, current: Order, remembered: RememberedOrder | None) -> BaseOrder:
     """Return the order to start from: the remembered one as far as it still applies, else the current one."""
     if remembered is None:
-        return Base(current, Drift.NONE, "")
+        return BaseOrder(current, Drift.NONE, "")
     if remembered.topic_id != topic_id:
         found = f"the topic was made again (id {topic_id}): its order is its own"
-        return Base(current, Drift.RECREATED, found)
+        return BaseOrder(current, Drift.RECREATED, found)
     # To put back an order of another set would move data, so none is taken for ours, whoever remembered it.
-    ours = with_set_of(remembered.original, remembered.ours)
+    ours = with_same_set(remembered.original, remembered.ours)
     if current in (remembered.original, *ours):
-        return Base(remembered.original, Drift.NONE, "")
-    return _of_drifted(current, remembered.original, ours)
+        return BaseOrder(remembered.original, Drift.NONE, "")
+    return _find_drifted_base(current, remembered.original, ours)
 
 
-def _of_drifted(current: Order, original: Order, all_of_ours: Sequence[Order]) -> Base:
+def _find_drifted_base(current: Order, original: Order, all_of_ours: Sequence[Order]) -> BaseOrder:
     if set(current) == set(original):
         found = f"somebody set the order {list(current)}: it stays; the original was {list(original)}"
-        return Base(current, Drift.REORDERED, found)
-    still_there = among(current, original)
+        return BaseOrder(current, Drift.REORDERED, found)
+    still_there = filter_order(current, original)
     for ours in reversed(all_of_ours):
         # Where those that stayed are in our order, whoever reassigned started from it and meant the set.
-        if still_there == among(ours, current):
+        if still_there == filter_order(ours, current):
             order = restore_order(current, original, ours)
             found = f"somebody changed its replicas from {list(ours)} to {list(current)}: the set stays"
-            return Base(order, Drift.REASSIGNED, found)
+            return BaseOrder(order, Drift.REASSIGNED, found)
     found = f"somebody changed its replicas to {list(current)}: set and order stay; the original was {list(original)}"
-    return Base(current, Drift.REASSIGNED, found)
+    return BaseOrder(current, Drift.REASSIGNED, found)

@@ -17,7 +17,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .blacklist import Blacklist, BlacklistError, Change, parse_config_value
-from .decide import Decision, decide, gone, hidden
+from .decide import Decision, decide, decide_deleted, decide_hidden
 from .memory import Memory
 
 CONFIG_NAME = "preferred_leader_blacklist"
@@ -26,14 +26,14 @@ _ELECTING = "an earlier run left its replica order changed for a while, and it i
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ListRequest:
     """What a person wants of the list."""
 
     change: Change
     brokers: tuple[int, ...]
     patterns: tuple[str, ...]
     """Topics, by pattern, whose own list is meant; empty for the list of every topic."""
-    passing: frozenset[str] = frozenset()
+    ignored_topics: frozenset[str] = frozenset()
     """Topics that are left out: the run topic exists as long as a run."""
 
 
@@ -68,22 +68,22 @@ class View:
         return self.memory.written_value != wanted or (entry is not None) != (wanted is not None)
 
     @property
-    def is_work(self) -> bool:
+    def has_work(self) -> bool:
         """True when anything has to be written."""
         changes_list = self.before != self.after or self.memory.blacklist != self.after
-        return changes_list or self.writes_config or any(each.is_work for each in self.decisions.values())
+        return changes_list or self.writes_config or any(each.has_work for each in self.decisions.values())
 
     def listed_for(self, topic: str) -> frozenset[int]:
         """Return the brokers that are to be last in the topic's replica orders."""
-        return self.orders_by.listed_for(topic)
+        return self.list_for_orders.listed_for(topic)
 
     @property
-    def orders_by(self) -> Blacklist:
+    def list_for_orders(self) -> Blacklist:
         """The list as far as replica orders have to give it its effect."""
         return Blacklist((), self.after.by_topic) if self.config.is_native else self.after
 
 
-def look_at_config(kafka: Kafka, cluster: Cluster) -> Config:
+def read_config(kafka: Kafka, cluster: Cluster) -> Config:
     """Read the config of the cluster default, and whether the brokers know it.
 
     A broker that does not know it lists it, if at all, as sensitive. One that does not answer settles it: not native.
@@ -101,7 +101,9 @@ def look_at_config(kafka: Kafka, cluster: Cluster) -> Config:
     return Config(kafka.cluster_default(CONFIG_NAME), is_native, answering)
 
 
-def look(kafka: Kafka, config: Config, memory: Memory, wish: Wish, unfinished: frozenset[TopicPartition]) -> View:
+def inspect(
+    kafka: Kafka, config: Config, memory: Memory, request: ListRequest, unfinished: frozenset[TopicPartition]
+) -> View:
     """Read the current state and decide what to do.
 
     ``unfinished`` are partitions whose order is pending in the journal.
@@ -109,18 +111,18 @@ def look(kafka: Kafka, config: Config, memory: Memory, wish: Wish, unfinished: f
     Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     before = _list_before(config, memory)
-    after = before.changed(wish.change, wish.brokers, wish.patterns)
-    warnings = [*_surprises(config, memory, wish, after)]
+    after = before.with_change(request.change, request.brokers, request.patterns)
+    warnings = [*_config_warnings(config, memory, request, after)]
     view = View(memory, config, before, after, {}, tuple(warnings))
     description = kafka.describe_partitions()
     states = {
         each.topic_partition: each
         for each in description.partitions
-        if each.topic not in wish.passing
+        if each.topic not in request.ignored_topics
         and (each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas))
     }
     decisions = {**_decisions(view, states), **_missing(kafka, view, states)}
-    return View(memory, config, before, after, _restrained(kafka, decisions, unfinished), tuple(warnings))
+    return View(memory, config, before, after, _without_blocked(kafka, decisions, unfinished), tuple(warnings))
 
 
 def decide_again(
@@ -131,7 +133,7 @@ def decide_again(
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     still_there = {each: states[each] for each in partitions if each in states}
-    return _restrained(kafka, _decisions(view, still_there), frozenset())
+    return _without_blocked(kafka, _decisions(view, still_there), frozenset())
 
 
 def _list_before(config: Config, memory: Memory) -> Blacklist:
@@ -141,7 +143,7 @@ def _list_before(config: Config, memory: Memory) -> Blacklist:
     return memory.blacklist
 
 
-def _surprises(config: Config, memory: Memory, wish: Wish, after: Blacklist) -> Iterator[str]:
+def _config_warnings(config: Config, memory: Memory, request: ListRequest, after: Blacklist) -> Iterator[str]:
     """Return warnings about the config. Raises BlacklistError where an unreadable list is in the way."""
     if config.is_native:
         return
@@ -150,7 +152,7 @@ def _surprises(config: Config, memory: Memory, wish: Wish, after: Blacklist) -> 
             f"{CONFIG_NAME} is set, and these brokers do not return its value; what it was set with, and any original "
             "order, is not remembered here"
         )
-        if wish.change is not Change.EXACT or wish.patterns:
+        if request.change is not Change.EXACT or request.patterns:
             raise BlacklistError(
                 f"{found}: name the memory of the run that set it (memory, memory_topic, journal_dir), or give the "
                 "whole list with state: exact"
@@ -188,9 +190,11 @@ def _missing(
         if partition in found:
             decisions[partition] = decide(found[partition], each, view.listed_for(each.topic))
         elif _is_deleted(refusals.get(each.topic), named, each.topic):
-            decisions[partition] = gone(each)
+            decisions[partition] = decide_deleted(each)
         else:
-            decisions[partition] = hidden(each, f"topic {each.topic} cannot be looked at: {refusals[each.topic]}")
+            decisions[partition] = decide_hidden(
+                each, f"topic {each.topic} cannot be looked at: {refusals[each.topic]}"
+            )
     return decisions
 
 
@@ -201,14 +205,14 @@ def _is_deleted(refusal: TopicError | None, named: Description, topic: str) -> b
     return refusal.is_unknown
 
 
-def _restrained(
+def _without_blocked(
     kafka: Kafka, decisions: Mapping[TopicPartition, Decision], unfinished: frozenset[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
     """Return the decisions without those that another party's running work forbids."""
-    work = [partition for partition, each in decisions.items() if each.is_work and each.outcome.replicas is not None]
+    work = [partition for partition, each in decisions.items() if each.has_work and each.outcome.replicas is not None]
     running = kafka.running_reassignments(work)
     reasons = {**dict.fromkeys(running, _REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
     return {
-        partition: each.left_alone(reasons[partition]) if partition in reasons else each
+        partition: each.leave_alone(reasons[partition]) if partition in reasons else each
         for partition, each in sorted(decisions.items())
     }

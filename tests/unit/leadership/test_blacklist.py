@@ -20,11 +20,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blac
 
 def test_present_adds_absent_removes_exact_sets() -> None:
     blacklist = Blacklist((1, 10))
-    assert blacklist.changed(Change.PRESENT, [65, 1]).brokers == (1, 10, 65)
-    assert blacklist.changed(Change.ABSENT, [10, 7]).brokers == (1,)
-    assert blacklist.changed(Change.EXACT, [3]).brokers == (3,)
-    assert not blacklist.changed(Change.EXACT, [])
-    assert blacklist.changed(Change.PRESENT, []) == blacklist
+    assert blacklist.with_change(Change.PRESENT, [65, 1]).brokers == (1, 10, 65)
+    assert blacklist.with_change(Change.ABSENT, [10, 7]).brokers == (1,)
+    assert blacklist.with_change(Change.EXACT, [3]).brokers == (3,)
+    assert not blacklist.with_change(Change.EXACT, [])
+    assert blacklist.with_change(Change.PRESENT, []) == blacklist
 
 
 def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
@@ -38,21 +38,21 @@ def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
 
 
 def test_topics_by_pattern_come_on_top() -> None:
-    blacklist = Blacklist((1,)).changed(Change.PRESENT, [2, 3], ["orders-*", "audit"])
+    blacklist = Blacklist((1,)).with_change(Change.PRESENT, [2, 3], ["orders-*", "audit"])
     assert blacklist.by_topic == {"audit": (2, 3), "orders-*": (2, 3)}
     assert blacklist.listed_for("orders-eu") == {1, 2, 3}
     assert blacklist.listed_for("payments") == {1}
-    assert blacklist.everyone() == {1, 2, 3}
-    fewer = blacklist.changed(Change.ABSENT, [2, 3], ["audit"])
+    assert blacklist.all_brokers() == {1, 2, 3}
+    fewer = blacklist.with_change(Change.ABSENT, [2, 3], ["audit"])
     assert fewer.by_topic == {"orders-*": (2, 3)}
     assert fewer.brokers == (1,)
-    assert fewer.changed(Change.EXACT, [], ["orders-*"]) == Blacklist((1,))
-    assert fewer.changed(Change.EXACT, [4]) == Blacklist((4,), {"orders-*": (2, 3)})
-    assert fewer.changed(Change.ABSENT, [1]) == Blacklist((), {"orders-*": (2, 3)})
+    assert fewer.with_change(Change.EXACT, [], ["orders-*"]) == Blacklist((1,))
+    assert fewer.with_change(Change.EXACT, [4]) == Blacklist((4,), {"orders-*": (2, 3)})
+    assert fewer.with_change(Change.ABSENT, [1]) == Blacklist((), {"orders-*": (2, 3)})
 
 
 def test_everything_put_back_is_put_back_by_pattern_too() -> None:
-    assert Blacklist((1,), {"orders-*": (2, 3)}).changed(Change.EXACT, []) == Blacklist()
+    assert Blacklist((1,), {"orders-*": (2, 3)}).with_change(Change.EXACT, []) == Blacklist()
 
 
 def test_every_fault_is_named() -> None:

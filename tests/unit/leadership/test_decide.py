@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
     OrderStatus,
     decide,
-    gone,
-    hidden,
+    decide_deleted,
+    decide_hidden,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import (
     Drift,
     Order,
     RememberedOrder,
-    among,
+    filter_order,
     with_last,
 )
 from unit.leadership.worlds import LISTED, ORDERS, OTHER_TOPIC_ID, TOPIC_ID, a_state
@@ -41,25 +41,25 @@ def test_a_new_partition() -> None:
 
 def test_a_broker_that_is_last_already_leaves_nothing_to_remember() -> None:
     decision = decide(a_state((2, 3, 1)), None, {1})
-    assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
-    assert (decision.is_forgetting, decision.asks_for_order) == (False, False)
+    assert (decision.outcome.status, decision.has_work) == (OrderStatus.IN_ORDER, False)
+    assert (decision.forgets, decision.requests_order) == (False, False)
 
 
 def test_every_replica_listed() -> None:
     decision = decide(a_state(ORIGINAL), None, {1, 2, 3})
-    assert (decision.outcome.status, decision.is_work) == (OrderStatus.ALL_LISTED, False)
+    assert (decision.outcome.status, decision.has_work) == (OrderStatus.ALL_LISTED, False)
 
 
 def test_nothing_to_do_the_second_time() -> None:
     decision = decide(a_state(OURS), _remembered(), {1})
-    assert (decision.outcome.status, decision.is_work) == (OrderStatus.IN_ORDER, False)
+    assert (decision.outcome.status, decision.has_work) == (OrderStatus.IN_ORDER, False)
 
 
 def test_a_run_that_died_between_memory_and_reorder() -> None:
     """The order is set although nothing more has to be remembered."""
     decision = decide(a_state(ORIGINAL), _remembered(), {1})
     assert (decision.remember, decision.outcome.replicas_after) == (_remembered(), OURS)
-    assert decision.is_work
+    assert decision.has_work
 
 
 def test_one_of_two_is_removed() -> None:
@@ -71,30 +71,30 @@ def test_one_of_two_is_removed() -> None:
 
 
 def test_any_other_order_is_of_somebody_else() -> None:
-    assert decide(a_state(ORIGINAL), None, {1}).orders == {ORIGINAL, OURS}
-    assert decide(a_state((3, 2, 1)), _remembered(), set()).orders == {ORIGINAL, OURS, (3, 2, 1)}
-    assert gone(_remembered()).orders == {ORIGINAL, OURS}
+    assert decide(a_state(ORIGINAL), None, {1}).possible_orders == {ORIGINAL, OURS}
+    assert decide(a_state((3, 2, 1)), _remembered(), set()).possible_orders == {ORIGINAL, OURS, (3, 2, 1)}
+    assert decide_deleted(_remembered()).possible_orders == {ORIGINAL, OURS}
 
 
 def test_the_last_one_is_removed() -> None:
     decision = decide(a_state(OURS), _remembered(), set())
     assert (decision.outcome.status, decision.outcome.replicas_after) == (OrderStatus.WOULD_RESTORE, ORIGINAL)
-    assert decision.is_forgetting
+    assert decision.forgets
 
 
 def test_the_original_order_is_back_already() -> None:
     """A run died between the restore and its end, or a person put it back."""
     decision = decide(a_state(ORIGINAL), _remembered(), set())
     assert decision.outcome.status is OrderStatus.IN_ORDER
-    assert (decision.is_reorder, decision.is_forgetting) == (False, True)
-    assert decision.asks_for_order  # a broker that lags shows it, too
+    assert (decision.is_reorder, decision.forgets) == (False, True)
+    assert decision.requests_order  # a broker that lags shows it, too
 
 
 @pytest.mark.parametrize("listed", [set(), {1}])
 def test_an_order_of_somebodys_stays(listed: set[int]) -> None:
     decision = decide(a_state((3, 2, 1)), _remembered(), listed)
     assert (decision.outcome.status, decision.outcome.drift) == (OrderStatus.CONFLICT, Drift.REORDERED)
-    assert (decision.is_reorder, decision.is_forgetting) == (False, True)
+    assert (decision.is_reorder, decision.forgets) == (False, True)
 
 
 def test_an_order_of_somebodys_with_the_listed_broker_first() -> None:
@@ -144,7 +144,7 @@ def test_a_reassigned_partition_keeps_its_set(current: Order, restored: Order, s
 def test_a_topic_that_was_made_again() -> None:
     decision = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), set())
     assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
-    assert (decision.is_forgetting, decision.asks_for_order) == (True, False)
+    assert (decision.forgets, decision.requests_order) == (True, False)
     of_the_old_one = _remembered(ORIGINAL, ORIGINAL, (3, 2, 1), OURS)
     listed = decide(a_state(ORIGINAL, topic_id=OTHER_TOPIC_ID), of_the_old_one, {1})
     assert listed.outcome.status is OrderStatus.WOULD_REORDER
@@ -152,7 +152,7 @@ def test_a_topic_that_was_made_again() -> None:
     assert listed.remember.topic_id == OTHER_TOPIC_ID
     assert listed.remember.ours == (ORIGINAL, OURS)
     last_already = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), {1})
-    assert (last_already.outcome.status, last_already.is_forgetting) == (OrderStatus.IN_ORDER, True)
+    assert (last_already.outcome.status, last_already.forgets) == (OrderStatus.IN_ORDER, True)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +173,17 @@ def test_the_reason_names_the_brokers(
 
 
 def test_deleted_is_forgotten_and_hidden_is_not() -> None:
-    assert (gone(_remembered()).is_forgetting, gone(_remembered()).asks_for_order) == (True, False)
-    assert not hidden(_remembered(), "not authorized").is_work
+    assert (decide_deleted(_remembered()).forgets, decide_deleted(_remembered()).requests_order) == (True, False)
+    assert not decide_hidden(_remembered(), "not authorized").has_work
 
 
 def test_leaderless_is_left_alone() -> None:
     decision = decide(a_state(ORIGINAL, leader=-1), None, {1})
-    assert (decision.outcome.status, decision.is_work) == (OrderStatus.LEFT_ALONE, False)
+    assert (decision.outcome.status, decision.has_work) == (OrderStatus.LEFT_ALONE, False)
     restore = decide(a_state(OURS, leader=-1), _remembered(), set())
     assert (restore.outcome.status, restore.remember) == (OrderStatus.LEFT_ALONE, _remembered())
     back = decide(a_state(ORIGINAL, leader=-1), _remembered(), set())
-    assert (back.outcome.status, back.is_work) == (OrderStatus.LEFT_ALONE, False)
+    assert (back.outcome.status, back.has_work) == (OrderStatus.LEFT_ALONE, False)
 
 
 @given(ORDERS, st.lists(LISTED, min_size=1, max_size=6), st.data())
@@ -205,7 +205,7 @@ def test_any_history_of_lists_and_crashes_ends_in_the_original_order(
                 continue
             memory = decision.remember
         assert current == with_last(original, listed)
-        assert not decide(a_state(current), memory, listed).is_work
+        assert not decide(a_state(current), memory, listed).has_work
     assert (current, memory) == (original, None)
 
 
@@ -222,5 +222,5 @@ def test_no_decision_changes_a_set_or_settles_only_at_the_second_try(
     after = decision.outcome.replicas_after
     assert after is not None
     assert sorted(after) == sorted(current)
-    assert after[len(after) - len(among(after, listed)) :] == among(after, listed)
-    assert not decide(a_state(after), decision.remember, listed).is_work
+    assert after[len(after) - len(filter_order(after, listed)) :] == filter_order(after, listed)
+    assert not decide(a_state(after), decision.remember, listed).has_work

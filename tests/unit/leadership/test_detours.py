@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import Detours
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import TemporaryOrders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, move_away
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
@@ -28,18 +28,18 @@ def move(bastion: Bastion) -> Move:
     bastion.cluster.add(0, LISTED, leader=1, isr=(1, 3))
     move = move_away(bastion.cluster.states[FIRST], {1}, assume_reordered=False)
     assert move is not None
-    assert move.is_detour
+    assert move.needs_reorder
     return move
 
 
-def _detour(bastion: Bastion, move: Move, meanwhile: Callable[[WellCluster], None]) -> Detours:
+def _detour(bastion: Bastion, move: Move, meanwhile: Callable[[WellCluster], None]) -> TemporaryOrders:
     with bastion.journal() as journal:
-        detours = Detours(bastion.writer(), journal)
-        with detours.taken([move]) as unready:
+        temporary_orders = TemporaryOrders(bastion.writer(), journal)
+        with temporary_orders.set_for([move]) as unready:
             assert unready == {}
             assert bastion.cluster.states[FIRST].replicas == AROUND
             meanwhile(bastion.cluster)
-    return detours
+    return temporary_orders
 
 
 def _nothing(_cluster: WellCluster) -> None:
@@ -47,7 +47,7 @@ def _nothing(_cluster: WellCluster) -> None:
 
 
 def test_the_order_is_put_back_and_nothing_is_pending(bastion: Bastion, move: Move) -> None:
-    assert _detour(bastion, move, _nothing).left == {}
+    assert _detour(bastion, move, _nothing).not_restored == {}
     assert bastion.cluster.states[FIRST].replicas == LISTED
     assert bastion.cluster.pending() == ()
 
@@ -90,7 +90,7 @@ def _silent(cluster: WellCluster) -> None:
 def test_what_is_not_ours_is_left_alone_and_what_is_not_seen_stays_in_the_journal(
     bastion: Bastion, move: Move, meanwhile: Callable[[WellCluster], None], *, is_pending: bool
 ) -> None:
-    assert FIRST in _detour(bastion, move, meanwhile).left
+    assert FIRST in _detour(bastion, move, meanwhile).not_restored
     assert bastion.cluster.kinds() == ["reorder"]
     assert [each.key for each in bastion.cluster.pending()] == (["order/orders/0"] if is_pending else [])
 
@@ -98,11 +98,11 @@ def test_what_is_not_ours_is_left_alone_and_what_is_not_seen_stays_in_the_journa
 def test_there_is_no_second_way_around_before_the_first_one_is_put_back(bastion: Bastion, move: Move) -> None:
     cluster = bastion.cluster
     with bastion.journal() as journal:
-        detours = Detours(bastion.writer(), journal)
-        with detours.taken([move]):
+        temporary_orders = TemporaryOrders(bastion.writer(), journal)
+        with temporary_orders.set_for([move]):
             cluster.reads_until_silent = 0
         cluster.reads_until_silent = None
-        with detours.taken([move]) as unready:
+        with temporary_orders.set_for([move]) as unready:
             assert "not put back yet" in unready[FIRST]
     assert cluster.states[FIRST].replicas == AROUND
     (change,) = cluster.pending()

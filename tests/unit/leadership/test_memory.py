@@ -21,10 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     Memory,
     difference,
     list_changes,
-    memory_of,
     memory_path,
-    merged,
+    merge,
     order_changes,
+    parse_memory,
     read_memory_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
@@ -56,7 +56,7 @@ def _records(memory: Memory) -> Any:
 
 @given(_MEMORIES)
 def test_records_hold_all_of_a_memory(memory: Memory) -> None:
-    assert memory_of(_records(memory), "here") == memory
+    assert parse_memory(_records(memory), "here") == memory
 
 
 @given(_MEMORIES, _MEMORIES)
@@ -66,7 +66,7 @@ def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memor
         records.pop(key, None)
         if value is not None:
             records[key] = value
-    assert memory_of(records, "here") == wanted
+    assert parse_memory(records, "here") == wanted
     assert difference(wanted, wanted) == {}
 
 
@@ -84,7 +84,7 @@ def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memor
 )
 def test_what_another_version_wrote_is_refused(records: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(JournalError, match="topic t holds a record"):
-        memory_of(records, "topic t")
+        parse_memory(records, "topic t")
 
 
 def test_two_homes() -> None:
@@ -92,15 +92,15 @@ def test_two_homes() -> None:
     topic = Memory(Blacklist((1,)), "1", 4, {_ONE.topic_partition: _ONE})
     other = RememberedOrder("audit", 0, _ONE.topic_id, (1, 3), ((3, 1),))
     newer = Memory(Blacklist((1, 2)), "1,2", 5, {other.topic_partition: other})
-    assert merged(topic, newer) == newer
-    assert merged(topic, Memory()) == topic
-    assert merged(Memory(), newer) == newer
+    assert merge(topic, newer) == newer
+    assert merge(topic, Memory()) == topic
+    assert merge(Memory(), newer) == newer
     older = Memory(Blacklist((7,)), "7", 4, {other.topic_partition: other})
-    both = merged(topic, older)
+    both = merge(topic, older)
     assert (both.blacklist, both.revision) == (topic.blacklist, 4)
     assert both.orders == {_ONE.topic_partition: _ONE, other.topic_partition: other}
     emptied = Memory(revision=6)
-    assert not merged(emptied, older).blacklist
+    assert not merge(emptied, older).blacklist
 
 
 def test_the_file_survives_and_goes_when_it_holds_nothing(tmp_path: Path) -> None:

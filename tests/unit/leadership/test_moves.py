@@ -38,7 +38,7 @@ def test_away_from_a_broker(replicas: Order, isr: Order, brokers: set[int], stat
 def test_the_first_in_sync_replica_leads_where_the_preferred_one_lags() -> None:
     move = move_away(a_state((2, 4, 3, 1), leader=1)._replace(isr=(1, 3, 4)), {1}, assume_reordered=False)
     assert move is not None
-    assert (move.target, move.is_detour) == (4, True)
+    assert (move.target, move.needs_reorder) == (4, True)
 
 
 def test_a_partition_without_a_leader_is_led_by_nobody() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import (
     Order,
-    among,
-    moved_last,
+    brokers_moved_last,
+    filter_order,
     restore_order,
     with_last,
 )
@@ -39,15 +39,15 @@ def test_listed_brokers_come_last(order: Order, listed: set[int], expected: Orde
 def test_last_keeps_the_set_and_every_relative_order(order: Order, listed: frozenset[int]) -> None:
     last = with_last(order, listed)
     assert sorted(last) == sorted(order)
-    assert among(last, listed) == among(order, listed)
-    assert last == (*(each for each in order if each not in listed), *among(order, listed))
+    assert filter_order(last, listed) == filter_order(order, listed)
+    assert last == (*(each for each in order if each not in listed), *filter_order(order, listed))
     assert with_last(last, listed) == last
 
 
 @given(ORDERS, LISTED)
 def test_what_was_moved_is_known_from_the_two_orders(order: Order, listed: frozenset[int]) -> None:
     last = with_last(order, listed)
-    assert moved_last(order, last) == (() if last == order else among(order, listed))
+    assert brokers_moved_last(order, last) == (() if last == order else filter_order(order, listed))
 
 
 @given(ORDERS, LISTED)
@@ -83,6 +83,6 @@ def test_whatever_became_of_the_set(original: Order, listed: frozenset[int], dat
         current.insert(data.draw(st.integers(0, len(current))), new)
     restored = restore_order(tuple(current), original, ours)
     assert sorted(restored) == sorted(current)
-    assert among(restored, stayed) == among(original, stayed)
-    others = [each for each in current if each not in moved_last(original, ours)]
-    assert among(restored, others) == tuple(others)
+    assert filter_order(restored, stayed) == filter_order(original, stayed)
+    others = [each for each in current if each not in brokers_moved_last(original, ours)]
+    assert filter_order(restored, others) == tuple(others)

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist, Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, Wish, look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, ListRequest, inspect
 from unit.leadership.well_cluster import Bastion
 
 _SET = ConfigEntry(None, is_sensitive=True)
@@ -19,20 +19,20 @@ _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4
 
 
 @pytest.mark.parametrize(
-    ("entry", "memory", "wish", "warnings"),
+    ("entry", "memory", "wanted", "warnings"),
     [
-        (_SET, _LISTED, Wish(Change.PRESENT, (2,), ()), []),
-        (None, _EMPTIED, Wish(Change.PRESENT, (2,), ()), []),
-        (None, _LISTED, Wish(Change.PRESENT, (2,), ()), ["somebody has deleted it"]),
-        (_SET, _EMPTIED, Wish(Change.PRESENT, (2,), ()), ["or somebody else did; it is replaced"]),
-        (_SET, _EMPTIED, Wish(Change.EXACT, (), ()), ["or somebody else did; it is deleted"]),
-        (_SET, _WRITING, Wish(Change.PRESENT, (), ()), ["a run of ours that was killed set it"]),
-        (_SET, Memory(), Wish(Change.EXACT, (), ()), ["is not remembered here: it is replaced"]),
+        (_SET, _LISTED, ListRequest(Change.PRESENT, (2,), ()), []),
+        (None, _EMPTIED, ListRequest(Change.PRESENT, (2,), ()), []),
+        (None, _LISTED, ListRequest(Change.PRESENT, (2,), ()), ["somebody has deleted it"]),
+        (_SET, _EMPTIED, ListRequest(Change.PRESENT, (2,), ()), ["or somebody else did; it is replaced"]),
+        (_SET, _EMPTIED, ListRequest(Change.EXACT, (), ()), ["or somebody else did; it is deleted"]),
+        (_SET, _WRITING, ListRequest(Change.PRESENT, (), ()), ["a run of ours that was killed set it"]),
+        (_SET, Memory(), ListRequest(Change.EXACT, (), ()), ["is not remembered here: it is replaced"]),
     ],
 )
 def test_a_config_that_is_not_as_remembered_is_reported(
-    bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wish: Wish, warnings: list[str]
+    bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wanted: ListRequest, warnings: list[str]
 ) -> None:
-    view = look(bastion.cluster, Config(entry, False, ()), memory, wish, frozenset())
+    view = inspect(bastion.cluster, Config(entry, False, ()), memory, wanted, frozenset())
     for found, expected in zip(view.warnings, warnings, strict=True):
         assert expected in found
