@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The list of deprioritized brokers (KIP-491), for every topic and for topics by pattern. Standard library only."""
+"""Define the list of deprioritized brokers (KIP-491), for all topics and by topic pattern. Standard library only."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PATTERN = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 
 
 class BlacklistError(KafkaOpsError):
-    """The requested list cannot be used. Names every error."""
+    """The requested list is not valid. The text names all errors."""
 
 
 class Change(StrEnum):
-    """What to do with the brokers that are named."""
+    """How the named brokers change the list."""
 
     PRESENT = "present"
     ABSENT = "absent"
@@ -38,7 +38,7 @@ _Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="listed b
 
 @dataclass(frozen=True, slots=True)
 class ListOfTopics:
-    """The brokers that are deprioritised for the topics that match a pattern, as a report has them."""
+    """The brokers that are deprioritized for the topics that match a pattern, in a report."""
 
     pattern: str
     brokers: _Brokers
@@ -50,38 +50,38 @@ def _lists(by_topic: Mapping[str, tuple[int, ...]]) -> tuple[ListOfTopics, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Blacklist:
-    """Who is deprioritized, and where. Broker ids are sorted, patterns too; a pattern without brokers is not there."""
+    """The deprioritized brokers. Broker ids and patterns are sorted, and each pattern has brokers."""
 
     brokers: _Brokers = ()
-    """For every topic: the KIP's dynamic config."""
+    """Those for all topics: the KIP's dynamic config."""
     by_topic: Annotated[
         Mapping[str, tuple[int, ...]],
         Into(Annotated[tuple[ListOfTopics, ...], Meta(description="the lists of topics are a list")], _lists),
     ] = field(default_factory=dict)
-    """For the topics that match a pattern: the KIP's "future enhancement". In addition to ``brokers``."""
+    """Those for the topics that match a pattern (the KIP's "future enhancement"), in addition to ``brokers``."""
 
     def __bool__(self) -> bool:
         return bool(self.brokers or self.by_topic)
 
     @property
     def config_value(self) -> str | None:
-        """The value of preferred_leader_blacklist; None for an empty list, which is no config at all."""
+        """The value of preferred_leader_blacklist; None for an empty list, which deletes the config."""
         return ",".join(map(str, self.brokers)) or None
 
     def all_brokers(self) -> frozenset[int]:
-        """Every broker that is on a list."""
+        """Return all brokers that are on a list."""
         return frozenset(self.brokers).union(*self.by_topic.values())
 
     def listed_for(self, topic: str) -> frozenset[int]:
-        """Return the brokers that are to come last in that topic."""
+        """Return the brokers that come last in the orders of a topic."""
         matching = (brokers for pattern, brokers in self.by_topic.items() if matches(topic, [pattern]))
         return frozenset(self.brokers).union(*matching)
 
     def with_change(self, change: Change, brokers: Collection[int], patterns: Collection[str] = ()) -> Blacklist:
         """Return the list after a change.
 
-        The change applies to the list for every topic, or, where patterns are given, to the list of each pattern. EXACT
-        without brokers and patterns empties every list, which restores everything.
+        The change applies to the list for all topics or, if patterns are given, to the list of each pattern. EXACT
+        without brokers and patterns empties all lists, which restores all orders.
         """
         if change is Change.EXACT and not brokers and not patterns:
             return Blacklist()
@@ -95,23 +95,23 @@ class Blacklist:
 
 
 def matches(topic: str, patterns: Iterable[str]) -> bool:
-    """Whether a topic's name is meant by one of the patterns: * stands for any characters, ? for one."""
+    """Return whether a topic matches one of the patterns: * matches any characters, ? matches one."""
     return any(fnmatchcase(topic, pattern) for pattern in patterns)
 
 
 def parse_config_value(text: str) -> tuple[int, ...]:
-    """Read what config_value writes, and what a person may have written.
+    """Parse a value of preferred_leader_blacklist, written by this collection or by a person.
 
     Raises BlacklistError.
     """
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if not all(entry.isascii() and entry.isdigit() for entry in entries):
-        raise BlacklistError(f"preferred_leader_blacklist is {text!r}, which is no list of broker ids")
+        raise BlacklistError(f"preferred_leader_blacklist is {text!r}, which is not a list of broker ids")
     return tuple(sorted({int(entry) for entry in entries}))
 
 
 def check_request(brokers: Collection[int], patterns: Collection[str]) -> None:
-    """Raise BlacklistError with every error of the request."""
+    """Raise BlacklistError, which names all errors of the request."""
     errors = [*_errors(brokers, patterns)]
     if errors:
         raise BlacklistError("; ".join(errors))
@@ -120,10 +120,10 @@ def check_request(brokers: Collection[int], patterns: Collection[str]) -> None:
 def _errors(brokers: Collection[int], patterns: Collection[str]) -> Iterator[str]:
     for broker_id in brokers:
         if not 0 <= broker_id <= INT32_MAX:
-            yield f"{broker_id} is no broker id: give one from 0 to {INT32_MAX}"
+            yield f"{broker_id} is not a broker id: give a number from 0 to {INT32_MAX}"
     for pattern in patterns:
         if not _PATTERN.fullmatch(pattern):
-            yield f"{pattern!r} is no topic pattern: it has the characters of topic names, * for any and ? for one"
+            yield f"{pattern!r} is not a topic pattern: use the characters of topic names, * for any and ? for one"
 
 
 def _changed(listed: tuple[int, ...], change: Change, brokers: Collection[int]) -> tuple[int, ...]:
@@ -137,11 +137,9 @@ def _changed(listed: tuple[int, ...], change: Change, brokers: Collection[int]) 
 
 
 def require_registered(named: Iterable[int], listed: Blacklist, registered: Collection[int]) -> None:
-    """Refuse to deprioritize brokers that the controller does not know: a mistyped id would move nothing, and succeed.
+    """Raise BlacklistError for brokers that are not registered: a run with a mistyped id would succeed without effect.
 
-    A broker that is ``listed`` already may be named again, registered or not.
-
-    Raises BlacklistError.
+    A broker that is ``listed`` already need not be registered.
     """
     known = {*registered, *listed.brokers, *(each for brokers in listed.by_topic.values() for each in brokers)}
     unknown = sorted(set(named) - known)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to a changed list, orders that follow it, and their report."""
+"""Run preferred_leader_blacklist: change the list and the orders, write the report, and build the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .view import ListRequest
 
 
 def list_result(blacklist: Blacklist) -> dict[str, Any]:
-    """Return the list as modules return it."""
+    """Return the list as a module result."""
     return {
         "brokers": list(blacklist.brokers),
         "by_topic": [{"pattern": pattern, "brokers": list(brokers)} for pattern, brokers in blacklist.by_topic.items()],
@@ -38,9 +38,9 @@ def list_result(blacklist: Blacklist) -> dict[str, Any]:
 
 
 def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> LeadershipResult:
-    """Carries out what the parameters request, and writes the report that was asked for.
+    """Change the list and the orders, and write the requested report.
 
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     settings, report_file, _request = all_of(
         lambda: connection_settings(params),
@@ -72,14 +72,14 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
 
 
 def warnings(result: LeadershipResult) -> list[str]:
-    """Return what a person should know although nothing failed."""
+    """Return warnings, which are no failures."""
     outcomes = [*result.outcomes.values()]
     warnings = list(result.warnings)
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
-        warnings.append(named(f"{len(drifted)} partitions are not as they were left", drifted))
+        warnings.append(named(f"{len(drifted)} partitions were changed by another party", drifted))
     for status, head in (
-        (OrderStatus.LEFT_ALONE, "partitions are left alone, and not in the order that the list wants"),
+        (OrderStatus.LEFT_ALONE, "partitions are left alone, and do not have the order that the list requires"),
         (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
     ):
         found = [each for each in outcomes if each.status is status]
@@ -89,14 +89,14 @@ def warnings(result: LeadershipResult) -> list[str]:
 
 
 def failure_message(result: LeadershipResult) -> str | None:
-    """Return the failure message; None when everything was done."""
+    """Return the failure message; None if nothing failed."""
     failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
-    head = f"{len(failed)} replica orders were not changed as asked"
+    head = f"{len(failed)} replica orders were not changed as requested"
     return "\n".join(filter(None, [named(head, failed) if failed else "", result.report_error])) or None
 
 
 def diff_of(result: LeadershipResult, max_rows: int) -> dict[str, Any]:
-    """Return the list, and the replica orders that change."""
+    """Return the diff of the list and of the changed replica orders."""
     changes = [
         each
         for each in result.outcomes.values()

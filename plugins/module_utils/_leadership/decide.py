@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decide what becomes of one partition's order and of what is remembered of it. Pure; standard library only."""
+"""Decide about one partition's order, and about its remembered orders. Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .orders import BaseOrder, Drift, Order, RememberedOrder, filter_order, find
 
 
 class OrderStatus(StrEnum):
-    """How one partition ended that holds a listed broker, or whose original order is remembered."""
+    """The result for a partition with a replica on a listed broker, or with a remembered order."""
 
     REORDERED = "reordered"
-    """Its listed brokers are last now."""
+    """The listed brokers are last now."""
     WOULD_REORDER = "would_reorder"
     RESTORED = "restored"
-    """No replica of it is listed any more, and the order is the one it would have had without us."""
+    """No replica is on a listed broker any more, and the original order is restored."""
     WOULD_RESTORE = "would_restore"
     IN_ORDER = "in_order"
-    """Nothing had to be done."""
+    """The order was right already."""
     ALL_LISTED = "all_listed"
-    """Every replica is on a broker that is listed, so there is no other order to bring it into."""
+    """Every replica is on a listed broker, so the order stays."""
     CONFLICT = "conflict"
-    """Somebody set an order of their own meanwhile: it stays, and nothing is remembered of it any more."""
+    """Another party has set another order. It stays, and the remembered order is forgotten."""
     GONE = "gone"
-    """The topic was deleted, or made again under another id: nothing to put back."""
+    """The topic was deleted or re-created, so there is nothing to restore."""
     LEFT_ALONE = "left_alone"
-    """Its order would have changed, and must not now. Whatever is remembered stays; a later run does it."""
+    """The order must not be changed now. The remembered order stays, and a later run changes the order."""
     FAILED = "failed"
-    """The change was asked for and was not seen. What is remembered stays; a later run tries again."""
+    """The change was requested and not seen. The remembered order stays, and a later run tries again."""
 
 
 CHANGED = frozenset({OrderStatus.REORDERED, OrderStatus.WOULD_REORDER, OrderStatus.RESTORED, OrderStatus.WOULD_RESTORE})
@@ -52,14 +52,14 @@ class OrderOutcome:
     status: Annotated[OrderStatus, Meta("an order's status")]
     reason: str
     topic_id: TopicId | None
-    """None where the topic does not exist, or is hidden from us."""
+    """None if the topic does not exist, or is hidden from us."""
     drift: Drift
     replicas: Order | None
-    """The order before; None where it was not found out."""
+    """The order before; None if it is unknown."""
     replicas_after: Order | None
-    """The order after, or, in check mode, the one it would be brought into."""
+    """The order after the run or, in check mode, the order that a run would set."""
     original: Order | None
-    """The order that it would have if no broker were listed, as far as it is known."""
+    """The order that the partition would have if no broker were listed, if that is known."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -74,14 +74,14 @@ LEADERLESS = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be done to one partition."""
+    """The decision about one partition."""
 
     outcome: OrderOutcome
-    """How it ends if everything that is asked for is done."""
+    """The outcome if all requests succeed."""
     remembered: RememberedOrder | None
-    """What is remembered so far."""
+    """The order that is remembered so far."""
     remember: RememberedOrder | None
-    """What has to be remembered before its order is touched; None: nothing once it is in order."""
+    """The order to remember before the change; None to forget it after the change."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -93,38 +93,39 @@ class Decision:
 
     @property
     def requests_order(self) -> bool:
-        """True when its order is asked for: also one that only seems to be back, before what is remembered is dropped.
+        """Whether the order is requested.
 
-        A broker that lags behind the controller shows the order from before ours.
+        An original order that seems to be restored is requested too, before the remembered one is forgotten: a broker
+        that lags behind the controller still shows it.
         """
-        seems_back = self.forgets and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
-        return self.is_reorder or seems_back
+        seems_restored = self.forgets and self.outcome.drift is Drift.NONE and self.outcome.replicas is not None
+        return self.is_reorder or seems_restored
 
     @property
     def forgets(self) -> bool:
-        """True when what is remembered is to be dropped, once the partition is in order."""
+        """Whether the remembered order is forgotten once the partition has its order."""
         return self.remembered is not None and self.remember is None
 
     @property
     def has_work(self) -> bool:
-        """True when something has to be written: the order, or what is remembered."""
+        """Whether the order or the remembered order has to be written."""
         return self.is_reorder or self.remember != self.remembered
 
     @property
     def possible_orders(self) -> frozenset[Order]:
-        """The orders in which it may be seen until its order is set."""
+        """The orders that the partition may show until its new order is set."""
         known = [each for each in (self.remembered, self.remember) if each is not None]
         found = {order for each in known for order in each.known_orders}
         return frozenset(found if self.outcome.replicas is None else {*found, self.outcome.replicas})
 
     def leave_alone(self, why: str) -> Decision:
-        """Return the same partition with no change and its memory kept."""
+        """Return the decision to change nothing, for this reason."""
         outcome = replace(self.outcome, status=OrderStatus.LEFT_ALONE, reason=why, replicas_after=self.outcome.replicas)
         return Decision(outcome, self.remembered, self.remembered)
 
 
 def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Collection[int]) -> Decision:
-    """Decide about a partition that exists. A partition without a leader is left alone."""
+    """Decide about a partition that exists. An offline partition is left alone."""
     base = find_base(state.topic_id, state.replicas, remembered)
     wanted = with_last(base.order, listed)
     decision = Decision(
@@ -134,7 +135,7 @@ def decide(state: PartitionState, remembered: RememberedOrder | None, listed: Co
 
 
 def decide_deleted(remembered: RememberedOrder) -> Decision:
-    """Decide about a remembered partition that no longer exists."""
+    """Decide about a remembered partition that does not exist any more."""
     return Decision(_without_state(remembered, OrderStatus.GONE, "it was deleted"), remembered, None)
 
 
@@ -175,11 +176,11 @@ def _status(state: PartitionState, base: BaseOrder, wanted: Order, listed: Colle
             return OrderStatus.WOULD_RESTORE, f"back to {[*wanted]}"
         return OrderStatus.WOULD_REORDER, f"{_brokers(last)} last"
     if base.drift is Drift.REORDERED:
-        return OrderStatus.CONFLICT, "nothing is remembered of it any more"
+        return OrderStatus.CONFLICT, "its original order is forgotten"
     if base.drift is Drift.RECREATED and not last:
         return OrderStatus.GONE, ""
     if len(last) == len(wanted):
-        return OrderStatus.ALL_LISTED, "every replica is on a listed broker: their order stays"
+        return OrderStatus.ALL_LISTED, "every replica is on a listed broker: the order stays"
     return OrderStatus.IN_ORDER, f"{_brokers(last)} last already" if last else "in its original order"
 
 

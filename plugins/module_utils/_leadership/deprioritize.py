@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""preferred_leader_blacklist (KIP-491) on released brokers: the list, the dynamic config, and the orders that follow.
+"""Implement preferred_leader_blacklist (KIP-491) on released brokers: the list, the dynamic config and the orders.
 
-No leadership changes by this: a partition that is reordered keeps its leader, and one without a leader is left alone.
-Orders are remembered first, then set, seen, and forgotten where they are back.
+No leader changes: a reordered partition keeps its leader, and an offline partition is left alone. An original order is
+remembered before the order is changed, and forgotten after it is restored.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ from .view import CONFIG_NAME, ListRequest, View, decide_again, inspect, read_co
 _LOOK_EVERY_S = 0.1
 _WAIT_S = 0.5
 _REMEMBERED_AT_ONCE = 10_000
-_HELD = (
-    "the response to a request for an order was lost, and it may still be executed: a broker keeps it for 60 s; the "
-    "journal and the memory have what it was, and the next run waits for it"
+_MAY_BE_EXECUTED = (
+    "the response to a request for a replica order was lost, and the request may still be executed: a broker keeps it "
+    "for 60 s. The journal and the memory have the original order, and the next run waits for the request"
 )
 STOPPED = "the run was asked to stop before this change; run it again"
 
 
 class ConfigNotWrittenError(KafkaOpsError):
-    """preferred_leader_blacklist was not seen written. No order was changed."""
+    """preferred_leader_blacklist was not seen to change. No order was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadershipResult:
-    """What was found and done; in check mode, what would be."""
+    """The results of a run; in check mode, the changes that a run would make."""
 
     cluster_id: str
     before: Blacklist
     after: Blacklist
     writes_config: bool
     is_native: bool
-    """Every broker knows the config, so that no order had to be changed for it."""
+    """Whether all brokers know the config, so that no order has to change."""
     home: str
-    """What the list and the original orders are remembered in."""
+    """The topic or file that remembers the list and the original orders."""
     warnings: tuple[str, ...]
     outcomes: Mapping[TopicPartition, OrderOutcome]
     has_restored: bool = False
-    """What an earlier run had left changed was put back."""
+    """Whether changes of an earlier run were undone."""
     report_error: str = ""
-    """Why there is no report file, although one was asked for."""
+    """Why the requested report file was not written."""
 
     @property
     def is_changed(self) -> bool:
@@ -81,11 +81,11 @@ class LeadershipResult:
 def run_leadership(
     kafka: Kafka, request: ListRequest, options: LeadershipOptions, progress: Progress, stop: threading.Event
 ) -> LeadershipResult:
-    """Change the list, and bring every replica order in line with it.
+    """Change the list, and change the replica orders to match it.
 
-    A run that finds nothing to do takes no lock and sends no write request; nor does one in check mode. Otherwise what
-    an earlier run left is undone under the lock, and all is looked at again. Crashed at any point, the next run goes on
-    from what is remembered.
+    In check mode, or if there is nothing to do, the run takes no lock and sends no write request. Otherwise it takes
+    the lock, undoes the changes of earlier runs, and reads everything again. After a crash, the next run continues from
+    the memory.
 
     Raises BlacklistError, JournalError, ConfigNotWrittenError, NoBrokerAnswersError, RequestRefusedError or
     BrokerCallError.
@@ -110,7 +110,7 @@ def run_leadership(
         with homes.open(journal) as held:
             view = run.look(held.memory, journal.pending)
             if view.has_work:
-                # Whichever run takes over from this one, if it dies, waits until nothing of it can be executed.
+                # If this run dies, the next one waits until no request of this run can be executed.
                 journal.begin([LastingOrders()])
                 run.write_list(held.store, view, journal)
             orders = OrderRun(run.writer(view, journal), journal, held.store, progress, stop)
@@ -158,7 +158,7 @@ class _Run:
         return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
 
     def write_list(self, store: MemoryStore, view: View, journal: Journal) -> None:
-        """Remembers the list, then writes the config, then remembers that: so a crash in between is known."""
+        """Remember the list, write the config, then remember its value, so that the next run notices a crash."""
         written = view.memory.written_value
         revision = view.memory.revision + 1
         store.write(list_changes(Memory(view.after, written, revision)))
@@ -169,25 +169,25 @@ class _Run:
             store.write(list_changes(Memory(view.after, view.after.config_value, revision)))
 
     def _write_config(self, writer: Writer, value: str | None) -> None:
-        fault = ""
+        problem = ""
         for attempt in range(writer.attempts):
-            if fault := writer.why_forbidden():
+            if problem := writer.why_forbidden():
                 break
             try:
                 self.kafka.write_cluster_default(writer.address(attempt), CONFIG_NAME, value)
             except BrokerCallError as error:
-                fault = str(error)
+                problem = str(error)
             except RequestRefusedError as error:
-                fault = str(error)
+                problem = str(error)
                 if not error.is_transient:
                     break
             else:
-                self._watch_config(value, writer.verify_timeout_s)
+                self._wait_for_config(value, writer.verify_timeout_s)
                 return
-        raise ConfigNotWrittenError(f"{CONFIG_NAME} was not written, and no replica order was changed: {fault}")
+        raise ConfigNotWrittenError(f"{CONFIG_NAME} was not written, and no replica order was changed: {problem}")
 
-    def _watch_config(self, value: str | None, timeout_s: float) -> None:
-        """Wait until the write is seen. Brokers that do not know the config show only whether it is set."""
+    def _wait_for_config(self, value: str | None, timeout_s: float) -> None:
+        """Wait until the new value is seen. Brokers that do not know the config only show whether it is set."""
         deadline = time.monotonic() + timeout_s
         while True:
             entry = self.kafka.cluster_default(CONFIG_NAME)
@@ -195,8 +195,8 @@ class _Run:
                 return
             if time.monotonic() >= deadline:
                 raise ConfigNotWrittenError(
-                    f"{CONFIG_NAME}={value!r} was accepted, and is not visible within {timeout_s:g} s ({entry}); no "
-                    "replica order was changed"
+                    f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
+                    "No replica order was changed"
                 )
             time.sleep(_LOOK_EVERY_S)
 
@@ -222,7 +222,7 @@ def _report(cluster: Cluster, view: View, home: str, warnings: tuple[str, ...]) 
 
 @dataclass(slots=True)
 class OrderRun:
-    """Carries decisions out, at most PARTITIONS_PER_REQUEST at a time."""
+    """Carry out the decisions, at most PARTITIONS_PER_REQUEST in one request."""
 
     writer: Writer
     journal: Journal
@@ -230,17 +230,17 @@ class OrderRun:
     progress: Progress
     stop: threading.Event
     _requested: dict[TopicPartition, Decision] = field(default_factory=dict)
-    """Partitions whose order was asked for."""
+    """The partitions whose order was requested."""
     _remembered: dict[TopicPartition, RememberedOrder] = field(default_factory=dict)
-    """What the memory has now."""
+    """The present contents of the memory."""
     _to_remember_at_end: dict[TopicPartition, RememberedOrder | None] = field(default_factory=dict)
-    """What it is to have once a partition has ended; None: nothing."""
+    """The contents that the memory should have at the end; None to forget the partition."""
 
     def carry_out(self, view: View) -> dict[TopicPartition, OrderOutcome]:
-        """How every partition ended. Between two batches, ``stop`` ends the run.
+        """Carry out the decisions, and return the outcomes. Setting ``stop`` ends the run after the current batch.
 
-        Raises JournalError: nothing is changed that is not remembered. NoBrokerAnswersError, BrokerCallError or
-        RequestRefusedError: no broker could be read from.
+        Raises JournalError if the memory or the journal cannot be written: then no further order is changed.
+        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if no broker could be read.
         """
         self._remembered = dict(view.memory.orders)
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}
@@ -248,11 +248,11 @@ class OrderRun:
         done = 0
         for several in in_batches(work, _REMEMBERED_AT_ONCE):
             if not self.stop.is_set():
-                # Not batch by batch: brokers that take in changed orders are slow to replicate.
+                # In few large writes, because brokers replicate slowly while they process changed orders.
                 self._remember(view.decisions[each] for each in several)
             for batch in in_batches(several):
                 self.progress.step("putting replicas in order", done, len(work))
-                outcomes |= self._stopped(view, batch) if self.stop.is_set() else self._batch(view, batch)
+                outcomes |= self._leave_alone(view, batch) if self.stop.is_set() else self._set_batch(view, batch)
                 done += len(batch)
             if not self._late_requests_until(self._requested):
                 self._forget_restored()
@@ -260,21 +260,18 @@ class OrderRun:
             self._forget_restored()
             self.journal.end([LastingOrders()], "set")
         else:
-            self.journal.notes.append(_HELD)
+            self.journal.notes.append(_MAY_BE_EXECUTED)
         return outcomes
 
     def _remember(self, decisions: Iterable[Decision]) -> None:
-        """Remember what is not yet remembered so of partitions whose orders are to change."""
+        """Remember the original orders of partitions whose orders will change."""
         wanted = ((each.topic_partition, each.remember) for each in decisions)
         new = {each: order for each, order in wanted if order is not None and order != self._remembered.get(each)}
         self.store.write(order_changes(new.values()))
         self._remembered |= new
 
     def _forget_restored(self) -> None:
-        """Forget the orders that are back, and what was remembered of partitions that then were not changed.
-
-        Not batch by batch: to forget late does no harm.
-        """
+        """Forget the orders that are restored, and those of partitions that were not changed after all."""
         changes = {
             each: order for each, order in self._to_remember_at_end.items() if order != self._remembered.get(each)
         }
@@ -289,24 +286,28 @@ class OrderRun:
         return self.journal.late_requests_until(partition_subject(each) for each in asked)
 
     def _wait_for_late_orders(self) -> bool:
-        """Wait until no request whose response was lost can be executed any more, then ask for those orders again.
+        """Wait until no request with a lost response can be executed any more, then request those orders again.
 
-        Return whether that is so: an order that is set after the original one is forgotten, nobody puts back.
+        Return whether this succeeded. If not, the original orders must stay remembered: after they are forgotten, no
+        run would restore an order that is set late.
         """
         until = self._late_requests_until(self._requested)
         if not until:
             return True
-        doubtful = {each: how for each, how in self._requested.items() if self._late_requests_until([each])}
+        unanswered = {each: how for each, how in self._requested.items() if self._late_requests_until([each])}
         clock = self.writer.kafka.clock
         while clock.monotonic() < until:
             if self.stop.is_set():
                 return False
-            self.progress.step("waiting for orders whose responses were lost", 0, len(doubtful))
+            self.progress.step("waiting for orders whose responses were lost", 0, len(unanswered))
             clock.sleep(_WAIT_S)
-        return not self._request_again(doubtful) and self._late_requests_until(doubtful) <= until
+        return not self._request_again(unanswered) and self._late_requests_until(unanswered) <= until
 
     def _request_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
-        """Ask for orders that may be ours, also where they seem to be set; return why for each that is not seen so."""
+        """Request orders again, also if they seem to be set, and return why the others are not set.
+
+        Orders that another party has set are left out.
+        """
         orders, before = {}, {}
         for partition, state in read_states(self.writer.kafka, asked).items():
             decision = asked[partition]
@@ -316,11 +317,11 @@ class OrderRun:
                 orders[partition], before[partition] = order, decision.possible_orders
         return set_orders(self.writer, orders, before) if orders else {}
 
-    def _stopped(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+    def _leave_alone(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         self._to_remember_at_end |= {each: view.decisions[each].remembered for each in batch}
         return {each: view.decisions[each].leave_alone(STOPPED).outcome for each in batch}
 
-    def _batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+    def _set_batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
@@ -329,7 +330,7 @@ class OrderRun:
         wanted = {
             partition: each.outcome.replicas_after for partition, each in decisions.items() if each.requests_order
         }
-        faults = set_orders(
+        failures = set_orders(
             self.writer,
             {partition: order for partition, order in wanted.items() if order is not None},
             {partition: decisions[partition].possible_orders for partition in wanted},
@@ -337,20 +338,20 @@ class OrderRun:
         self._requested |= {partition: decisions[partition] for partition in wanted}
         self._to_remember_at_end |= {each: view.decisions[each].remembered for each in gone}
         self._to_remember_at_end |= {
-            partition: each.remembered if each.forgets and partition in faults else each.remember
+            partition: each.remembered if each.forgets and partition in failures else each.remember
             for partition, each in decisions.items()
         }
-        return {partition: _result(each, faults.get(partition)) for partition, each in decisions.items()} | gone
+        return {partition: _result(each, failures.get(partition)) for partition, each in decisions.items()} | gone
 
 
-def _result(decision: Decision, fault: str | None) -> OrderOutcome:
+def _result(decision: Decision, failure: str | None) -> OrderOutcome:
     outcome = decision.outcome
-    if fault:
-        reason = f"{fault}; what it was is remembered, and a later run tries again"
+    if failure:
+        reason = f"{failure}; the original order stays remembered, and a later run tries again"
         return replace(outcome, status=OrderStatus.FAILED, reason=reason, replicas_after=None)
     return replace(outcome, status=DONE_STATUS.get(outcome.status, outcome.status))
 
 
 def _missing_outcome(decision: Decision) -> OrderOutcome:
-    why = "it was there a moment ago, and is not in the metadata now: run again"
+    why = "it has just disappeared from the metadata: run again"
     return replace(decision.leave_alone(why).outcome, replicas_after=None)

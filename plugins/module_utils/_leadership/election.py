@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elect preferred leaders, a bounded number at a time, each seen to lead before the next ones are asked for.
+"""Elect preferred leaders in batches. Each batch is verified before the next one is requested.
 
-Where the preferred replica is not in sync and another one is, that one is made preferred for the time of the election.
+If the preferred replica is not in sync and another replica is, that one is put first in the order for the election.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from .memory import Memory
 from .memory_homes import Homes, LeadershipOptions
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
 from .orders import Order, find_base, with_last
+from .view import REASSIGNING
 
 _PAUSE_S = 0.5
-"""Before leaders are looked at again. Brokers lag behind the controller by less, as a rule."""
+"""The pause before the leaders are read again. Brokers usually lag behind the controller by less."""
 _OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 _NOTHING = Memory()
 STOPPED = "the run was asked to stop before this election; run it again"
@@ -42,52 +43,49 @@ STOPPED = "the run was asked to stop before this election; run it again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveOptions(LeadershipOptions):
-    """Which leaders to move, and how."""
+    """The leaders to move, and the limits."""
 
     from_brokers: frozenset[int]
-    """Shall lead nothing that another one can."""
+    """Brokers that should not lead any partition that another broker can lead."""
     to_brokers: frozenset[int]
-    """Shall lead what they are the preferred replica of."""
+    """Brokers that should lead the partitions whose preferred replica they have."""
     patterns: tuple[str, ...]
-    """Topics to look at; empty for all of them."""
+    """Patterns of the topics to include; empty for all topics."""
     max_moves: int
-    """Leaders that move at a time; at most PARTITIONS_PER_REQUEST."""
+    """The number of elections in one batch; at most PARTITIONS_PER_REQUEST."""
 
     def judge(self, state: PartitionState, undone: Memory) -> Move | None:
-        """Return what is to be done to a partition; None: nothing. ``undone`` is remembered, and taken for put back."""
-        is_passing = state.topic == self.journal.topic
-        if is_passing or (self.patterns and not matches(state.topic, self.patterns)):
+        """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored."""
+        is_run_topic = state.topic == self.journal.topic
+        if is_run_topic or (self.patterns and not matches(state.topic, self.patterns)):
             return None
         away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
         return away or move_to(state, self.to_brokers, self._order_without(state, undone))
 
     def _order_without(self, state: PartitionState, memory: Memory) -> Order:
-        """Return the order that is left once ``to_brokers`` are taken off the list.
-
-        With nothing remembered, its own.
-        """
+        """Return the order after ``to_brokers`` are removed from the list: without a memory, the present order."""
         base = find_base(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
         return with_last(base.order, memory.blacklist.listed_for(state.topic) - self.to_brokers)
 
 
 @dataclass(frozen=True, slots=True)
 class MoveReport:
-    """How every partition ended that had, or has, another leader than it should."""
+    """The results for all partitions whose leader should be another broker."""
 
     cluster_id: str
     moves: Mapping[TopicPartition, Move]
     notes: tuple[str, ...] = ()
-    """What the person on call should know of the journal, and of what an earlier run left."""
+    """Messages about the journal, and about changes of earlier runs."""
     has_restored: bool = False
-    """What an earlier run had left changed was put back."""
+    """Whether changes of an earlier run were undone."""
     requested: frozenset[TopicPartition] = frozenset()
-    """Partitions whose election this run requested. Another leader than theirs was elected by somebody else."""
+    """The partitions whose election this run requested. Other leaders were elected by other parties."""
     report_error: str = ""
-    """Why this is not in the report file, although one was asked for."""
+    """Why the requested report file does not have the moves."""
 
     @property
     def is_changed(self) -> bool:
-        """True when this run moved a leader, or, in check mode, would."""
+        """Whether this run moved a leader or, in check mode, would move one."""
         return self.has_restored or any(
             each.status is MoveStatus.WOULD_MOVE or (each.status is MoveStatus.MOVED and partition in self.requested)
             for partition, each in self.moves.items()
@@ -95,11 +93,13 @@ class MoveReport:
 
 
 def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
-    """Elects preferred leaders. In check mode nothing is asked for, and replica orders are taken for changed already:
-    ``from_brokers`` for put on the list, ``to_brokers`` for taken off it.
+    """Elect preferred leaders.
 
-    Raises JournalError, before anything was changed. NoBrokerAnswersError, RequestRefusedError or BrokerCallError: no
-    broker could be read from.
+    In check mode, nothing is requested, and the orders are assumed that a run would find: with ``from_brokers`` added
+    to the list, and ``to_brokers`` removed from it.
+
+    Raises JournalError before anything was changed; or NoBrokerAnswersError, RequestRefusedError or BrokerCallError if
+    no broker could be read.
     """
     progress.step("looking at the leaders")
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
@@ -136,7 +136,10 @@ class _Rounds:
     progress: Progress
 
     def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
-        """How all ended. After each round all leaders are looked at again: the look before may have lagged."""
+        """Move leaders in rounds, and return the results. After each round, all leaders are read again.
+
+        An earlier read may have come from a broker that lags behind the controller.
+        """
         for _round in range(self.batch.writer.attempts):
             moves = moves | self._in_batches({each: moves[each] for each in _to_move(moves)})
             if self.batch.stop.is_set():
@@ -158,7 +161,7 @@ class _Rounds:
         return ended
 
     def _look_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
-        """Return the partitions that differ from the outcome so far. One that failed was tried often enough."""
+        """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}
         found = _find_moves(self.batch.options, states.values())
@@ -178,9 +181,9 @@ class _Batch:
     requested: set[TopicPartition]
 
     def move(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
-        """How each of the moves ended. The partitions are looked at again just before each attempt."""
+        """Carry out moves, and return the results. The partitions are read again right before each attempt."""
         ended: dict[TopicPartition, Move] = {}
-        faults: dict[TopicPartition, str] = {}
+        failures: dict[TopicPartition, str] = {}
         for attempt in range(self.writer.attempts):
             left = [each for each in moves if each not in ended]
             states = read_states(self.writer.kafka, left)
@@ -190,14 +193,16 @@ class _Batch:
             waiting = {each: again[each] for each in _to_move(again)}
             if not waiting:
                 break
-            faults, seen = self._attempt(waiting, attempt)
+            failures, seen = self._attempt(waiting, attempt)
             for partition, state in seen.items():
                 if state.leader_id == waiting[partition].target:
                     ended[partition] = _end_move(waiting[partition], state)
             if self.stop.is_set():
                 break
         return ended | {
-            each: replace(moves[each], status=MoveStatus.FAILED, reason=faults.get(each) or self._not_seen(moves[each]))
+            each: replace(
+                moves[each], status=MoveStatus.FAILED, reason=failures.get(each) or self._not_seen(moves[each])
+            )
             for each in moves
             if each not in ended
         }
@@ -205,28 +210,28 @@ class _Batch:
     def _attempt(
         self, waiting: Mapping[TopicPartition, Move], attempt: int
     ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
-        """Each partition's error, and the partitions that were asked for as they were seen last."""
+        """Request elections once. Return the errors by partition, and the last states of the other partitions."""
         with self.temporary_orders.set_for(waiting.values()) as unready:
             asked = [each for each in waiting if each not in unready]
             if not asked:
                 return unready, {}
-            faults = self._elect(asked, attempt)
+            failures = self._elect(asked, attempt)
             states = wait_for_states(
                 self.writer,
-                [each for each in asked if each not in faults],
+                [each for each in asked if each not in failures],
                 lambda state: state.leader_id == waiting[state.topic_partition].target,
             )
-        return {**unready, **faults}, states
+        return {**unready, **failures}, states
 
     def _elect(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
-        """Each partition's error. A lost answer is none: what became of it is looked up."""
+        """Request elections, and return the errors by partition. After a lost response, the leaders show the result."""
         if forbidden := self.writer.why_forbidden():
             return dict.fromkeys(waiting, forbidden)
         self.requested.update(waiting)
         try:
             answers = self.writer.send(attempt, lambda address: self.writer.kafka.elect(address, PREFERRED, waiting))
-        except RequestRefusedError as fault:
-            return {} if fault.is_outcome_unknown else dict.fromkeys(waiting, str(fault))
+        except RequestRefusedError as error:
+            return {} if error.is_outcome_unknown else dict.fromkeys(waiting, str(error))
         except BrokerCallError:
             return {}
         return {
@@ -251,79 +256,80 @@ def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
 
 
 def _with_unrestored_order(move: Move, why: str) -> Move:
-    return replace(move, reason=f"{move.reason}; the order that it was given for the election is not put back: {why}")
+    return replace(move, reason=f"{move.reason}; its order was changed for the election and is not restored: {why}")
 
 
 def _open_moves(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
-    """Return the moves, and the partitions whose order is not as it should be."""
+    """Return the partitions to move, and those whose order still prefers the wrong broker."""
     return [partition for partition, move in moves.items() if move.status in _OPEN]
 
 
 def _give_up(move: Move) -> Move:
-    reason = f"broker {move.leader_before} leads it at the last look, after every attempt: run again"
+    reason = f"broker {move.leader_before} still leads it after all attempts: run again"
     return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
 
 
 def _end_move(move: Move, state: PartitionState | None) -> Move:
-    """How a move ended of which nothing is left to be done, by our election or because somebody else was faster."""
+    """Return the result of a move that is not needed any more, after our election or another party's."""
     if state is None:
-        return replace(move, status=MoveStatus.FAILED, reason="it is not in the metadata any more: was it deleted?")
+        return replace(
+            move, status=MoveStatus.FAILED, reason="it is not in the metadata any more: it may have been deleted"
+        )
     if state.is_offline:
         return replace(move, status=MoveStatus.LEADERLESS, reason=LEADERLESS, leader_after=state.leader_id)
     return replace(move, status=MoveStatus.MOVED, leader_after=state.leader_id)
 
 
-_REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
-_PENDING = "a replica order that was set for an election is not put back yet: run again"
+_PENDING = "its replica order was changed for an election, and is not restored yet: run again"
 
 
 @dataclass(frozen=True, slots=True)
 class TemporaryOrders:
-    """In the journal like every order that is set for a while, so that after a crash the next run puts it back."""
+    """Replica orders for the time of an election. The journal has them, so the next run restores them after a crash."""
 
     writer: Writer
     journal: Journal
     not_restored: dict[TopicPartition, str] = field(default_factory=dict)
-    """Why the order of a partition is not put back."""
+    """Why the order of a partition is not restored."""
 
     @contextmanager
     def set_for(self, moves: Iterable[Move]) -> Iterator[dict[TopicPartition, str]]:
-        """Each move's target is first within this context; why not, for those where it is not. Their set never changes.
+        """Put the targets of moves first during a ``with`` block, and yield why some are not first.
 
-        Nothing is read or written where no move is a detour. An order that is not seen back stays in the journal. One
-        that somebody else changed meanwhile stays as it is.
+        Only moves that need a reorder are changed. An order that is not seen to be restored stays in the journal. An
+        order that another party has changed in between stays as it is.
 
-        Raises JournalError, NoBrokerAnswersError or RequestRefusedError, all of them before anything was changed.
+        Raises JournalError, NoBrokerAnswersError or RequestRefusedError before anything was changed.
         """
-        around = [each for each in moves if each.needs_reorder]
-        if not around:
+        reordered = [each for each in moves if each.needs_reorder]
+        if not reordered:
             yield {}
             return
-        partitions = [each.topic_partition for each in around]
+        partitions = [each.topic_partition for each in reordered]
         pending = {each.topic_partition for each in self.journal.orders}.intersection(partitions)
         running = self.writer.kafka.running_reassignments(partitions)
-        unready = dict.fromkeys(running, _REASSIGNING) | dict.fromkeys(pending, _PENDING)
-        changes = self.journal.begin(_change(each) for each in around if each.topic_partition not in unready)
-        faults = set_orders(
+        unready = dict.fromkeys(running, REASSIGNING) | dict.fromkeys(pending, _PENDING)
+        changes = self.journal.begin(_change(each) for each in reordered if each.topic_partition not in unready)
+        failures = set_orders(
             self.writer,
             {each.topic_partition: each.changed for each in changes},
             {each.topic_partition: each.possible_orders for each in changes},
         )
         try:
-            yield faults | unready
+            yield failures | unready
         finally:
             self._restore(changes)
 
     def _restore(self, changes: Sequence[OrderChange]) -> None:
-        ended = restore_orders_with_retries(self.writer, changes)
-        back = (Undoing.RESTORED, Undoing.ALREADY_BACK)
+        results = restore_orders_with_retries(self.writer, changes)
+        restored = (Undoing.RESTORED, Undoing.ALREADY_BACK)
         self.not_restored.update(
-            {each.change.topic_partition: each.reason for each in ended if each.undoing not in back}
+            {each.change.topic_partition: each.reason for each in results if each.undoing not in restored}
         )
         try:
-            end_in_journal(self.journal, ended)
+            end_in_journal(self.journal, results)
         except JournalError as error:
-            # The next run finds them as they were, and strikes them out.
+            # The next run finds the orders restored, and ends the changes in the journal.
             self.not_restored.update({each.topic_partition: str(error) for each in changes})
 
 

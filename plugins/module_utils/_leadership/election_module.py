@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to leaders that moved, and their part of the report."""
+"""Run preferred_election: move leaders, add them to the report, and build the results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .report import add_leaders, read_leadership_report
 def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> MoveReport:
     """Move the leaders that the parameters name, and add their outcomes to the report.
 
-    Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
+    Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     report_file = params["report_file"]
     settings, *_checked = all_of(
@@ -60,27 +60,27 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
 
 
 def count_targets(moves: Iterable[Move]) -> list[dict[str, int]]:
-    """Return how many leaderships move to each broker, or would, those with the most first."""
+    """Return the number of leaderships that move or would move to each broker, the largest first."""
     counts = Counter(each.target for each in moves if each.status in MOVING)
     most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [{"broker_id": broker_id, "partitions": count} for broker_id, count in most_first]
 
 
 def failure_message(report: MoveReport) -> str | None:
-    """Return the failure message, for leaders that did not move; None when there is none."""
+    """Return the failure message; None if nothing failed."""
     wrong = [each for each in report.moves.values() if each.status in WRONG]
-    undone = named(f"{len(wrong)} partitions are not led as they should be", wrong) if wrong else ""
-    return "\n".join(filter(None, [undone, report.report_error])) or None
+    not_moved = named(f"{len(wrong)} partitions do not have the leader that they should have", wrong) if wrong else ""
+    return "\n".join(filter(None, [not_moved, report.report_error])) or None
 
 
 def warnings(report: MoveReport) -> list[str]:
-    """Return who goes on leading because nobody else can, and what is to be known of the journal."""
+    """Return warnings about the journal, and about partitions whose leader stays because no other broker can lead."""
     stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
     return [*report.notes, *([named(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
 
 
 def diff_of(report: MoveReport, max_rows: int) -> dict[str, str]:
-    """Return the leaders that change."""
+    """Return the diff of the leaders."""
     changed = [each for each in report.moves.values() if _leader_after(each) != each.leader_before]
     hidden = f"... and {len(changed) - max_rows} more\n" if len(changed) > max_rows else ""
     shown = [*islice(changed, max_rows)]

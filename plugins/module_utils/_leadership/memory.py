@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is remembered of the list of deprioritized brokers, and its form as records: a key, and a JSON object or None.
+"""Define the memory of the list of deprioritized brokers, and its records: a key, and a JSON object or None.
 
-The same records make up our topic (memory_topic) and our local file, which is the alternative to the topic, and where
-the memory goes when the topic cannot be written. Standard library only.
+The topic (memory_topic) and the local file have the same records. The file is the alternative to the topic, and the
+fallback if the topic cannot be written. Standard library only.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Changes: TypeAlias = "Mapping[str, Value | None]"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """All that is remembered of one cluster."""
+    """The list, and the original orders, of one cluster."""
 
     blacklist: Blacklist = field(default_factory=Blacklist)
     written_value: str | None = None
-    """The value of preferred_leader_blacklist that a broker last accepted from us; None: none is set. A released
-    broker never returns it again."""
+    """The value of preferred_leader_blacklist that a broker last accepted from us; None if it is not set. Released
+    brokers do not return it."""
     revision: int = 0
-    """Goes up with every change of the list, so that of two homes the newer one is known."""
+    """Grows with each change of the list, so that the newer one of two homes is known."""
     orders: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -49,17 +49,17 @@ class Memory:
 
 
 class MemoryStore(Protocol):
-    """A home of the memory, open for the run that holds the lock of the cluster."""
+    """A place of the memory, open for the run that holds the lock of the cluster."""
 
     memory: Memory
-    """What was in it when it was opened."""
+    """The memory when it was opened."""
 
     def write(self, changes: Changes) -> None:
-        """Return once the changes are durable. Raises JournalError, also when this run lost the lock."""
+        """Write changes, and return when they are durable. Raises JournalError, also if this run has lost the lock."""
 
 
 def parse_memory(records: Records, home: str) -> Memory:
-    """Raise JournalError, naming the home, for records that this version did not write."""
+    """Parse records. Raises JournalError, which names the home, for a record that no run of this version writes."""
     blacklist, written, revision = Blacklist(), None, 0
     orders: dict[TopicPartition, RememberedOrder] = {}
     for key, value in records.items():
@@ -77,14 +77,14 @@ def parse_memory(records: Records, home: str) -> Memory:
                 raise ValueError("key")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(
-                f"{home} holds a record {key!r} that this version of kafkaops.recovery did not write: nothing is "
-                "changed before a person has looked at it"
+                f"{home} holds a record {key!r} that this version of kafkaops.recovery did not write, so nothing was "
+                "changed: find out what wrote it, or name another memory"
             ) from None
     return Memory(blacklist, written, revision, orders)
 
 
 def list_changes(memory: Memory) -> Changes:
-    """Return the record of the list."""
+    """Return the change that writes the list."""
     return {
         LIST_KEY: {
             "version": _VERSION,
@@ -99,7 +99,7 @@ def list_changes(memory: Memory) -> Changes:
 def order_changes(
     remembered: Iterable[RememberedOrder] = (), forgotten: Iterable[TopicPartition] = ()
 ) -> dict[str, Value | None]:
-    """Return the records of orders to remember, and of orders to forget."""
+    """Return the changes that remember some orders and forget others."""
     changes: dict[str, Value | None] = {
         _order_key(each.topic_partition): {
             "version": _VERSION,
@@ -113,7 +113,7 @@ def order_changes(
 
 
 def difference(wanted: Memory, found: Memory) -> Changes:
-    """Return what to write to a home that holds ``found``, so that it holds ``wanted``."""
+    """Return the changes that turn the memory ``found`` into ``wanted``."""
     changes = order_changes(
         (each for partition, each in wanted.orders.items() if found.orders.get(partition) != each),
         found.orders.keys() - wanted.orders.keys(),
@@ -123,15 +123,15 @@ def difference(wanted: Memory, found: Memory) -> Changes:
         found.written_value,
         found.revision,
     )
-    # The list has the revision: with it last, a home that a crash left half written still counts as the older one.
+    # The list comes last, because it has the revision: a home that a crash left incomplete counts as the older one.
     return changes if same_list else {**changes, **list_changes(wanted)}
 
 
 def merge(topic: Memory, file: Memory) -> Memory:
-    """One memory out of two homes: runs that could not write to the topic went on in a local file.
+    """Merge the memories of the topic and of the file, which runs use that cannot write to the topic.
 
-    A file of a higher revision began with all that the topic held, and nobody wrote to the topic since. Otherwise both
-    went on: the topic's list and orders hold, and an order that only the file knows is kept.
+    A file with a higher revision began as a copy of the topic, which was not written since. Otherwise both were
+    written: the list and the orders of the topic are used, and the orders that only the file has.
     """
     if not file:
         return topic
@@ -141,7 +141,7 @@ def merge(topic: Memory, file: Memory) -> Memory:
 
 
 def _order_key(partition: TopicPartition) -> str:
-    # A topic's name has no slash.
+    # Topic names have no slash.
     return f"{_ORDER_KEY}{partition.topic}/{partition.partition}"
 
 
@@ -158,12 +158,12 @@ _SUFFIX = ".leadership"
 
 
 def memory_path(directory: str, cluster_id: str) -> Path:
-    """Where the memory of a cluster is. Raises JournalError."""
+    """Return the path of a cluster's memory file. Raises JournalError."""
     return path_for(directory, cluster_id, _SUFFIX)
 
 
 def read_memory_file(path: Path) -> Memory:
-    """Read the memory without a lock. No file is an empty memory. Raises JournalError."""
+    """Read the memory file without a lock. If there is none, the memory is empty. Raises JournalError."""
     entries, _length = read_entries(path)
     return parse_memory(_records(path, entries), str(path))
 
@@ -171,8 +171,8 @@ def read_memory_file(path: Path) -> Memory:
 class FileStore:
     """The memory file, open for the run that holds the lock of the cluster.
 
-    As a context, it removes a file that holds nothing at the end. Raises JournalError when the file cannot be written,
-    or is damaged.
+    At the end of a ``with`` block, an empty file is removed. Raises JournalError if the file is damaged or cannot be
+    written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -193,7 +193,7 @@ class FileStore:
             _apply(self._records, key, value)
 
     def clear(self) -> None:
-        """Forget everything, since another home holds it now. Raises JournalError."""
+        """Remove all records, after the topic has them. Raises JournalError."""
         self.write(dict.fromkeys(self._records))
 
 

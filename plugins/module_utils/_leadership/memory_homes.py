@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the list and the original orders are remembered: our compacted topic or a local file, or both for a while.
+"""Keep the list and the original orders in a compacted topic or in a local file, or temporarily in both.
 
-The doc fragment ``leadership_memory`` describes the options, which changes of orders and moves of leaders share.
+The doc fragment ``leadership_memory`` describes the options.
 
-Only the run that holds the lock of the cluster writes to the topic. Each record stands by itself: it names what it is
-about, and a repeated one changes nothing. So records need no transaction, and a run that dies between two of them
-leaves what the next run goes on from.
+Only the run that holds the lock of the cluster writes to the topic. Each record is complete without the others, and a
+repeated record changes nothing. So no transaction is needed, and if a run dies between two records, the next run
+continues from them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from .memory import (
 
 
 class Home(StrEnum):
-    """Where to remember."""
+    """The place of the memory."""
 
     TOPIC = "topic"
     FILE = "file"
@@ -67,20 +67,20 @@ LEADERSHIP = Arguments(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadershipOptions:
-    """Where a run remembers what it changes, and how often it tries."""
+    """The place of the memory, and the limits of a run."""
 
     memory: Home
     memory_topic: str
     journal: JournalOptions
     attempts: int
-    """For each write that fails in a way that may pass."""
+    """The number of attempts for each write that fails for a transient reason."""
     verify_timeout_ms: int
-    """How long a change may take to be seen before it counts as not done."""
+    """The time within which a change must be seen. After it, the change counts as failed."""
     check_mode: bool
 
 
 def leadership_options(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
-    """Return the fields of LeadershipOptions, as a module's parameters say."""
+    """Return the fields of LeadershipOptions from a module's parameters."""
     return {
         "memory": Home(params["memory"]),
         "memory_topic": params["memory_topic"],
@@ -93,25 +93,25 @@ def leadership_options(params: Mapping[str, Any], *, check_mode: bool) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class OpenMemory:
-    """The memory of one cluster, to be written."""
+    """The memory of one cluster, open for writing."""
 
     store: MemoryStore
     memory: Memory
     home: str
-    """What it is kept in, for a person."""
+    """The topic or file, for messages."""
     fallback: str = ""
-    """Why it is kept in the file although the topic was wanted; empty where that is not so."""
+    """Why the file is used instead of the topic; empty if the wanted home is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """Both homes of one cluster's memory."""
+    """The topic and the file of one cluster's memory."""
 
     topic: MemoryTopic
     file: Path
     wanted: Home
     journal: JournalOptions
-    """Of the run: the file is in the same directory as a journal would be."""
+    """The options of the run's journal, whose directory has the file."""
 
     @classmethod
     def of(cls, kafka: Kafka, living: Mapping[int, Address], options: LeadershipOptions, cluster_id: str) -> Homes:
@@ -121,14 +121,14 @@ class Homes:
 
     @property
     def home(self) -> str:
-        """What is wanted, for a person."""
+        """The wanted topic or file, for messages."""
         return self.topic.name if self.wanted is Home.TOPIC else str(self.file)
 
     def read(self) -> Memory:
-        """All that is remembered. Changes nothing, and takes no lock.
+        """Return the memory. Changes nothing, and takes no lock.
 
-        Raises JournalError when a home cannot be read or does not keep what it is given, or when the file is wanted and
-        the topic remembers something.
+        Raises JournalError if a home cannot be read, if the topic is not compacted, or if the file is wanted and the
+        topic is not empty.
         """
         file = read_memory_file(self.file)
         if self.wanted is Home.TOPIC:
@@ -137,23 +137,23 @@ class Homes:
         try:
             topic = self.topic.read()
         except JournalError:
-            # Whoever wants the file may have no right to the topic.
+            # A principal that uses the file may have no right to read the topic.
             return file
         if topic:
             raise JournalError(
-                f"{self.topic.name} remembers {len(topic.orders)} original orders: go on with it (memory: topic), "
-                "since two memories would contradict each other"
+                f"{self.topic.name} remembers {len(topic.orders)} original orders, and two memories could contradict "
+                "each other: go on with it (memory: topic)"
             )
         return file
 
     @contextmanager
     def open(self, journal: Journal) -> Iterator[OpenMemory]:
-        """Return the memory, to be written under the lock of the run that has this journal.
+        """Open the memory for writing, under the lock of the run that has this journal.
 
-        Where the topic is wanted and cannot be written, the file takes over, beginning with all that the topic holds.
-        Once the topic can be written again, it takes what the file holds. A file that holds nothing is removed.
+        If the topic is wanted and cannot be written, the file is used, and begins as a copy of the topic. Once the
+        topic can be written again, the contents of the file move there. An empty file is removed.
 
-        Raises JournalError, also where the file would be lost with the container that this run is in.
+        Raises JournalError, also if the file would be lost with the container of this run.
         """
         fallback = ""
         if self.wanted is Home.TOPIC:
@@ -165,7 +165,7 @@ class Homes:
             else:
                 yield OpenMemory(store, self._adopt_file(store), self.home)
                 return
-        require_durable_directory(self.journal, fallback or "the original orders are to be remembered in a file")
+        require_durable_directory(self.journal, fallback or "the original orders would be remembered in a file")
         with FileStore(self.file) as file:
             memory = file.memory
             if fallback:
@@ -174,7 +174,7 @@ class Homes:
             yield OpenMemory(file, memory, str(self.file), fallback)
 
     def _adopt_file(self, store: MemoryStore) -> Memory:
-        """Bring what a file remembers into the topic."""
+        """Move the contents of the file into the topic, and return the memory."""
         if not read_memory_file(self.file):
             return store.memory
         with FileStore(self.file) as file:
@@ -185,14 +185,14 @@ class Homes:
 
 
 _TIMEOUT_S = 12.0
-"""For one operation: leaders move, most of all while leaderships are drained."""
+"""The time limit for one operation. The topic's leader may move, for example in a drain."""
 _LOOK_EVERY_S = 0.1
 _COPIES = 3
 _POLICY = "cleanup.policy"
 _CONFIG = {
     _POLICY: "compact",
     "unclean.leader.election.enable": "false",
-    # The active segment is never compacted, and every run reads all there is.
+    # The active segment is never compacted, and each run reads the whole topic.
     "segment.ms": "3600000",
     "min.cleanable.dirty.ratio": "0.1",
     "max.message.bytes": "1048588",
@@ -200,16 +200,16 @@ _CONFIG = {
 
 
 class UnwritableTopicError(JournalError):
-    """The topic cannot be written, and nothing was changed."""
+    """The topic cannot be written. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTopic:
-    """The topic of one cluster."""
+    """The memory topic of one cluster."""
 
     kafka: Kafka
     addresses: Mapping[int, Address]
-    """Of the living brokers, by id."""
+    """Addresses of the living brokers, by id."""
     topic: str
 
     @property
@@ -217,24 +217,24 @@ class MemoryTopic:
         return f"topic {self.topic}"
 
     def read(self) -> Memory:
-        """Return all that is remembered; no topic is an empty memory. Changes nothing, and takes no lock.
+        """Return the memory, which is empty if there is no topic. Changes nothing, and takes no lock.
 
-        Raises JournalError when it exists and cannot be read, or has several partitions; NoBrokerAnswersError.
+        Raises JournalError if the topic cannot be read or has several partitions, or NoBrokerAnswersError.
         """
         found = self._locate()
         return self._read_memory(found) if found is not None else Memory()
 
     def open(self, journal: Journal) -> TopicStore:
-        """Return the topic to be written under the lock of the run that has this journal. Creates it where it is not.
+        """Open the topic for writing, under the lock of the run that has this journal. Create it if necessary.
 
-        Raises UnwritableTopicError; JournalError when it cannot be read, or when the lock is lost.
+        Raises UnwritableTopicError; or JournalError if the topic cannot be read, or if the lock is lost.
         """
         found = self._locate()
         memory = self._read_memory(found) if found is not None else Memory()
         journal.require_lock()
         try:
             store = TopicStore(found or self._create(), journal, memory)
-            # Whether it can be written is to be known before anything is changed.
+            # Check that the topic can be written before any order is changed.
             store.write(list_changes(memory))
         except LockLostError:
             raise
@@ -243,25 +243,25 @@ class MemoryTopic:
         return store
 
     def require_compacted(self) -> None:
-        """Raise JournalError when the topic exists and does not keep what is remembered, or does not say.
+        """Raise JournalError if the topic exists and is not compacted, or if that is unknown.
 
-        Where somebody created it before us, it has the settings that they gave it. Raises NoBrokerAnswersError, too.
+        Another party may have created the topic with other settings. Raises NoBrokerAnswersError as well.
         """
         try:
             found = self.kafka.read_own(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
-        except RequestRefusedError as refusal:
-            if refusal.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+        except RequestRefusedError as error:
+            if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                 return
             raise JournalError(
-                f"whether topic {self.topic} keeps what is remembered in it is not known: {refusal}; our principal "
-                "needs DESCRIBE_CONFIGS on it"
+                f"whether topic {self.topic} is compacted is unknown: {error}; our principal needs "
+                "DESCRIBE_CONFIGS on it"
             ) from None
         policy = found.value if found else "unknown"
         if policy != "compact":
             raise JournalError(
-                f"{_POLICY} of topic {self.topic} is {policy}: the original orders in it could expire, and nothing is "
-                f"changed before it is compact (kafka-configs.sh --alter --entity-type topics --entity-name "
-                f"{self.topic} --add-config {_POLICY}=compact), or another topic is named (memory_topic)"
+                f"{_POLICY} of topic {self.topic} is {policy}, so the original orders in it could expire. Nothing was "
+                f"changed: set it to compact (kafka-configs.sh --alter --entity-type topics --entity-name {self.topic} "
+                f"--add-config {_POLICY}=compact), or name another topic (memory_topic)"
             )
 
     @property
@@ -276,23 +276,23 @@ class MemoryTopic:
                 found = self._own.locate()
             except TopicOfflineError as error:
                 if time.monotonic() >= deadline:
-                    raise JournalError(f"{error}; it holds what is remembered: nothing is changed without it") from None
+                    raise JournalError(f"{error}. It has the original orders, so nothing was changed") from None
             else:
                 return OwnTopic(self._own, found.topic_id, found.leader_id) if found is not None else None
             time.sleep(_LOOK_EVERY_S)
 
     def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
-        # With one copy less than all, one broker can be down and what is written is still on two.
+        # Then records are on two brokers also while one of three is down.
         config = {**_CONFIG, "min.insync.replicas": str(max(1, len(replicas) - 1))}
         created = self._own.create(replicas, config)
         deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
-            # Brokers learn late of a new topic.
+            # Brokers learn of a new topic late.
             if found := self._locate():
                 return found
             time.sleep(_LOOK_EVERY_S)
-        raise JournalError(f"topic {self.topic} was {'created' if created else 'there'}, and no broker shows it")
+        raise JournalError(f"topic {self.topic} {'was created' if created else 'exists'}, but no broker shows it")
 
     def _read_memory(self, own: OwnTopic) -> Memory:
         newest: dict[str, Any] = {}
@@ -301,12 +301,12 @@ class MemoryTopic:
         try:
             records = {key: json.loads(value) for key, value in newest.items() if value is not None}
         except ValueError:
-            raise JournalError(f"{self.name} holds a record that is not JSON; nothing is changed without it") from None
+            raise JournalError(f"{self.name} holds a record that is not JSON, so nothing was changed") from None
         return parse_memory(records, self.name)
 
 
 class TopicStore:
-    """The topic, open for writing. Made by MemoryTopic.open."""
+    """The memory topic, open for writing (``MemoryTopic.open``)."""
 
     def __init__(self, own: OwnTopic, journal: Journal, memory: Memory) -> None:
         self._own = own

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which leaders a preferred election is to move, and which it cannot. Pure; standard library only."""
+"""Decide which leaders a preferred election moves, and why it cannot move others. Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offl
 
 
 class MoveStatus(StrEnum):
-    """How one partition ended that is led by a broker that shall lead nothing, or not by the one that shall lead."""
+    """The result for a partition whose leader should be another broker."""
 
     MOVED = "moved"
     """Its preferred replica leads now."""
     WOULD_MOVE = "would_move"
     ONLY_IN_SYNC = "only_in_sync"
-    """No other replica is in sync but on brokers that shall not lead either: it has to go on leading."""
+    """No in-sync replica is on a broker that may lead, so the leader stays."""
     ALL_LISTED = "all_listed"
-    """Every replica is on a broker that shall not lead: so one of them has to."""
+    """Every replica is on a listed broker, so one of them must lead."""
     LAGGING = "lagging"
-    """Its preferred replica, which shall lead, is not in sync yet."""
+    """Its preferred replica, which should lead, is not in sync yet."""
     STILL_PREFERRED = "still_preferred"
-    """The broker that shall not lead is its preferred replica: its order was not changed."""
+    """The broker that should not lead is its preferred replica: its order was not changed."""
     LEADERLESS = "leaderless"
     FAILED = "failed"
-    """The election was asked for, and the preferred replica was not seen to lead."""
+    """The election was requested, and the preferred replica was not seen to lead."""
 
 
 MOVING = frozenset({MoveStatus.MOVED, MoveStatus.WOULD_MOVE})
 WRONG = frozenset({MoveStatus.STILL_PREFERRED, MoveStatus.FAILED})
-"""A broker that shall lead nothing leads these and need not, or what was asked for was not seen."""
+"""The leader could have been moved and was not, or the new leader was not seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class Move:
     reason: str
     leader_before: LeaderId
     leader_after: LeaderId | None
-    """Who leads now; None where it was not found out, and in check mode."""
+    """The leader now; None in check mode, or if it is unknown."""
     target: BrokerId
-    """Who shall lead: the preferred replica, or, where that is not in sync, the first one that is."""
+    """The broker that should lead: the preferred replica or, if that is not in sync, the first in-sync one."""
     topic_id: TopicId
     replicas: Order
     isr: Annotated[Order, Meta(description="an ISR is a list of broker ids")]
@@ -65,14 +65,14 @@ class Move:
 
     @property
     def needs_reorder(self) -> bool:
-        """True when the target has to be put first for the time of the election, and the order back after it."""
+        """Whether the target must be put first in the order for the election."""
         return self.target != self.replicas[0]
 
 
 def move_away(state: PartitionState, brokers: Collection[int], *, assume_reordered: bool) -> Move | None:
-    """Return the move that takes leadership off these brokers; None where none of them leads.
+    """Return the move of leadership away from these brokers; None if none of them leads.
 
-    ``assume_reordered`` takes the order for what preferred_leader_blacklist would make of it: for check mode.
+    ``assume_reordered`` assumes the order that preferred_leader_blacklist would set, for check mode.
     """
     if state.leader_id not in brokers:
         return None
@@ -101,9 +101,9 @@ def move_away(state: PartitionState, brokers: Collection[int], *, assume_reorder
 
 
 def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Move | None:
-    """Return the move to the preferred replica; None where it leads or is on another broker.
+    """Return the move of leadership to the preferred replica; None if it leads, or is not on these brokers.
 
-    ``order`` is the one to go by: in check mode it is not its own yet.
+    ``order`` is the order to assume: in check mode, the partition does not have it yet.
     """
     target = order[0]
     if target not in brokers or state.leader_id == target:

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders with some brokers last, and put back again. Pure; standard library only.
+"""Compute replica orders with some brokers last, and the original orders again. Pure; standard library only.
 
-Kafka takes leaders in replica order: for a preferred election, when a leader fails, and for the automatic rebalance. So
-a broker that is last in every order is what KIP-491 wants a listed broker to be. No function here changes a replica
-*set*.
+Kafka chooses leaders in replica order: in a preferred election, after a leader fails, and in the automatic rebalance.
+So a broker that is last in every order is treated as KIP-491 wants a listed broker to be. No function here changes a
+replica *set*.
 
-What is remembered of a partition says whose order it is in: the original one, ours, or somebody else's.
+The remembered orders of a partition tell whether its present order is the original one, ours, or another party's.
 """
 
 from __future__ import annotations
@@ -27,17 +27,15 @@ Order: TypeAlias = Annotated[
 
 
 def with_last(order: Order, listed: Collection[int]) -> Order:
-    """Move the listed brokers to the end. Within both groups the order stays.
-
-    Where every replica is listed, or none, this is the order as it was.
-    """
+    """Move the listed brokers to the end. The order within the listed and within the other brokers stays."""
     return (*(each for each in order if each not in listed), *(each for each in order if each in listed))
 
 
 def brokers_moved_last(original: Order, ours: Order) -> Order:
-    """Return the brokers that ``with_last`` put at the end to make ``ours`` of ``original``, in order.
+    """Return the brokers that ``with_last`` moved to the end to make ``ours`` from ``original``, in their order.
 
-    Both parts of ``ours`` rise by their place in the original; so the second begins where that order falls.
+    The other brokers keep their original order, and so do the moved ones. So the moved ones begin where ``ours`` first
+    breaks the original order.
     """
     place = {broker_id: index for index, broker_id in enumerate(original)}
     for index in range(1, len(ours)):
@@ -47,10 +45,10 @@ def brokers_moved_last(original: Order, ours: Order) -> Order:
 
 
 def restore_order(current: Order, original: Order, ours: Order) -> Order:
-    """Return ``current`` with each broker that we had moved last at its original place among the remaining replicas.
+    """Return ``current`` with each broker that we had moved to the end at its original place.
 
-    It goes right behind the nearest replica that stood before it and is still there, or first where there is none.
-    Replicas that came since stay where they are among the others. With an unchanged set this is the original order.
+    The broker goes right behind its nearest original predecessor that is still a replica, or to the front without one.
+    New replicas keep their place among the others. If the set is unchanged, the result is the original order.
     """
     moved = [each for each in brokers_moved_last(original, ours) if each in current]
     result = [each for each in current if each not in moved]
@@ -62,31 +60,31 @@ def restore_order(current: Order, original: Order, ours: Order) -> Order:
 
 
 def filter_order(order: Order, brokers: Collection[int]) -> Order:
-    """Return the order of those brokers only."""
+    """Return the order without all other brokers."""
     return tuple(each for each in order if each in brokers)
 
 
 def with_same_set(order: Order, others: Iterable[Order]) -> tuple[Order, ...]:
-    """Those of the others that have the same replica set."""
+    """Return the other orders that have the same replica set."""
     return tuple(each for each in others if sorted(each) == sorted(order))
 
 
 _MOST_KEPT = 4
-"""Orders of ours that are known again. One that we set so many changes ago and that comes back is somebody's."""
+"""The number of our orders to remember. If an older one is found later, it counts as another party's."""
 
 
 @dataclass(frozen=True, slots=True)
 class RememberedOrder:
-    """A partition whose order we changed, or were about to change. Orders are broker ids, preferred leader first."""
+    """The original order of a partition whose order we change. Orders are broker ids, the preferred leader first."""
 
     topic: str
     partition: int
     topic_id: str
-    """A topic that was deleted and made again has another one, and nothing to be put back."""
+    """A re-created topic has another id, and its orders are not restored."""
     original: Order
     ours: tuple[Order, ...]
-    """The orders that we may have left it in, the newest last. More than one, because this is written before the order
-    is changed, and a run can die in between, or be late on the wire."""
+    """The orders that we may have set, the newest last. There are several, because each is remembered before it is set,
+    and a run may die in between, or its request may be executed late."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -98,9 +96,9 @@ class RememberedOrder:
 
 
 def our_orders(earlier: RememberedOrder | None, current: Order, next_order: Order) -> tuple[Order, ...]:
-    """Return the value of ``ours`` before a partition's order changes from ``current`` to ``next_order``.
+    """Return the value of ``ours`` for a change of a partition's order from ``current`` to ``next_order``.
 
-    An order of another set is not kept: whoever brings the partition back to that set means it.
+    Orders of another replica set are dropped: if another party sets that replica set again, its order stays.
     """
     known = [*with_same_set(next_order, earlier.ours if earlier else ()), current, next_order]
     newest_last = [*dict.fromkeys(reversed(known))][::-1]
@@ -108,15 +106,15 @@ def our_orders(earlier: RememberedOrder | None, current: Order, next_order: Orde
 
 
 class Drift(StrEnum):
-    """What somebody else did to a partition since we changed its order."""
+    """What another party has changed since we set the order of a partition."""
 
     NONE = "none"
     RECREATED = "recreated"
-    """The topic was deleted and made again: nothing of what is remembered holds."""
+    """The topic was re-created, so the remembered orders do not apply."""
     REASSIGNED = "reassigned"
-    """Another replica set. It stays; the brokers we moved go back to their place among the replicas still there."""
+    """The replica set was changed, and stays. The brokers that we moved get their places among the other replicas."""
     REORDERED = "reordered"
-    """An order that we did not set. It is somebody's word, and stays."""
+    """The order was changed, and stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +124,17 @@ class BaseOrder:
     order: Order
     drift: Drift
     reason: str
-    """What was found, for a person; empty where nothing drifted."""
+    """The drift in words; empty if there is none."""
 
 
 def find_base(topic_id: str, current: Order, remembered: RememberedOrder | None) -> BaseOrder:
-    """Return the order to start from: the remembered one as far as it still applies, else the current one."""
+    """Return the remembered original order as far as it still applies, or else the current order."""
     if remembered is None:
         return BaseOrder(current, Drift.NONE, "")
     if remembered.topic_id != topic_id:
-        found = f"the topic was made again (id {topic_id}): its order is its own"
+        found = f"the topic was re-created (id {topic_id}): its order stays"
         return BaseOrder(current, Drift.RECREATED, found)
-    # To put back an order of another set would move data, so none is taken for ours, whoever remembered it.
+    # Orders of another replica set do not count as ours, because restoring them would move data.
     ours = with_same_set(remembered.original, remembered.ours)
     if current in (remembered.original, *ours):
         return BaseOrder(remembered.original, Drift.NONE, "")
@@ -145,14 +143,16 @@ def find_base(topic_id: str, current: Order, remembered: RememberedOrder | None)
 
 def _find_drifted_base(current: Order, original: Order, all_of_ours: Sequence[Order]) -> BaseOrder:
     if set(current) == set(original):
-        found = f"somebody set the order {list(current)}: it stays; the original was {list(original)}"
+        found = f"another party has set the order {list(current)}: it stays; the original order was {list(original)}"
         return BaseOrder(current, Drift.REORDERED, found)
     still_there = filter_order(current, original)
     for ours in reversed(all_of_ours):
-        # Where those that stayed are in our order, whoever reassigned started from it and meant the set.
+        # If the remaining replicas are still in our order, the other party only meant to change the set.
         if still_there == filter_order(ours, current):
             order = restore_order(current, original, ours)
-            found = f"somebody changed its replicas from {list(ours)} to {list(current)}: the set stays"
+            found = f"another party has changed its replicas from {list(ours)} to {list(current)}: the set stays"
             return BaseOrder(order, Drift.REASSIGNED, found)
-    found = f"somebody changed its replicas to {list(current)}: set and order stay; the original was {list(original)}"
+    found = (
+        f"another party has changed its replicas to {list(current)}: they stay; the original order was {list(original)}"
+    )
     return BaseOrder(current, Drift.REASSIGNED, found)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write the list of deprioritized brokers, replica orders and leaders, before and after, into a file without secrets.
+"""Write the leadership report: the list of deprioritized brokers, the replica orders and the leaders. No secrets.
 
 Schema: docs/schemas/leadership-report.schema.json.
 """
@@ -31,7 +31,7 @@ _List: TypeAlias = Annotated[Blacklist, Meta(description="the list is an object"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadershipReport:
-    """How a run ended that changed the list, the orders and, where that was asked for, the leaders."""
+    """The results of a run that changed the list, the orders and, if requested, the leaders."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
@@ -41,11 +41,11 @@ class LeadershipReport:
     before: _List
     after: _List
     is_native: bool
-    """Every broker knows preferred_leader_blacklist, so that no order had to be changed for it."""
+    """Whether all brokers know preferred_leader_blacklist, so that no order had to be changed."""
     remembered_in: Annotated[str, Meta("a place")]
     orders: tuple[Annotated[OrderOutcome, Meta(description="an order's outcome is an object")], ...]
     leaders: tuple[Annotated[Move, Meta(description="a leader's outcome is an object")], ...] | None
-    """None where no election was asked for."""
+    """None if no election was requested."""
 
 
 _REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
@@ -57,25 +57,22 @@ LEADERSHIP_REPORT = document(
 
 
 def leadership_report_document(report: LeadershipReport) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+    """Return the report as a JSON object."""
     document: dict[str, Any] = _REPORT.encode(report)
     return document
 
 
 def read_leadership_report(path: str, cluster_id: str | None = None) -> dict[str, Any]:
-    """Read a report that was written before any election.
+    """Read a report that has no elections yet.
 
-    Raises DocumentError when it is no report, is of another cluster than the one given, or has elections already.
+    Raises DocumentError if it is not a valid report, is of another cluster, or has elections already.
     """
     document: dict[str, Any] = read_json(path, partial(_problems, cluster_id))
     return document
 
 
 def add_leaders(path: str, cluster_id: str, moves: Iterable[Move], finished_at: str) -> None:
-    """Put elections into the report that was written before them.
-
-    Raises DocumentError.
-    """
+    """Add elections to a report that has none yet. Raises DocumentError."""
     document = read_leadership_report(path, cluster_id)
     document |= {"finishedAt": finished_at, "leaders": [_MOVE.encode(each) for each in moves]}
     temporary = f"{path}.{os.getpid()}"
@@ -89,7 +86,7 @@ def _problems(cluster_id: str | None, value: Any) -> Iterator[Problem]:
     if problems:
         return
     if value["leaders"] is not None:
-        yield Problem("/leaders", "there are elections in it already", "Give the report of this run's orders")
+        yield Problem("/leaders", "has elections already", "Give the report of this run's orders")
     if cluster_id is not None and value["clusterId"] != cluster_id:
-        message = f"is {value['clusterId']}, and this is cluster {cluster_id}"
+        message = f"is {value['clusterId']}, but this is cluster {cluster_id}"
         yield Problem("/clusterId", message, "Give the report of this cluster")

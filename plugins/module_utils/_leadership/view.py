@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at all that the list of deprioritized brokers is about, and decides. Writes nothing."""
+"""Read the list of deprioritized brokers and the partitions, and decide what a run changes. Writes nothing."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from .decide import Decision, decide, decide_deleted, decide_hidden
 from .memory import Memory
 
 CONFIG_NAME = "preferred_leader_blacklist"
-_REASSIGNING = "a reassignment of it is running, which is never overridden: run again once it has ended"
-_ELECTING = "an earlier run left its replica order changed for a while, and it is not put back yet"
+REASSIGNING = "a reassignment of it is running: run again once it has ended"
+_ELECTING = "an earlier run changed its replica order for an election, and has not restored it yet"
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What a person wants of the list."""
+    """The requested change of the list."""
 
     change: Change
     brokers: tuple[int, ...]
     patterns: tuple[str, ...]
-    """Topics, by pattern, whose own list is meant; empty for the list of every topic."""
+    """The patterns whose lists change; empty to change the list for all topics."""
     ignored_topics: frozenset[str] = frozenset()
-    """Topics that are left out: the run topic exists as long as a run."""
+    """Topics to leave out, such as the run topic, which only exists during a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The dynamic config as it was found."""
+    """The present dynamic config."""
 
     entry: ConfigEntry | None
     is_native: bool
-    """True when every broker knows the config: then Kafka follows it by itself, and needs no other replica order."""
+    """Whether all brokers know the config: then Kafka follows it without changed replica orders."""
     answering: tuple[Address, ...]
-    """The brokers that returned it. Writes go to no other: a frozen broker would carry them out when it thaws."""
+    """The brokers that answered. Writes go only to these: a frozen broker would execute them when it continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The cluster and the memory, and what follows."""
+    """The state of the cluster and of the memory, and the decisions."""
 
     memory: Memory
     config: Config
     before: Blacklist
     after: Blacklist
     decisions: Mapping[TopicPartition, Decision]
-    """Every partition with a replica on a listed broker, or with an order that is remembered."""
+    """The decisions about all partitions with a replica on a listed broker or with a remembered order."""
     warnings: tuple[str, ...]
 
     @property
@@ -69,24 +69,25 @@ class View:
 
     @property
     def has_work(self) -> bool:
-        """True when anything has to be written."""
+        """Whether anything has to be written."""
         changes_list = self.before != self.after or self.memory.blacklist != self.after
         return changes_list or self.writes_config or any(each.has_work for each in self.decisions.values())
 
     def listed_for(self, topic: str) -> frozenset[int]:
-        """Return the brokers that are to be last in the topic's replica orders."""
+        """Return the brokers that come last in the topic's replica orders."""
         return self.list_for_orders.listed_for(topic)
 
     @property
     def list_for_orders(self) -> Blacklist:
-        """The list as far as replica orders have to give it its effect."""
+        """The part of the list that replica orders must implement."""
         return Blacklist((), self.after.by_topic) if self.config.is_native else self.after
 
 
 def read_config(kafka: Kafka, cluster: Cluster) -> Config:
-    """Read the config of the cluster default, and whether the brokers know it.
+    """Read the cluster default of the config, and whether all brokers know the config.
 
-    A broker that does not know it lists it, if at all, as sensitive. One that does not answer settles it: not native.
+    A broker that does not know the config does not list it, or lists it as sensitive. If a broker does not answer, the
+    config counts as not native.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -104,9 +105,9 @@ def read_config(kafka: Kafka, cluster: Cluster) -> Config:
 def inspect(
     kafka: Kafka, config: Config, memory: Memory, request: ListRequest, unfinished: frozenset[TopicPartition]
 ) -> View:
-    """Read the current state and decide what to do.
+    """Read the partitions and decide what to change.
 
-    ``unfinished`` are partitions whose order is pending in the journal.
+    ``unfinished`` has the partitions whose order is pending in the journal.
 
     Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -121,19 +122,19 @@ def inspect(
         if each.topic not in request.ignored_topics
         and (each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas))
     }
-    decisions = {**_decisions(view, states), **_missing(kafka, view, states)}
+    decisions = {**_decide_all(view, states), **_decide_missing(kafka, view, states)}
     return View(memory, config, before, after, _without_blocked(kafka, decisions, unfinished), tuple(warnings))
 
 
 def decide_again(
     kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
-    """Decide again about some partitions by their current state, right before a write.
+    """Decide again about partitions from their present state, right before a write.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     still_there = {each: states[each] for each in partitions if each in states}
-    return _without_blocked(kafka, _decisions(view, still_there), frozenset())
+    return _without_blocked(kafka, _decide_all(view, still_there), frozenset())
 
 
 def _list_before(config: Config, memory: Memory) -> Blacklist:
@@ -144,40 +145,40 @@ def _list_before(config: Config, memory: Memory) -> Blacklist:
 
 
 def _config_warnings(config: Config, memory: Memory, request: ListRequest, after: Blacklist) -> Iterator[str]:
-    """Return warnings about the config. Raises BlacklistError where an unreadable list is in the way."""
+    """Return warnings about the config. Raises BlacklistError if the request needs a list that cannot be read."""
     if config.is_native:
         return
     if config.entry is not None and not memory.revision:
         found = (
-            f"{CONFIG_NAME} is set, and these brokers do not return its value; what it was set with, and any original "
-            "order, is not remembered here"
+            f"{CONFIG_NAME} is set, but these brokers do not return its value, and the memory of this run does not "
+            "have the list"
         )
         if request.change is not Change.EXACT or request.patterns:
             raise BlacklistError(
                 f"{found}: name the memory of the run that set it (memory, memory_topic, journal_dir), or give the "
-                "whole list with state: exact"
+                "complete list with state: exact"
             )
         yield f"{found}: it is replaced"
     elif config.entry is not None and memory.written_value is None:
         yield (
-            f"{CONFIG_NAME} is set, and the last that is remembered is that it was not: a run of ours that was killed "
-            f"set it, or somebody else did; it is {'replaced' if after.config_value else 'deleted'}"
+            f"{CONFIG_NAME} is set, but is remembered as not set: a killed run of this collection or another party has "
+            f"set it. It is {'replaced' if after.config_value else 'deleted'} now"
         )
     elif config.entry is None and memory.written_value is not None:
-        yield f"{CONFIG_NAME} was {memory.written_value}, and somebody has deleted it: it is written as the list is now"
+        yield f"{CONFIG_NAME} was {memory.written_value}, and another party has deleted it. It is written again"
 
 
-def _decisions(view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
+def _decide_all(view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
     return {
         partition: decide(state, view.memory.orders.get(partition), view.listed_for(partition.topic))
         for partition, state in states.items()
     }
 
 
-def _missing(
+def _decide_missing(
     kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState]
 ) -> dict[TopicPartition, Decision]:
-    """Remembered partitions that were not described. Absent from a list of all is no proof: ACLs hide topics."""
+    """Decide about remembered partitions that were not listed. They may exist, because ACLs hide topics."""
     missing = [each for partition, each in view.memory.orders.items() if partition not in states]
     if not missing:
         return {}
@@ -200,7 +201,7 @@ def _missing(
 
 def _is_deleted(refusal: TopicError | None, named: Description, topic: str) -> bool:
     if refusal is None:
-        # Made again with fewer partitions.
+        # It was re-created with fewer partitions.
         return any(each.topic == topic for each in named.partitions)
     return refusal.is_unknown
 
@@ -208,10 +209,10 @@ def _is_deleted(refusal: TopicError | None, named: Description, topic: str) -> b
 def _without_blocked(
     kafka: Kafka, decisions: Mapping[TopicPartition, Decision], unfinished: frozenset[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
-    """Return the decisions without those that another party's running work forbids."""
+    """Return the decisions, with no change of partitions that are being reassigned or pending in the journal."""
     work = [partition for partition, each in decisions.items() if each.has_work and each.outcome.replicas is not None]
     running = kafka.running_reassignments(work)
-    reasons = {**dict.fromkeys(running, _REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
+    reasons = {**dict.fromkeys(running, REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
     return {
         partition: each.leave_alone(reasons[partition]) if partition in reasons else each
         for partition, each in sorted(decisions.items())

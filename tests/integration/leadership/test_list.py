@@ -149,7 +149,7 @@ def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster,
                 result.configs = [_config(response, value=None, is_sensitive=True)]
 
     with cluster.proxy.inject(Rewrite(set_by_somebody), api_key=_DESCRIBE_CONFIGS):
-        with pytest.raises(BlacklistError, match="is not remembered here"):
+        with pytest.raises(BlacklistError, match="does not have the list"):
             operator.run(Change.PRESENT, 1, memory_topic="_another")
         foreseen = operator.run(Change.EXACT, 1, memory_topic="_another", check_mode=True)
     assert "it is replaced" in foreseen.warnings[0]
@@ -163,7 +163,7 @@ def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, opera
     brokers = operator.settings.bootstrap_servers
     wait_until(lambda: not any(_is_set(operator, each) for each in brokers), what="every broker knows that it is gone")
     result = operator.list()
-    assert "somebody has deleted it" in result.warnings[0]
+    assert "another party has deleted it" in result.warnings[0]
     assert _is_set(operator)
 
 
@@ -178,7 +178,7 @@ def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_d
     brokers = operator.settings.bootstrap_servers
     wait_until(lambda: all(_is_set(operator, each) for each in brokers), what="every broker knows that it is set")
     result = operator.restore()
-    assert result.warnings[0].endswith("or somebody else did; it is deleted")
+    assert result.warnings[0].endswith("or another party has set it. It is deleted now")
     assert not _is_set(operator)
 
 

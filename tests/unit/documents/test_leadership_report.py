@@ -76,7 +76,7 @@ def test_written_then_completed(tmp_path: Path) -> None:
     assert report["after"] == {"brokers": [1], "byTopic": [{"pattern": "audit-*", "brokers": [2]}]}
     assert report["finishedAt"] == "2026-02-01T00:00:00Z"
     assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
-    with pytest.raises(DocumentError, match="elections in it already"):
+    with pytest.raises(DocumentError, match="has elections already"):
         add_leaders(path, _CLUSTER, [_MOVE], "2026-02-01T00:00:00Z")
 
 

@@ -33,7 +33,7 @@ def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
     assert Blacklist((), {"orders-*": (1,)}).config_value is None
     assert parse_config_value(" 65, 1,10,") == (1, 10, 65)
     assert parse_config_value("") == ()
-    with pytest.raises(BlacklistError, match="no list of broker ids"):
+    with pytest.raises(BlacklistError, match="not a list of broker ids"):
         parse_config_value("1,two")
 
 

@@ -103,7 +103,7 @@ def test_there_is_no_second_way_around_before_the_first_one_is_put_back(bastion:
             cluster.reads_until_silent = 0
         cluster.reads_until_silent = None
         with temporary_orders.set_for([move]) as unready:
-            assert "not put back yet" in unready[FIRST]
+            assert "is not restored yet" in unready[FIRST]
     assert cluster.states[FIRST].replicas == AROUND
     (change,) = cluster.pending()
     assert isinstance(change, OrderChange)

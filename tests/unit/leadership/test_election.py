@@ -146,8 +146,8 @@ def test_an_order_that_is_not_put_back_after_the_election_is_reported(bastion: B
     cluster.fates["elect"] = [Fate(after=reassign)]
     moves = bastion.move_leaders(away_from=[1]).moves
     assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.MOVED, 3)
-    assert "is not put back: another party is reassigning it" in moves[FIRST].reason
-    assert "put back" not in moves[SECOND].reason
+    assert "is not restored: another party is reassigning it" in moves[FIRST].reason
+    assert "is not restored" not in moves[SECOND].reason
     assert cluster.pending() == (), "it is somebody else's now"
 
 

@@ -137,9 +137,12 @@ def test_a_compacted_topic_will_do_and_one_that_is_not_there_yet(
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        ({"cleanup.policy": Setting("delete", Source.DEFAULT)}, "topic t is delete: .*kafka-configs.sh"),
-        ({"cleanup.policy": Setting("compact,delete", Source.BROKER)}, "topic t is compact,delete: "),
-        ({}, "topic t is unknown: "),
+        (
+            {"cleanup.policy": Setting("delete", Source.DEFAULT)},
+            "topic t is delete, so the original orders.*kafka-configs.sh",
+        ),
+        ({"cleanup.policy": Setting("compact,delete", Source.BROKER)}, "topic t is compact,delete, so "),
+        ({}, "topic t is unknown, so "),
         (error_codes.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED .* needs DESCRIBE_CONFIGS on it"),
     ],
 )

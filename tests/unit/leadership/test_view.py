@@ -23,11 +23,16 @@ _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4
     [
         (_SET, _LISTED, ListRequest(Change.PRESENT, (2,), ()), []),
         (None, _EMPTIED, ListRequest(Change.PRESENT, (2,), ()), []),
-        (None, _LISTED, ListRequest(Change.PRESENT, (2,), ()), ["somebody has deleted it"]),
-        (_SET, _EMPTIED, ListRequest(Change.PRESENT, (2,), ()), ["or somebody else did; it is replaced"]),
-        (_SET, _EMPTIED, ListRequest(Change.EXACT, (), ()), ["or somebody else did; it is deleted"]),
-        (_SET, _WRITING, ListRequest(Change.PRESENT, (), ()), ["a run of ours that was killed set it"]),
-        (_SET, Memory(), ListRequest(Change.EXACT, (), ()), ["is not remembered here: it is replaced"]),
+        (None, _LISTED, ListRequest(Change.PRESENT, (2,), ()), ["another party has deleted it"]),
+        (_SET, _EMPTIED, ListRequest(Change.PRESENT, (2,), ()), ["or another party has set it. It is replaced"]),
+        (_SET, _EMPTIED, ListRequest(Change.EXACT, (), ()), ["or another party has set it. It is deleted"]),
+        (
+            _SET,
+            _WRITING,
+            ListRequest(Change.PRESENT, (), ()),
+            ["a killed run of this collection or another party has set it"],
+        ),
+        (_SET, Memory(), ListRequest(Change.EXACT, (), ()), ["does not have the list: it is replaced"]),
     ],
 )
 def test_a_config_that_is_not_as_remembered_is_reported(
