@@ -97,7 +97,7 @@ def run_leadership(
     run = _Run(kafka, cluster, brokers, request, options, progress, stop)
     homes = run.homes()
     pending = run.journal_home.read().changes
-    view = run.look(homes.read(), pending)
+    view = run.inspect(homes.read(), pending)
     if request.change is not ListChange.ABSENT:
         # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
         replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
@@ -108,7 +108,7 @@ def run_leadership(
     with run.journal_home.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
         with homes.open(journal) as held:
-            view = run.look(held.memory, journal.pending)
+            view = run.inspect(held.memory, journal.pending)
             if view.has_work:
                 # If this run dies, the next one waits until no request of this run can be executed.
                 journal.begin([LastingOrders()])
@@ -153,7 +153,7 @@ class _Run:
         living = self.cluster.living(self.brokers)
         return Rollback.of(self.writer(view, journal), living, journal, progress=self.progress, stop=self.stop)
 
-    def look(self, memory: Memory, pending: Iterable[Change]) -> View:
+    def inspect(self, memory: Memory, pending: Iterable[Change]) -> View:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
         return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
 
@@ -325,7 +325,7 @@ class OrderRun:
         lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
         decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
-        gone = {each: _missing_outcome(view.decisions[each]) for each in batch if each not in decisions}
+        missing = {each: _missing_outcome(view.decisions[each]) for each in batch if each not in decisions}
         self._remember(decisions.values())
         wanted = {
             partition: each.outcome.replicas_after for partition, each in decisions.items() if each.requests_order
@@ -336,12 +336,12 @@ class OrderRun:
             {partition: decisions[partition].possible_orders for partition in wanted},
         )
         self._requested |= {partition: decisions[partition] for partition in wanted}
-        self._to_remember_at_end |= {each: view.decisions[each].remembered for each in gone}
+        self._to_remember_at_end |= {each: view.decisions[each].remembered for each in missing}
         self._to_remember_at_end |= {
             partition: each.remembered if each.forgets and partition in failures else each.remember
             for partition, each in decisions.items()
         }
-        return {partition: _result(each, failures.get(partition)) for partition, each in decisions.items()} | gone
+        return {partition: _result(each, failures.get(partition)) for partition, each in decisions.items()} | missing
 
 
 def _result(decision: Decision, failure: str | None) -> OrderOutcome:

@@ -115,8 +115,8 @@ def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
 @pytest.mark.parametrize(
     ("name", "partitions", "policy", "fault"),
     [
-        ("_expiring", 1, "delete", "is delete: the original orders in it could expire"),
-        ("_expiring-too", 1, "compact,delete", "is compact,delete: the original orders in it could expire"),
+        ("_expiring", 1, "delete", "is delete, so the original orders in it could expire"),
+        ("_expiring-too", 1, "compact,delete", "is compact,delete, so the original orders in it could expire"),
         ("_spread", 2, "compact", "has 2 partitions"),
     ],
 )
