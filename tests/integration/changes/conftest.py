@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster whose run topic every test finds gone."""
+"""A cluster without a run topic at the beginning of each test."""
 
 from __future__ import annotations
 

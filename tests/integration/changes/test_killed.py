@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An election that is killed before or after any of its requests, its home directory deleted, and the next run."""
+"""An election that is killed before or after one of its requests, and the next run without its home directory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lab.waiting import wait_until
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where a run dies: before or after the ``number``-th request of a kind."""
+    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
 
     moment: Callable[[Callable[[], object]], Fault]
     api_key: int
@@ -37,7 +37,7 @@ _TWO_DEAD = "two of three brokers dead: "
 # original order elects it, and nothing is reordered.
 _BOUNDARIES = [
     pytest.param(1, Boundary(After, _CREATE), id="after the topic was created", marks=pytest.mark.wide),
-    # The next run watches for the order for more than a minute.
+    # The next run waits more than a minute for a late order.
     pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded", marks=pytest.mark.wide),
     pytest.param(1, Boundary(After, _ALTER), id="after the reorder"),
     pytest.param(1, Boundary(After, _ELECT), id="after the election"),
@@ -49,7 +49,7 @@ _BOUNDARIES = [
 
 
 @pytest.mark.parametrize(("dead", "boundary"), _BOUNDARIES)
-def test_the_next_run_elects_and_leaves_every_order_as_it_was(
+def test_the_next_run_elects_and_restores_every_order(
     cluster: Cluster,
     tmp_path: Path,
     dead: int,
@@ -78,7 +78,7 @@ def test_the_next_run_elects_and_leaves_every_order_as_it_was(
 
     with cluster.proxy.inject(boundary.moment(kill_at_the_last), api_key=boundary.api_key):
         process.communicate(timeout=120)
-    assert len(hits) >= boundary.number, "the run never came as far as the moment it was to die at"
+    assert len(hits) >= boundary.number, "the run ended before the moment at which it should die"
     shutil.rmtree(home)
 
     elect(cluster.bootstrap(), "killed", 3, offline.best)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A request that is held on its way to the controller, and executed after its run was killed, or gave it up.
+"""Late requests: the proxy holds a request, and releases it after its run was killed or gave up waiting.
 
-The run itself, or the next one, watches for such a request for more than a minute.
+The run itself, or the next one, waits more than a minute for such a request.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SLOW_S = 120.0
 def killed_while_its_order_is_held(
     cluster: Cluster, process: subprocess.Popen[bytes], home: Path, *, passing: int = 0
 ) -> Iterator[threading.Event]:
-    """Hold a run's order, ``passing`` orders after the first, and kill the run and its home (see ``held``)."""
+    """Hold a run's order after ``passing`` earlier ones, kill the run, and delete its home (see ``held``)."""
     with held(cluster.proxy, ApiKey.AlterPartitionReassignments, passing=passing) as (rule, let_go):
         kill_when_held(rule, process, passing=passing)
         shutil.rmtree(home)
@@ -55,9 +55,9 @@ def test_a_late_order_of_a_partition_that_is_elected_again(cluster: Cluster, tmp
     process = elect_in_process(cluster.bootstrap(), TOPIC, 1, offline.best, home)
     unchanged = dict.fromkeys(offline.partitions, offline.replicas)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
-        assert orders(cluster, TOPIC) == unchanged, "nobody saw it"
-        assert pending_changes(cluster), "the journal has it as requested"
-        # The order is not changed for this leader: it is the first one that lives.
+        assert orders(cluster, TOPIC) == unchanged, "the order is not changed yet"
+        assert pending_changes(cluster), "the journal has the requested change"
+        # The order does not change for this leader, which is the first live replica.
         first = offline.replicas[1]
         run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, first)
         _wait_for_leader(cluster, run, first)
@@ -72,15 +72,15 @@ def test_a_late_order_of_a_partition_that_is_elected_again(cluster: Cluster, tmp
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")
 
 
-def test_a_late_order_that_drops_an_unregistered_broker(cluster: Cluster, tmp_path: Path) -> None:
-    """Broker 1 cannot be put back, because it is not registered. The order of the others is."""
+def test_a_late_order_that_drops_an_unregistered_broker_is_undone(cluster: Cluster, tmp_path: Path) -> None:
+    """Broker 1 cannot be restored, because it is not registered. The order of the others is restored."""
     offline = scenarios.diverged(cluster, TOPIC)
     dead, first, best = offline.replicas
     broker = cluster.brokers[best]
     wire.unregister_broker(broker.host, broker.ports[settings.INTERNAL], dead)
     home = tmp_path / "home"
     home.mkdir()
-    # Kafka 3.9 does not list fenced brokers: only the refusal of the first order shows that one is not registered.
+    # Kafka 3.9 does not list fenced brokers: only the refusal of the first order shows that the broker is unregistered.
     passing = int(cluster.version.startswith("3."))
     process = elect_in_process(cluster.bootstrap(), TOPIC, 1, best, home, may_drop=True)
     held = killed_while_its_order_is_held(cluster, process, home, passing=passing)
@@ -103,14 +103,14 @@ def test_a_late_order_that_drops_an_unregistered_broker(cluster: Cluster, tmp_pa
 
 
 def test_a_late_order_of_a_drain(cluster: Cluster, tmp_path: Path) -> None:
-    """The next run forgets the original order only when the drain's order cannot be set any more."""
+    """The next run forgets the original order only when the drain's request cannot be executed any more."""
     cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
     home = tmp_path / "home"
     home.mkdir()
     process = Operator(cluster, home).in_process("list(1)")
     next_one = Operator(cluster, tmp_path)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
-        assert orders(cluster, TOPIC) == {0: (1, 2, 3)}, "nobody saw it"
+        assert orders(cluster, TOPIC) == {0: (1, 2, 3)}, "the order is not changed yet"
         before = _sent(cluster, ApiKey.Produce)
         run = threads.submit(next_one.restore)
         wait_until(lambda: run.done() or _sent(cluster, ApiKey.Produce) > before, 60, what="the next run has the lock")
@@ -121,10 +121,10 @@ def test_a_late_order_of_a_drain(cluster: Cluster, tmp_path: Path) -> None:
     assert not next_one.restore().is_changed, "nothing is remembered"
 
 
-def test_a_runs_own_late_order_after_it_was_given_up_and_restored(cluster: Cluster, tmp_path: Path) -> None:
-    """The response to the first order never comes; the second attempt sets it, and it is restored after the election.
+def test_a_runs_own_late_order_after_the_restore(cluster: Cluster, tmp_path: Path) -> None:
+    """The response to the first order is lost. The second attempt sets the order, and the run restores it.
 
-    The first one is executed then.
+    Then the first order is executed.
     """
     offline = scenarios.diverged(cluster, TOPIC)
     unchanged = dict.fromkeys(offline.partitions, offline.replicas)
@@ -149,8 +149,8 @@ def test_a_runs_own_late_order_after_it_was_given_up_and_restored(cluster: Clust
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")
 
 
-def test_a_drains_own_late_order_after_everything_is_restored(cluster: Cluster, tmp_path: Path) -> None:
-    """The drain ends only when its first order cannot be set any more, so that nobody forgets the original one."""
+def test_a_drains_own_late_order_after_the_restore(cluster: Cluster, tmp_path: Path) -> None:
+    """The drain ends only when its first request cannot be executed any more, so the original order stays known."""
     cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
     bastion = Operator(cluster, tmp_path)
     with (
@@ -167,8 +167,8 @@ def test_a_drains_own_late_order_after_everything_is_restored(cluster: Cluster, 
     assert pending_changes(cluster) == ()
 
 
-def test_a_late_order_of_a_drain_whose_lock_another_kind_of_run_took_first(cluster: Cluster, tmp_path: Path) -> None:
-    """An election takes the lock, and keeps it until the dead drain's order cannot be set any more."""
+def test_a_late_order_of_a_dead_drain_while_an_election_has_the_lock(cluster: Cluster, tmp_path: Path) -> None:
+    """An election takes the lock, and keeps it until the dead drain's request cannot be executed any more."""
     offline = scenarios.diverged(cluster, TOPIC)
     cluster.client.create_topic("drained", {0: (2, 3)})
     home = tmp_path / "home"
@@ -176,7 +176,7 @@ def test_a_late_order_of_a_drain_whose_lock_another_kind_of_run_took_first(clust
     process = Operator(cluster, home).in_process("list(2)")
     bastion = Operator(cluster, tmp_path)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
-        assert orders(cluster, "drained") == {0: (2, 3)}, "nobody saw it"
+        assert orders(cluster, "drained") == {0: (2, 3)}, "the order is not changed yet"
         run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best)
         wait_until(lambda: leaders(cluster, TOPIC) == {0: offline.best}, _SLOW_S, what="the election is done")
         _restore_if_possible(bastion)

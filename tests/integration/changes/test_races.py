@@ -31,7 +31,7 @@ _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 1, 2)}
 
 
 def _together(*works: Callable[[], object]) -> list[LockHeldError]:
-    """Start works at the same moment, and return the refusals. Raises what else went wrong in one of them."""
+    """Start works at the same moment, and return the refusals. Raises any other error of a work."""
     barrier = Barrier(len(works))
 
     def run(work: Callable[[], object]) -> LockHeldError | None:
@@ -48,7 +48,7 @@ def _together(*works: Callable[[], object]) -> list[LockHeldError]:
 
 @pytest.mark.parametrize("rounds", _ROUNDS)
 def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
-    """A partition for each round, with the lock free before it. Nothing is elected twice."""
+    """Each round has one partition, and begins with a free lock. No partition is elected twice."""
     offline = scenarios.diverged(cluster, "killed", partitions=rounds)
     before = cluster.client.describe("killed", broker=offline.best)
     for number in range(rounds):
@@ -70,7 +70,7 @@ def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: i
 
 @pytest.mark.parametrize("rounds", _ROUNDS)
 def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
-    """Two hosts list another broker each, and then both put everything back."""
+    """Two hosts list different brokers, and then both restore everything."""
     cluster.client.create_topic("killed", _ORIGINAL)
     one, two = (Operator(cluster, tmp_path / home) for home in ("one", "two"))
     for _round in range(rounds):
@@ -90,7 +90,7 @@ def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) ->
 @pytest.mark.wide
 @pytest.mark.timeout(900)
 def test_elections_of_two_users_against_a_drain_or_its_restore(cluster: Cluster, tmp_path: Path) -> None:
-    """A partition for each round. Whoever is refused runs again, and finds everything as it should be."""
+    """Each round has one partition. A refused run is repeated."""
     offline = scenarios.diverged(cluster, "killed", partitions=20)
     cluster.client.create_topic("drained", {0: (2, 3)})
     before = cluster.client.describe("killed", broker=offline.best)
@@ -104,7 +104,7 @@ def test_elections_of_two_users_against_a_drain_or_its_restore(cluster: Cluster,
             for each in (2001, 2002)
         ]
         drain = bastion.restore if number % 2 else lambda: bastion.list(2)
-        # They import for as long as this takes.
+        # Their imports take about as long.
         time.sleep(number / 10)
         refused = _together(drain)
         for each in runs:
@@ -123,7 +123,7 @@ def test_elections_of_two_users_against_a_drain_or_its_restore(cluster: Cluster,
 
 @pytest.mark.wide
 def test_a_frozen_run_that_wakes_up_after_it_was_replaced_elects_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """It is frozen between its reorder and its election. The next run finds its order, and elects in it."""
+    """The run is frozen between its reorder and its election. The next run finds its order, and elects in it."""
     offline = scenarios.diverged(cluster, "killed", partitions=2)
     frozen = elect_in_process(cluster.bootstrap(), "killed", 2, offline.best, tmp_path)
     freeze = After(lambda: os.kill(frozen.pid, signal.SIGSTOP))

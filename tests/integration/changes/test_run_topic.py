@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The run topic on real brokers: one holder at a time, and nothing lost of what a dead one left."""
+"""The run topic on real brokers: one holder at a time, and no change of a dead holder is lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def assert_gone(cluster: Cluster) -> None:
 
 
 def records(cluster: Cluster) -> list[dict[str, object]]:
-    """Return the records of the run topic, by another client."""
+    """Return the records of the run topic, read by another client."""
     return [json.loads(each) for each in cluster.client.consume_all(RUN_TOPIC, 0)]
 
 
@@ -62,15 +62,15 @@ def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster)
     assert_gone(cluster)
 
 
-def test_a_look_creates_nothing(cluster: Cluster) -> None:
+def test_a_read_creates_nothing(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         assert home.read().changes == ()
     assert cluster.proxy.write_requests() == []
 
 
 @pytest.mark.parametrize("dead", [(), (2, 3)], ids=["healthy", "two of three brokers dead"])
-def test_of_runs_that_start_together_one_gets_the_lock(cluster: Cluster, dead: tuple[int, ...]) -> None:
-    """Twenty times three clients, each with connections of its own."""
+def test_one_of_several_concurrent_runs_gets_the_lock(cluster: Cluster, dead: tuple[int, ...]) -> None:
+    """Ten races of three clients, each with its own connections."""
     for broker_id in dead:
         cluster.brokers[broker_id].kill()
     for _race in range(10):
@@ -91,7 +91,7 @@ def test_of_runs_that_start_together_one_gets_the_lock(cluster: Cluster, dead: t
 
 
 def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
-    """Create, claim, read; begin, check; end, check, delete. On a quiet machine that is less than 0.5 s."""
+    """Create, claim, read; begin, check; end, check, delete. On an idle machine they take less than 0.5 s."""
     with journal_home(cluster.bootstrap()) as home:
         asked = len(cluster.proxy.requests())
         before = time.monotonic()
@@ -106,8 +106,8 @@ def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
     assert took < 5
 
 
-def test_a_killed_runs_changes_come_to_the_next_run_at_once(cluster: Cluster) -> None:
-    """Both are on one host, where it is known that the process is gone."""
+def test_the_next_run_gets_a_killed_runs_changes_at_once(cluster: Cluster) -> None:
+    """Both runs are on one host, so the next run sees that the process has ended."""
     run = Run.start(cluster)
     assert run.do("begin") == "done"
     run.signal(signal.SIGKILL)
@@ -124,14 +124,14 @@ def test_a_killed_runs_changes_come_to_the_next_run_at_once(cluster: Cluster) ->
 
 
 @pytest.mark.wide
-def test_what_is_not_settled_stays_for_the_next_run(cluster: Cluster) -> None:
+def test_pending_changes_stay_for_the_next_run(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         with home.open() as journal:
             journal.begin([a_change(0), a_change(1)])
             journal.end([a_change(1)], "test")
         before = time.monotonic()
         with home.open() as journal:
-            assert time.monotonic() - before < 2, "a run that left in order is not waited for"
+            assert time.monotonic() - before < 2, "a released lock is taken at once"
             assert journal.pending == (a_change(0),)
             journal.end(journal.pending, "test")
     assert_gone(cluster)
@@ -158,7 +158,7 @@ def test_a_frozen_holder_is_replaced_and_writes_nothing_when_it_wakes_up(cluster
 
 
 @pytest.mark.wide
-def test_a_frozen_holder_that_nobody_replaced_goes_on(cluster: Cluster) -> None:
+def test_a_frozen_holder_that_was_not_replaced_continues(cluster: Cluster) -> None:
     run = Run.start(cluster)
     run.signal(signal.SIGSTOP)
     time.sleep(10)
@@ -178,7 +178,7 @@ def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: p
     run.end()
 
 
-def test_a_topic_that_somebody_deletes_is_noticed_before_the_next_write(cluster: Cluster) -> None:
+def test_a_deleted_topic_is_noticed_before_the_next_write(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home:
         with home.open() as journal:
             journal.begin([a_change()])
@@ -198,7 +198,7 @@ def test_a_topic_that_somebody_deletes_is_noticed_before_the_next_write(cluster:
 
 
 @pytest.mark.wide
-def test_the_leader_may_die_under_the_journal(cluster: Cluster) -> None:
+def test_the_journal_survives_the_death_of_its_leader(cluster: Cluster) -> None:
     with journal_home(cluster.bootstrap()) as home, home.open() as journal:
         journal.begin([a_change()])
         leader = cluster.client.leader(RUN_TOPIC)
@@ -213,7 +213,7 @@ def test_the_leader_may_die_under_the_journal(cluster: Cluster) -> None:
 
 @pytest.mark.on_every_version
 def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
-    """Only broker 1 had it; broker 1 comes back after an unclean stop, and is not elected by itself where ELR is on."""
+    """Only broker 1 had the topic. After its unclean stop, the controller does not elect it if ELR is enabled."""
     for broker_id in (2, 3):
         cluster.brokers[broker_id].kill()
     with journal_home(cluster.bootstrap()) as home, home.open() as journal:
@@ -232,7 +232,7 @@ def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> No
     assert_gone(cluster)
 
 
-def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Cluster) -> None:
+def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Cluster) -> None:
     for broker_id in (2, 3):
         cluster.brokers[broker_id].kill()
     with journal_home(cluster.bootstrap()) as home, home.open() as journal:
@@ -247,7 +247,7 @@ def test_a_lost_journal_is_given_up_only_when_the_operator_says_so(cluster: Clus
 
 
 @pytest.mark.wide
-def test_a_file_of_an_earlier_run_is_brought_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_file_of_an_earlier_run_is_moved_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
     with journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home, home.open() as journal:
         journal.begin([a_change()])
     with journal_home(cluster.bootstrap(), directory=tmp_path) as home:
@@ -264,14 +264,14 @@ def test_a_file_of_an_earlier_run_is_brought_into_the_topic(cluster: Cluster, tm
 
 
 @pytest.mark.wide
-def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka_version: str) -> None:
+def test_if_deletion_is_disabled_the_topic_stays_and_blocks_no_run(kafka_version: str) -> None:
     disabled = {"delete.topic.enable": "false"}
     with Cluster(kafka_version, 1, properties=disabled, controller_properties=disabled, proxied=True) as cluster:
         for _run in range(2):
             with journal_home(cluster.bootstrap()) as home:
                 before = time.monotonic()
                 with home.open() as journal:
-                    assert time.monotonic() - before < 5, "nobody is waited for"
+                    assert time.monotonic() - before < 5, "the lock is taken at once"
                     journal.begin([a_change()])
                     journal.end(journal.pending, "test")
                 assert "is not needed any more and could not be deleted" in journal.notes[0]

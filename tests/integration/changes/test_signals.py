@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""SIGTERM and SIGHUP, to ansible-playbook, its worker and the module, while an election is requested.
+"""SIGTERM and SIGHUP for ansible-playbook, its worker and the module, during a request.
 
-What ansible-core does with them: docs/journal.md. In every case the module ends by itself: the request in flight is
-completed, the orders are restored, nothing is pending, and the report is there.
+docs/journal.md describes how ansible-core handles them. The module always ends by itself: it completes the current
+request, restores the orders, ends all pending changes, and writes the report.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, n
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("who", Part)
 def test_a_drain_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, number: signal.Signals) -> None:
-    """The orders in flight are set and remembered; the next run puts them back exactly."""
+    """The requested orders are set and remembered, and the next run restores the original ones."""
     original = {0: (1, 2, 3), 1: (2, 1, 3)}
     cluster.client.create_topic("killed", original)
     report = tmp_path / "report.json"

@@ -25,6 +25,6 @@ def lab(clusters: ClusterPool, kafka_version: str) -> Iterator[CleanerCluster]:
 
 @pytest.fixture
 def operator(lab: CleanerCluster, tmp_path: Path) -> Iterator[CleanerOperator]:
-    """Somebody with a journal of their own. Every cleaner runs afterwards."""
+    """Return an operator with a journal of its own. Every cleaner runs afterwards."""
     yield CleanerOperator(lab, tmp_path / "journal")
     lab.cluster.proxy.clear()

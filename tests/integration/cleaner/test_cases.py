@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Real faults of the log cleaner, the cases that are distinguished, and what helps which."""
+"""Real faults of the log cleaner, their diagnosis, and the remedy for each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _by_broker(reported: dict[str, Any], what: str) -> dict[int, Any]:
 
 @pytest.fixture
 def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[CleanerOperator]:
-    """Dead threads on broker 1, an uncleanable partition on broker 2, which leads it, and nothing to do on broker 3."""
+    """Broker 1 has dead threads, broker 2 leads an uncleanable partition, and broker 3 has nothing to do."""
     lab.damaged("marked", (2, 1, 3), 2, config={"min.insync.replicas": 2})
     for broker in (1, 3):
         _wait_compacted(lab, "marked", broker)
@@ -66,7 +66,7 @@ def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[Clea
 
 @pytest.mark.wide
 @pytest.mark.timeout(600)
-def test_three_cases_what_helps_and_the_proof(
+def test_three_cases_are_diagnosed_and_repaired(
     lab: CleanerCluster, three_cases: CleanerOperator, tmp_path: Path
 ) -> None:
     operator = three_cases
@@ -98,7 +98,7 @@ def test_three_cases_what_helps_and_the_proof(
     assert not again["changed"]
     assert lab.cluster.proxy.write_requests() == []
 
-    # By Kafka alone it is an inference, with the same partition named.
+    # Without metrics the diagnosis is inferred, with the same suspect.
     inferred = operator.run(
         "log_cleaner_info",
         metrics_source="none",
@@ -116,7 +116,7 @@ def test_three_cases_what_helps_and_the_proof(
 
 
 def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_path: Path) -> None:
-    """Repair as the role does."""
+    """Repair with the role."""
     lab.kill_threads(3)
     report_file = tmp_path / "report.json"
     variables = {
@@ -140,7 +140,7 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
     assert [each["status"] for each in report["restarts"]] == ["not_needed", "not_helped", "restarted"]
     assert [(each["topic"], each["status"]) for each in report["repairs"]] == [("marked", "repaired")]
 
-    # The order and the leader are as they were, and its compaction proceeds where it stood still.
+    # The order and the leader are restored, and compaction works again.
     lab.assert_in_sync("marked", (2, 1, 3), leader=2)
     _assert_compacted(lab, "marked", 2)
     assert all("throttled" not in name for broker in _ALL_BROKERS for name in _own(lab, broker))
@@ -168,7 +168,7 @@ def _wait_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
 
 @pytest.mark.parametrize("own", [None, "700"], ids=["unset", "set for the broker"])
 def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: CleanerOperator, own: str | None) -> None:
-    """Value and source are those of the beginning after a rerun, which has nothing else to do."""
+    """The next run restores value and source, and has nothing else to do."""
     _set_own(lab, 3, _BACKOFF, own)
     before = _own(lab, 3)
     process: Any = None
@@ -181,7 +181,7 @@ def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: Cl
         process = operator.start("log_cleaner", brokers=[3], force=True)
         assert process.wait(60) == -signal.SIGKILL
     assert rule.hits
-    wait_until(lambda: _own(lab, 3) != before, what="the first edit is in force")
+    wait_until(lambda: _own(lab, 3) != before, what="the first edit is in effect")
 
     foreseen = operator.run("log_cleaner", check_mode=True)
     assert foreseen["changed"]
@@ -196,7 +196,7 @@ def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: Cl
 
 @pytest.mark.wide
 @pytest.mark.on_any_version
-def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> None:
+def test_settings_are_changed_permanently(lab: CleanerCluster, operator: CleanerOperator) -> None:
     refused = operator.run("log_cleaner", state="configured", brokers=[3], settings={"threads": 3})
     assert "Kafka takes 1 to 2" in refused["msg"]
     # Without metrics a restart is verified by the config alone.
@@ -214,7 +214,7 @@ def test_settings_that_last(lab: CleanerCluster, operator: CleanerOperator) -> N
 
 
 @pytest.mark.on_any_version
-def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster, operator: CleanerOperator) -> None:
+def test_impossible_repairs_are_refused_with_remedies(lab: CleanerCluster, operator: CleanerOperator) -> None:
     lab.create("single", (2,))
     lab.create("pair", (2, 1))
     lab.create("strict", (2, 1, 3), {"min.insync.replicas": 3})
@@ -240,10 +240,10 @@ def test_what_cannot_be_repaired_is_refused_with_what_helps(lab: CleanerCluster,
 
 @pytest.mark.wide
 @pytest.mark.on_any_version
-def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
+def test_a_damaged_leader_is_no_source_and_replicas_are_repaired_one_by_one(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
-    """Broker 2 leads, and its copy is as damaged as that of broker 1: both are re-created from broker 3's."""
+    """Broker 2 leads. Its copy and that of broker 1 are damaged, and both are re-created from broker 3."""
     lab.damaged("half", (2, 1, 3), 2, 1)
     first = operator.run("log_cleaner_repair", brokers=[1, 2])
     found = {each["broker_id"]: (each["status"], each["source"]) for each in first["outcomes"]}
@@ -255,10 +255,10 @@ def test_a_damaged_leader_is_no_source_and_one_copy_comes_after_the_other(
     operator.assert_well(1, 2)
 
 
-def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
+def test_a_repair_that_times_out_is_undone_and_a_killed_repair_is_resumed(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
-    """Threads that hang never forget a mark. They are alive all the same, and so only stalled."""
+    """Threads that hang never clear a mark. They are alive, so the case is only stalled."""
     order = (3, 1, 2)
     lab.damaged("slow", order, 3)
     lab.hang_threads(3)
@@ -281,7 +281,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
         60,
         what="the cleaner of broker 3 runs again, and has its mark",
     )
-    # The mark has outlived the copy: the replica was back before any pass of the cleaner.
+    # The mark is still there, because the replica was re-created before any pass of the cleaner.
     named: dict[str, Any] = {"brokers": [3], "partitions": [{"topic": "slow", "partition": 0}]}
     process: Any = None
 
@@ -318,7 +318,7 @@ def test_a_repair_that_times_out_is_rolled_back_and_one_that_is_killed_resumed(
     ],
     ids=["bad URL", "bad template", "wrong payload"],
 )
-def test_a_metrics_source_that_is_none(operator: CleanerOperator, options: dict[str, Any], said: str) -> None:
+def test_a_wrong_metrics_source_is_explained(operator: CleanerOperator, options: dict[str, Any], said: str) -> None:
     reported = operator.run("log_cleaner_info", **options)
     assert reported["failed"]
     assert said in reported["msg"]

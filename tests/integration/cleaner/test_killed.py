@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A repair that is killed before or after any of its requests, its home deleted, and the next run of another user."""
+"""A repair that is killed before or after one of its requests, and the next run of another user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.wide, pytest.mark.timeout(400)]
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where a run dies: before or after the ``number``-th request of a kind."""
+    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
 
     name: str
     moment: Callable[[Callable[[], object]], Fault]
@@ -54,7 +54,7 @@ _BOUNDARIES = [
 
 
 @pytest.mark.parametrize("boundary", _BOUNDARIES, ids=lambda each: each.name)
-def test_the_next_run_leaves_every_replica_and_setting_as_it_was(
+def test_the_next_run_restores_every_replica_and_setting(
     lab: CleanerCluster, tmp_path: Path, boundary: Boundary
 ) -> None:
     topic = f"killed-{boundary.name}"

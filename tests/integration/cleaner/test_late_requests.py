@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A drop or a throttle that is held on its way to the controller, its run killed, and executed after the next began."""
+"""A drop or a throttle of a killed run, which is executed after the next run has begun."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def test_a_late_request_of_a_killed_repair(
     process = operator.start("log_cleaner_repair", **options)
     with held(lab.proxy, api_key) as (rule, let_go):
         kill_when_held(rule, process)
-        assert lab.cluster.client.describe(topic)[0].replicas == (1, 2, 3), "nobody saw it"
-        assert change in map(str, pending_changes(lab.cluster)), "the journal has it as requested"
+        assert lab.cluster.client.describe(topic)[0].replicas == (1, 2, 3), "the replica is not dropped yet"
+        assert change in map(str, pending_changes(lab.cluster)), "the journal has the requested change"
         next_one = operator.start("log_cleaner_repair", progress_file=str(progress), **options)
         wait_until(
             lambda: progress.exists() and "may still be executed" in progress.read_text(encoding="utf-8"),
             60,
-            what="the next run watches",
+            what="the next run waits for late requests",
         )
         let_go.set()
         reported = results(next_one)
     late = [each for each in reported["leftovers"] if "executed late" in each["reason"]]
     assert [(each["change"], each["undoing"]) for each in late] == [(change, "restored")], reported
-    # Where the replica was dropped late, its mark is forgotten, or on a copy that can be cleaned.
+    # If the replica was dropped late, its mark is cleared, or its new copy can be cleaned.
     assert {each["status"] for each in reported["outcomes"]} <= {"repaired"}, reported
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
     assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What others do, and have set, while replicas are re-created."""
+"""Throttles and other changes of other parties during repairs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _set(lab: CleanerCluster, kind: Any, resource: str, name: str, value: str | 
 
 
 def _written(lab: CleanerCluster) -> list[tuple[str, str, str | None]]:
-    """Resource, name and value of every edit that the proxy saw; None for a deletion."""
+    """Return resource, name and value of each edit that the proxy saw; None for a deletion."""
     return [
         (resource.resource_name, config.name, config.value)
         for request in lab.cluster.proxy.write_requests()
@@ -66,7 +66,7 @@ def _others_throttle(lab: CleanerCluster, topic: str, replicas: str, broker: int
 
 @pytest.mark.wide
 @pytest.mark.parametrize("theirs", ["30000000", "90000000"], ids=["a lower rate", "a higher rate"])
-def test_somebody_elses_throttle_holds_and_is_theirs_again(
+def test_another_partys_throttle_is_kept_and_restored(
     lab: CleanerCluster, operator: CleanerOperator, theirs: str
 ) -> None:
     topic = f"throttled-{theirs}"
@@ -88,10 +88,10 @@ def test_somebody_elses_throttle_holds_and_is_theirs_again(
     [(ApiKey.IncrementalAlterConfigs, []), (ApiKey.ElectLeaders, [(1, 3, 2), (3, 1, 2)])],
     ids=["before it is touched", "before it is dropped"],
 )
-def test_an_isr_that_shrinks_after_the_plan_is_heeded(
+def test_a_repair_is_refused_if_the_isr_shrinks_after_the_plan(
     lab: CleanerCluster, operator: CleanerOperator, during: int, writes: list[tuple[int, ...]]
 ) -> None:
-    """Broker 2 dies while the throttle is put on, or while leadership moves: only one other copy is in sync then."""
+    """Broker 2 dies while the throttle is set or while leadership moves, so only one other copy stays in sync."""
     topic = f"shrunk-{during}"
     lab.damaged(topic, (3, 1, 2), 3)
     lab.cluster.proxy.clear()
@@ -135,10 +135,10 @@ def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.wide
-def test_a_mark_of_another_replica_is_given_up_and_unknown_threads_hold_back(
+def test_a_repair_is_undone_for_another_replicas_mark_and_refused_for_unknown_threads(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
-    """Broker 3 has one mark. The replica that is named is in the same log directory, and has none."""
+    """Broker 3 has one mark. The named replica is in the same log directory, and is not the marked one."""
     lab.damaged("other", (3, 1, 2), 3)
     lab.create("innocent", (3, 1, 2), {"min.insync.replicas": 2})
     lab.write("innocent")
@@ -148,7 +148,7 @@ def test_a_mark_of_another_replica_is_given_up_and_unknown_threads_hold_back(
     assert [each["status"] for each in unknown["outcomes"]] == ["refused"], unknown
     assert "does not have DeadThreadCount" in unknown["msg"]
     foreseen = operator.run("log_cleaner_repair", check_mode=True, brokers=[3])
-    assert foreseen["outcomes"] == [], "check mode reads no copies to find out whose the mark is"
+    assert foreseen["outcomes"] == [], "check mode reads no copies to find the marked replica"
     assert "set search_in_check_mode" in foreseen["unidentified_marks"][0]
     assert lab.cluster.proxy.write_requests() == []
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Without a controller quorum, a repair does not take back either what an earlier one left."""
+"""Without a controller quorum, a repair does not undo the changes of an earlier repair either."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ORDER = (3, 1, 2)
 _RATE = {"follower.replication.throttled.rate": "50000000"}
 
 
-def test_what_a_killed_repair_left_stays_until_the_quorum_is_back(kafka_version: str, tmp_path: Path) -> None:
+def test_a_killed_repair_is_undone_only_after_the_quorum_returns(kafka_version: str, tmp_path: Path) -> None:
     cluster = QuorumCluster(kafka_version, controllers=3, proxied=True)
     with cluster:
         quorum = Quorum(cluster)
@@ -53,7 +53,7 @@ def test_what_a_killed_repair_left_stays_until_the_quorum_is_back(kafka_version:
         wait_until(lambda: cluster.client.describe(_TOPIC)[0].replicas == (1, 2), what="the replica is dropped")
         recorded = _recorded(cluster)
 
-        # A leader whose followers get no records still answers what the plan asks it, and can commit nothing.
+        # A leader whose followers get no records still answers reads, but cannot commit.
         with cluster.proxy.inject(Starve((*quorum.followers(),))):
             quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no majority", controllers=False)
             foreseen = run_module("log_cleaner_repair", options, check_mode=True)
@@ -63,11 +63,11 @@ def test_what_a_killed_repair_left_stays_until_the_quorum_is_back(kafka_version:
             assert refused["msg"].startswith("no quorum: 1 of 3 voters are caught up"), refused
             assert "Nothing was asked of the controller" in refused["msg"]
             assert _written(cluster) == []
-        # Whatever a leader without a majority took would be committed by now.
+        # By now, requests that a leader without a majority accepted would be committed.
         quorum.wait_healthy()
         _assert_as_it_was_left(cluster, recorded)
 
-        # The plan ends already: brokers wait for a controller that could list the reassignments.
+        # Even the plan fails, because no controller lists the reassignments.
         with quorum.killed(*_leader_first(quorum)[:2]):
             silent = run_module("log_cleaner_repair", options)
             assert silent["failed"]
@@ -95,7 +95,7 @@ def _kill_after_the_drop(cluster: Cluster, process: subprocess.Popen[str]) -> No
 
 
 def _leader_first(quorum: Quorum) -> list[int]:
-    """One that is alone takes itself for the leader until a fetch timeout has passed."""
+    """Return the controllers, the leader first: alone, it stays the leader until a fetch timeout."""
     return [quorum.leader(), *quorum.followers()]
 
 

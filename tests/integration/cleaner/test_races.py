@@ -33,7 +33,7 @@ def _operator(lab: CleanerCluster, home: Path, user_id: int) -> CleanerOperator:
 
 
 def _assert_refused_or_needless(reported: dict[str, Any], other: str) -> None:
-    """Check that the other one had the lock, or was done before this one looked."""
+    """Check that the other run had the lock, or was done before this run began."""
     if "outcomes" in reported:
         assert {each["status"] for each in reported["outcomes"]} <= {"not_needed", "refused"}, reported
     else:
@@ -42,7 +42,7 @@ def _assert_refused_or_needless(reported: dict[str, Any], other: str) -> None:
 
 
 def test_repairs_against_repairs(lab: CleanerCluster, tmp_path: Path) -> None:
-    """A replica that leads is marked in each round. One of them repairs it, and it is dropped once."""
+    """In each round, a leading replica is marked. One run repairs it, and it is dropped once."""
     one, two = (_operator(lab, tmp_path / f"home-{each}", each) for each in (2001, 2002))
     for number in range(_ROUNDS):
         topic = f"raced-{number}"
@@ -63,7 +63,7 @@ def test_repairs_against_repairs(lab: CleanerCluster, tmp_path: Path) -> None:
 
 
 def test_repairs_against_drains(lab: CleanerCluster, tmp_path: Path) -> None:
-    """A drain of the same broker. Whoever comes second finds what the first one left, or is refused."""
+    """A drain and a repair of the same broker. The second run works on the result of the first, or is refused."""
     repairer = _operator(lab, tmp_path / "home", 2001)
     bastion = Operator(lab.cluster, tmp_path)
     for number in range(_ROUNDS):
@@ -102,7 +102,7 @@ def test_repairs_against_drains(lab: CleanerCluster, tmp_path: Path) -> None:
 
 
 def test_repairs_against_elections(lab: CleanerCluster, tmp_path: Path) -> None:
-    """Broker 1 is dead, and a partition is offline for each round. Whoever is refused runs again."""
+    """Broker 1 is dead, and each round has an offline partition. A refused run is repeated."""
     offline = scenarios.diverged(lab.cluster, "killed", partitions=_ROUNDS)
     before = lab.cluster.client.describe("killed", broker=offline.best)
     repairer = _operator(lab, tmp_path / "home", 2001)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs on two brokers at a time, one of which is asked to stop, or loses its broker."""
+"""Repairs on two brokers at a time, and repairs that are stopped or lose their broker."""
 
 from __future__ import annotations
 
@@ -37,10 +37,8 @@ def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, oper
 
 
 @pytest.mark.wide
-def test_sigterm_puts_back_what_has_begun_and_begins_nothing_more(
-    lab: CleanerCluster, operator: CleanerOperator
-) -> None:
-    """Threads that hang keep the mark, so that the run is asked to stop while the replica is gone."""
+def test_sigterm_undoes_the_current_repair_and_begins_no_other(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    """Threads that hang keep the mark, so the run is stopped while the replica is dropped."""
     lab.damaged("begun", (1, 2, 3), 3)
     lab.damaged("waiting", (2, 1, 3), 3)
     lab.hang_threads(3)
@@ -68,12 +66,12 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
     lab.damaged("dying", (1, 2, 3), 2)
-    # Not on broker 2: Kafka drops a replica only while the other ones of the partition are alive.
+    # Not on broker 2: Kafka drops a replica only while the other replicas of the partition are alive.
     lab.damaged("living", (1, 3), 3)
     lab.cluster.proxy.clear()
 
     def kill_its_broker() -> None:
-        """Once the damaged copy is gone: a broker that dies sooner still has it, and needs the repair."""
+        """Wait until the damaged copy is deleted: a broker that dies earlier still has it, and needs the repair."""
         if lab.drops(2):
             wait_until(lambda: not lab.segments("dying", 2), what="broker 2 drops its copy")
             lab.cluster.brokers[2].kill()

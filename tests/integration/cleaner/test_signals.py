@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""SIGTERM and SIGHUP to each part of a playbook that repairs, while it drops a replica.
+"""SIGTERM and SIGHUP for each part of a playbook, while it drops a replica.
 
-The request in flight is completed, and the replica is back with its order and without a throttle: because the module
-takes it back, or because no signal reached it and it ends the repair.
+The current request is completed. The replica ends with its original order and without a throttle: either the module
+undoes the repair, or the signal does not reach the module, and it completes the repair.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def test_a_repair_ends_in_order(
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
     assert pending_changes(lab.cluster) == ()
     assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))
-    # The report and the table of cleaners come from tasks of their own: no task runs once ansible-playbook has ended.
+    # Separate tasks write the report and the table: they do not run after ansible-playbook has ended.
     assert report.exists() is ("Print the summary" in output) is (who is Part.MODULE), output
     if who is Part.MODULE:
         (repair,) = json.loads(report.read_text(encoding="utf-8"))["repairs"]
         assert repair["status"] == "failed"
         assert "the run was asked to stop; restored" in repair["reason"]
         assert "repair" in output
-    # A mark that outlived its copy is on a copy that can be cleaned: nobody finds it by reading.
+    # A mark may have outlived the damaged copy. Then no read of the new copy finds it.
     again = operator.run("log_cleaner_repair", brokers=[3], partitions=[{"topic": topic, "partition": 0}], force=True)
     assert [each["status"] for each in again["outcomes"]] == ["repaired"], again
     assert again["leftovers"] == [], again

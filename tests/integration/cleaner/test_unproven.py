@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is not known of a cleaner is not taken for good, and what is not proven of a replica is no reason to drop it."""
+"""An unknown cleaner does not count as healthy, and a replica without a proven mark is not dropped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ def _exported(lab: CleanerCluster, broker: int) -> str:
         return str(answer.read().decode().lower())
 
 
-def test_threads_that_are_not_reported_are_unknown_and_no_cleaner_with_them_is_well(
-    lab: CleanerCluster, operator: CleanerOperator
-) -> None:
-    """The threads of broker 1 are dead, and those of brokers 2 and 3 live: without the gauge they look the same."""
+def test_a_cleaner_with_unreported_threads_is_not_healthy(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    """The threads of broker 1 are dead, and those of brokers 2 and 3 live. Without the gauge, they look alike."""
     lab.kill_threads(1)
     brokers = (*lab.cluster.brokers,)
     with lab.not_exported(_DEAD_THREADS):
@@ -39,7 +37,7 @@ def test_threads_that_are_not_reported_are_unknown_and_no_cleaner_with_them_is_w
             ("unknown", None, False)
         ] * len(brokers)
         assert all("does not have DeadThreadCount" in each["reason"] for each in reported)
-        # Nobody has looked for work on broker 1 for long. Why is unknown, too.
+        # No thread of broker 1 has looked for work for long, and the reason is unknown.
         wait_until(
             lambda: operator.run("log_cleaner_info", brokers=[1])["brokers"][0]["time_since_last_run_ms"] > 1000,
             what="the dead threads have not run for a second",
@@ -58,10 +56,10 @@ def test_threads_that_are_not_reported_are_unknown_and_no_cleaner_with_them_is_w
 
 
 @pytest.mark.wide
-def test_what_a_limited_search_does_not_prove_is_left_alone_and_named(
+def test_a_limited_search_repairs_proven_replicas_and_names_the_rest(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:
-    """Two replicas of broker 3 are marked, and the first copy that is read exceeds the limit for all."""
+    """Two replicas of broker 3 are marked, and the first copy exceeds the total limit."""
     order = (3, 1, 2)
     topics = {"first", "second"}
     for topic in topics:
@@ -108,7 +106,7 @@ def test_a_named_replica_needs_a_mark_in_its_own_log_directory(kafka_version: st
         assert f"marks no partition as uncleanable in {own}, where its copy is, only in {other}" in left["reason"]
         assert lab.cluster.proxy.write_requests() == []
 
-        # By force it is dropped and re-created. The mark stays, which is not its own, and is said to.
+        # With force it is dropped and re-created. The mark, which is not its own, stays and is reported.
         (forced,) = operator.run("log_cleaner_repair", force=True, **options)["outcomes"]
         assert forced["status"] == "failed"
         assert "the mark is not this replica's; restored" in forced["reason"]

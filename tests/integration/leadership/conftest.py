@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One cluster for all tests of leadership. Each leaves the list empty and every broker up."""
+"""One cluster for all tests of leadership. Each test ends with an empty list and all brokers online."""
 
 from __future__ import annotations
 

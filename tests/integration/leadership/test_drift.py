@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What somebody else does while brokers are listed, and brokers that are not well."""
+"""Changes of another party while brokers are listed, and failing brokers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def test_reassigned_reordered_and_grown_partitions(cluster: Cluster, operator: O
         cluster,
         "drift",
         {
-            1: (2, 4, 1),  # another set, in our order
-            2: (3, 2, 1),  # the same set, in an order of their own
-            3: (2, 3, 1, 4),  # one replica more
-            4: (2, 3),  # the listed one gone
+            1: (2, 4, 1),  # another replica set, in our order
+            2: (3, 2, 1),  # the same replica set, in another order
+            3: (2, 3, 1, 4),  # one more replica
+            4: (2, 3),  # without the listed replica
         },
     )
     result = operator.restore()
@@ -51,7 +51,7 @@ def test_reassigned_reordered_and_grown_partitions(cluster: Cluster, operator: O
     assert not operator.restore().is_changed
 
 
-def test_what_somebody_did_while_the_broker_stays_listed(cluster: Cluster, operator: Operator) -> None:
+def test_another_partys_changes_while_the_broker_stays_listed(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("meddled", dict.fromkeys(range(3), (1, 2, 3)))
     operator.list(1)
     assign(cluster, "meddled", {0: (1, 2, 3), 1: (1, 3, 2), 2: (2, 3, 1, 4)})
@@ -62,7 +62,7 @@ def test_what_somebody_did_while_the_broker_stays_listed(cluster: Cluster, opera
 
 
 @pytest.mark.wide
-def test_topics_that_were_deleted_or_made_again(cluster: Cluster, operator: Operator) -> None:
+def test_topics_that_were_deleted_or_re_created(cluster: Cluster, operator: Operator) -> None:
     for topic in ("deleted", "again"):
         cluster.client.create_topic(topic, {0: (1, 2, 3)})
     operator.list(1)
@@ -97,7 +97,7 @@ def test_a_running_reassignment_is_left_alone(cluster: Cluster, operator: Operat
 def test_under_replicated_partitions_are_reordered_and_leaderless_ones_are_not(
     cluster: Cluster, operator: Operator
 ) -> None:
-    """Reordering the same set moves no data, so that nothing stalls (Cruise Control 403 was another controller)."""
+    """A reorder of the same replica set moves no data, so it cannot stall (Cruise Control issue 403)."""
     cluster.client.create_topic("lagging", {0: (1, 2, 4)})
     cluster.client.create_topic("leaderless", {0: (4, 3)}, {"min.insync.replicas": 1})
     cluster.brokers[3].freeze()
@@ -119,7 +119,7 @@ def test_under_replicated_partitions_are_reordered_and_leaderless_ones_are_not(
 
 
 @pytest.mark.wide
-def test_a_failed_leader_is_followed_by_an_unlisted_broker_and_all_outlives_restarts(
+def test_an_unlisted_broker_follows_a_failed_leader_and_the_list_survives_restarts(
     cluster: Cluster, operator: Operator
 ) -> None:
     """KIP-491: "even broker_id 2 offline, the 3rd broker can take leadership"."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The list, the config and the orders that follow, on real brokers. Nothing here moves a leader by itself."""
+"""The list, the config and the replica orders on real brokers. No run here moves a leader."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1), 2: (3, 4, 1), 3: (4, 3, 2)}
 
 
 def _is_set(operator: Operator, *addresses: Address) -> bool:
-    """As any broker reports, or a certain one."""
+    """Return whether the config is set, from any broker or from these."""
     asked = addresses or operator.settings.bootstrap_servers
     with Wire(replace(operator.settings, bootstrap_servers=asked)) as wire:
         return cluster_default(wire, CONFIG_NAME) is not None
 
 
 @pytest.mark.on_every_version
-def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operator: Operator) -> None:
+def test_check_mode_a_change_a_second_run_and_the_restore(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("plain", _ORIGINAL)
     led = leaders(cluster, "plain")
 
@@ -77,7 +77,7 @@ def test_a_check_a_change_a_second_run_and_the_way_back(cluster: Cluster, operat
 
 
 def test_a_broker_that_is_not_registered_is_refused_by_name(cluster: Cluster, operator: Operator) -> None:
-    """11, typed for 1: accepted, it would succeed, and move nothing."""
+    """11 is a typing error for 1: the run would succeed without effect."""
     cluster.proxy.clear_once_idle()
     with pytest.raises(BlacklistError, match=r"not registered with this cluster: broker 11; registered are 1, 2, 3, 4"):
         operator.list(1, 11)
@@ -85,7 +85,7 @@ def test_a_broker_that_is_not_registered_is_refused_by_name(cluster: Cluster, op
 
 
 @pytest.mark.wide
-def test_several_brokers_keep_their_order_and_leave_one_by_one(cluster: Cluster, operator: Operator) -> None:
+def test_several_brokers_are_listed_in_order_and_removed_one_by_one(cluster: Cluster, operator: Operator) -> None:
     original = {0: (1, 2, 3), 1: (4, 2, 1), 2: (3, 1, 2)}
     cluster.client.create_topic("several", original)
     operator.list(1, 2)
@@ -140,8 +140,8 @@ def test_topics_by_pattern(cluster: Cluster, operator: Operator) -> None:
         assert orders(cluster, topic) == {0: (1, 2, 3)}
 
 
-def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster, operator: Operator) -> None:
-    """As after a lost memory: what is set cannot be read, so what it would take from is not known."""
+def test_another_partys_list_is_replaced_only_by_state_exact(cluster: Cluster, operator: Operator) -> None:
+    """This happens after the memory was lost: the present list cannot be read."""
 
     def set_by_somebody(response: Any) -> None:
         for result in response.results:
@@ -156,19 +156,22 @@ def test_a_list_that_somebody_else_set_is_not_replaced_unasked(cluster: Cluster,
 
 
 @pytest.mark.wide
-def test_a_config_that_somebody_deleted_is_written_again(cluster: Cluster, operator: Operator) -> None:
+def test_a_config_that_another_party_deleted_is_written_again(cluster: Cluster, operator: Operator) -> None:
     operator.list(3)
     with Wire(operator.settings) as wire:
         write_cluster_default(wire, operator.settings.bootstrap_servers[0], CONFIG_NAME, None)
     brokers = operator.settings.bootstrap_servers
-    wait_until(lambda: not any(_is_set(operator, each) for each in brokers), what="every broker knows that it is gone")
+    wait_until(
+        lambda: not any(_is_set(operator, each) for each in brokers),
+        what="every broker knows that the config is deleted",
+    )
     result = operator.list()
     assert "another party has deleted it" in result.warnings[0]
     assert _is_set(operator)
 
 
 @pytest.mark.wide
-def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_deleted(
+def test_a_config_that_another_party_set_after_the_list_was_emptied_is_reported_and_deleted(
     cluster: Cluster, operator: Operator
 ) -> None:
     operator.list(3)
@@ -184,7 +187,7 @@ def test_a_config_that_somebody_set_after_the_list_was_emptied_is_reported_and_d
 
 @pytest.mark.wide
 def test_brokers_that_know_the_config_need_no_order(cluster: Cluster, operator: Operator) -> None:
-    """No released broker does, so that the answers are made to say it."""
+    """No released broker knows the config, so the proxy rewrites the answers."""
     cluster.client.create_topic("native", {0: (1, 2, 3)})
     operator.list(1)
 

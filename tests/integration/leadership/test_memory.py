@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where it is remembered, who holds it, and what is left when a run dies at any step."""
+"""The memory: its place, its lock, and runs that die at any step."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_a_second_bastion_is_refused_and_learns_who_is_first(
+def test_a_second_host_is_refused_with_the_holders_process(
     cluster: Cluster, operator: Operator, topic: str, tmp_path: Path
 ) -> None:
     other = Operator(cluster, tmp_path / "other bastion")
     refusals = []
 
-    def meanwhile() -> None:
+    def interfere() -> None:
         with pytest.raises(LockHeldError) as refused:
             other.list(3)
         refusals.append(str(refused.value))
 
     # The first run waits longer for a response than others wait for its heartbeat, which must not wait with it.
     first = replace(operator, request_timeout_ms=60_000)
-    # Not at an order: its response is lost meanwhile, and it would be watched for more than a minute.
-    with cluster.proxy.inject(Before(meanwhile), api_key=_INCREMENTAL_ALTER_CONFIGS, times=1):
+    # Not at an order: its response would be lost, and the run would wait more than a minute for it.
+    with cluster.proxy.inject(Before(interfere), api_key=_INCREMENTAL_ALTER_CONFIGS, times=1):
         first.list(1)
     assert f"process {os.getpid()}" in refusals[0]
     assert orders(cluster, topic) == _WITHOUT_1
-    # From anywhere else all of it can be undone.
+    # Any other host can undo all of it.
     other.restore()
     assert orders(cluster, topic) == _ORIGINAL
 
@@ -94,7 +94,7 @@ def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator:
 
 
 @pytest.mark.wide
-def test_the_file_by_itself(cluster: Cluster, operator: Operator, topic: str) -> None:
+def test_the_memory_in_a_file(cluster: Cluster, operator: Operator, topic: str) -> None:
     operator.run(Change.PRESENT, 1, memory=Home.FILE)
     assert orders(cluster, topic) == _WITHOUT_1
     file = memory_path(str(operator.journal_dir), cluster.cluster_id)
@@ -105,7 +105,7 @@ def test_the_file_by_itself(cluster: Cluster, operator: Operator, topic: str) ->
 
 
 @pytest.mark.wide
-def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
+def test_a_second_memory_is_refused(operator: Operator) -> None:
     operator.list(1)
     with pytest.raises(JournalError, match="go on with it"):
         operator.run(Change.PRESENT, 2, memory=Home.FILE)
@@ -121,10 +121,10 @@ def test_two_memories_would_contradict_each_other(operator: Operator) -> None:
     ],
 )
 @pytest.mark.parametrize("check_mode", [True, False], ids=["check", "apply"])
-def test_a_topic_that_somebody_made_and_that_would_not_keep_it_is_refused(
+def test_a_topic_that_would_not_keep_the_orders_is_refused(
     cluster: Cluster, operator: Operator, *, name: str, partitions: int, policy: str, fault: str, check_mode: bool
 ) -> None:
-    """Also no file takes its place: the topic is there, and a person has to say what it is for."""
+    """The file is not used instead, because the operator must decide about the existing topic."""
     name = f"{name}-{check_mode}"
     cluster.client.create_topic(name, dict.fromkeys(range(partitions), (1, 2, 3)), {"cleanup.policy": policy})
     cluster.proxy.clear_once_idle()
@@ -136,7 +136,7 @@ def test_a_topic_that_somebody_made_and_that_would_not_keep_it_is_refused(
 
 @dataclass(frozen=True)
 class Step:
-    """Where a run dies: at the ``number``-th request of a kind, before the broker gets it or after it answered."""
+    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
 
     name: str
     when: Callable[[Callable[[], object]], Fault]
@@ -156,7 +156,7 @@ _STEPS = [
     Step("before-the-end", Before, _DELETE_TOPICS),
 ]
 _SHORT = {"holding-the-lock"}
-"""Steps of `make test`: after the others, the next run watches for more than a minute for what may come late."""
+"""Steps of `make test`. After the others, the next run waits more than a minute for late requests."""
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ _SHORT = {"holding-the-lock"}
     [pytest.param(each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide) for each in _STEPS],
 )
 def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, step: Step) -> None:
-    """SIGKILL while listing, then while restoring; then a run to the end each time, from another host's home."""
+    """SIGKILL during a drain and during a restore, each followed by a complete run from another home directory."""
     topic = f"killed-{step.name}"
     cluster.client.create_topic(topic, _ORIGINAL)
     elsewhere = replace(operator, journal_dir=operator.journal_dir.with_name("elsewhere"))
@@ -179,8 +179,8 @@ def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: O
     assert pending_changes(cluster) == ()
 
 
-def test_killed_while_another_replica_is_first_for_an_election(cluster: Cluster, operator: Operator) -> None:
-    """From another bastion, too: the order is in the journal, where all of them see it."""
+def test_killed_while_an_order_is_changed_for_an_election(cluster: Cluster, operator: Operator) -> None:
+    """The next run may be on another host, because the order is in the journal."""
     topic = "killed-detour"
     cluster.client.create_topic(topic, {0: (1, 4, 3)})
     cluster.brokers[4].kill()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A partition that lost its leader while it was being reassigned: it is refused, with what Kafka's tool would do."""
+"""A partition that lost its leader during a reassignment: its election is refused, with the effect of Kafka's tool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADVICE = re.compile(
 )
 
 
-def test_kafkas_tool_elects_whom_the_refusal_names(cluster: Cluster, tmp_path: Path) -> None:
+def test_kafkas_tool_elects_the_broker_that_the_refusal_names(cluster: Cluster, tmp_path: Path) -> None:
     on_call = OnCall(cluster, tmp_path)
     offline = scenarios.diverged(cluster, _TOPIC)
     request_reassignments(cluster, _TOPIC, {0: (*offline.replicas, _ADDED)})

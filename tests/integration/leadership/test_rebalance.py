@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Kafka's automatic leader rebalance goes by what the list made of the orders, and by nothing else."""
+"""Kafka's automatic leader rebalance follows the orders that the list has set."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role and its playbooks, as a person runs them."""
+"""The role and its playbooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCHEMA = PROJECT / "docs" / "schemas" / "leadership-report.schema.json"
 
 @dataclass
 class Shift:
-    """Runs playbooks with a report file of its own each time."""
+    """Run playbooks, each with its own report file."""
 
     operator: Operator
     directory: Path
@@ -49,7 +49,7 @@ class Shift:
         return run
 
     def statuses(self, part: str, topic: str) -> list[str]:
-        """Of every partition of a topic that is in a part of the report."""
+        """Return the statuses of a topic's partitions in a part of the report."""
         return [each["status"] for each in self.report[part] if each["topic"] == topic]
 
 
@@ -112,7 +112,7 @@ def test_leaders_move_back_after_a_restore_that_died_before_its_elections(cluste
 
 @pytest.mark.wide
 def test_a_broker_is_drained_while_another_one_is_down(cluster: Cluster, shift: Shift) -> None:
-    """Broker 4 is the next in order: where 3 is in sync it takes over, and where nobody is, 1 goes on and is named."""
+    """Broker 4 is the next in order. If 3 is in sync, it leads. Without another one, 1 still leads and is reported."""
     original = {"alone": (1, 4), "around": (1, 4, 3)}
     for topic, order in original.items():
         cluster.client.create_topic(topic, {0: order})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The journal: durable before anything is changed, whole after a crash, and refused rather than misread."""
+"""The journal file: durable before a change, complete after a crash, and refused if it is damaged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def journal_file(directory: Path) -> Path:
 
 
 def written(directory: Path, *changes: OrderChange, ended: Iterable[OrderChange] = ()) -> bytes:
-    """Return the content of a journal in which these changes were begun, one by one, and some of them ended."""
+    """Return the content of a journal that began these changes, one by one, and ended some of them."""
     with open_journal(str(directory), CLUSTER) as journal:
         for each in changes:
             journal.begin([each])
@@ -50,7 +50,7 @@ def written(directory: Path, *changes: OrderChange, ended: Iterable[OrderChange]
     return journal_file(directory).read_bytes()
 
 
-def test_changes_are_unfinished_until_ended_and_survive_reopening(tmp_path: Path) -> None:
+def test_changes_are_pending_until_ended_and_survive_reopening(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as journal:
         assert not journal.pending
         journal.begin([B0, A1, A0])
@@ -70,7 +70,7 @@ runs = st.lists(
 
 @settings(max_examples=30)  # each example waits for the disk
 @given(runs)
-def test_it_remembers_what_a_dictionary_would(
+def test_the_journal_has_the_same_pending_changes_as_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[dict[Key, tuple[int, ...]], set[Key], bool]]
 ) -> None:
     directory = str(tmp_path_factory.mktemp("journal"))
@@ -90,7 +90,7 @@ def test_it_remembers_what_a_dictionary_would(
         assert read_pending(directory, CLUSTER) == tuple(model[key] for key in sorted(model))
 
 
-def test_a_torn_last_line_is_dropped_wherever_it_is_torn(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_dropped(tmp_path: Path) -> None:
     whole = written(tmp_path, A0)
     torn = written(tmp_path, A1)
     for length in range(len(whole), len(torn)):
@@ -103,7 +103,7 @@ def test_a_torn_last_line_is_dropped_wherever_it_is_torn(tmp_path: Path) -> None
 
 @settings(max_examples=50)
 @given(st.data())
-def test_damage_in_a_whole_line_is_refused_with_its_number(
+def test_a_damaged_complete_line_is_refused_with_its_number(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     directory = tmp_path_factory.mktemp("journal")
@@ -124,7 +124,7 @@ def test_damage_in_a_whole_line_is_refused_with_its_number(
 
 
 @pytest.mark.parametrize("text", ["null", "[]", "{}", '{"begin": {}}', '{"end": 3}'])
-def test_an_entry_that_is_none_is_refused_though_its_checksum_is_right(tmp_path: Path, text: str) -> None:
+def test_an_invalid_entry_is_refused_although_its_checksum_is_right(tmp_path: Path, text: str) -> None:
     written(tmp_path, A0)
     with journal_file(tmp_path).open("ab") as file:
         file.write(b"%08x %s\n" % (zlib.crc32(text.encode()), text.encode()))
@@ -132,7 +132,7 @@ def test_an_entry_that_is_none_is_refused_though_its_checksum_is_right(tmp_path:
         read_pending(str(tmp_path), CLUSTER)
 
 
-def test_a_second_run_is_refused_and_learns_who_holds_it(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_with_the_holders_process(tmp_path: Path) -> None:
     with (
         open_journal(str(tmp_path), CLUSTER),
         pytest.raises(JournalError, match=rf"in progress on this host \(process {os.getpid()}\)"),
@@ -143,7 +143,7 @@ def test_a_second_run_is_refused_and_learns_who_holds_it(tmp_path: Path) -> None
         assert journal.pending == ()
 
 
-def test_looking_needs_no_lock(tmp_path: Path) -> None:
+def test_reading_needs_no_lock(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as journal:
         journal.begin([A0])
         assert read_pending(str(tmp_path), CLUSTER) == (A0,)
@@ -171,7 +171,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path: Path) -> None:
         assert journal.pending == ()
 
 
-def test_clusters_have_journals_of_their_own(tmp_path: Path) -> None:
+def test_each_cluster_has_its_own_journal(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as ours, open_journal(str(tmp_path), "other") as theirs:
         ours.begin([A0])
         theirs.begin([B0])
@@ -188,7 +188,7 @@ def test_a_cluster_id_that_could_be_a_path_is_refused(tmp_path: Path, cluster_id
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_are_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
+def test_files_are_private_with_any_umask(tmp_path: Path) -> None:
     directory = tmp_path / "new" / "state"
     before = os.umask(0)
     try:
@@ -200,7 +200,7 @@ def test_files_are_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_looking_creates_nothing(tmp_path: Path) -> None:
+def test_reading_creates_nothing(tmp_path: Path) -> None:
     assert read_pending(str(tmp_path / "absent"), CLUSTER) == ()
     assert list(tmp_path.iterdir()) == []
 
@@ -225,7 +225,7 @@ def test_every_change_is_on_disk_before_it_is_acknowledged(tmp_path: Path, monke
         assert len(synced) == count + 1
 
 
-def test_nothing_to_write_is_not_written(tmp_path: Path) -> None:
+def test_an_empty_append_writes_nothing(tmp_path: Path) -> None:
     before = written(tmp_path, A0)
     with open_journal(str(tmp_path), CLUSTER) as journal:
         journal.begin([])
@@ -234,7 +234,7 @@ def test_nothing_to_write_is_not_written(tmp_path: Path) -> None:
     assert journal_file(tmp_path).read_bytes() == before
 
 
-def test_a_directory_that_cannot_be_made_is_reported_with_the_remedy(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(
@@ -257,7 +257,7 @@ def no_space(*_arguments: object) -> None:
 
 
 @pytest.mark.parametrize("function", ["fsync", "pwrite", "ftruncate"])
-def test_a_full_disk_is_found_out_when_the_journal_is_opened(
+def test_a_full_disk_is_reported_when_the_journal_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -281,7 +281,7 @@ def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path, monke
         assert journal.pending == (A0,)
 
 
-def test_a_line_that_a_full_disk_tore_is_no_damage_once_there_is_room_again(
+def test_an_incomplete_line_from_a_full_disk_is_removed_by_the_next_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tear(descriptor: int) -> None:
@@ -294,13 +294,13 @@ def test_a_line_that_a_full_disk_tore_is_no_damage_once_there_is_room_again(
             patch.setattr(os, "fsync", tear)
             with pytest.raises(JournalError, match="No space left on device"):
                 journal.begin([A1])
-        assert not journal_file(tmp_path).read_bytes().endswith(b"\n"), "a torn line is there"
+        assert not journal_file(tmp_path).read_bytes().endswith(b"\n"), "the file ends with an incomplete line"
         journal.begin([B0])
         journal.end([A0], "restored")
     assert read_pending(str(tmp_path), CLUSTER) == (B0,)
 
 
-def test_the_default_directory_is_the_users_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_directory_is_in_the_users_state_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
     assert default_directory() == "/var/state/kafkaops-recovery"
     monkeypatch.delenv("XDG_STATE_HOME")

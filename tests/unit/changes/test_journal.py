@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One journal for every kind of change."""
+"""The journal, with all kinds of changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VOTER = VoterChange("add", 4, "AAAAAAAAAAAAAAAAAAAAAA")
 DRAIN = LastingOrders()
 
 
-def test_what_one_module_began_every_other_sees_replicas_first(tmp_path: Path) -> None:
+def test_pending_changes_are_read_back_with_replicas_first(tmp_path: Path) -> None:
     directory = str(tmp_path)
     assert read_pending(directory) == ()
     earlier = replace(ORDER, partition=2)
@@ -50,8 +50,8 @@ def test_what_one_module_began_every_other_sees_replicas_first(tmp_path: Path) -
     assert UNSET not in read_pending(directory)
 
 
-def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
-    """It does not grow for ever, and no line about a change settled long ago can block a run."""
+def test_a_journal_without_pending_changes_is_empty(tmp_path: Path) -> None:
+    """So it does not grow forever, and no old line can block a run."""
     with open_journal(str(tmp_path)) as journal:
         journal.begin([ORDER])
         journal.begin([SET])
@@ -65,12 +65,12 @@ def test_a_journal_with_nothing_pending_is_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [ORDER, REPLICA, SET, DRAIN])
-def test_what_a_request_may_still_change_is_not_settled(tmp_path: Path, change: Change) -> None:
+def test_a_change_that_a_late_request_may_repeat_stays_pending(tmp_path: Path, change: Change) -> None:
     with open_journal(str(tmp_path)) as journal:
         journal.begin([change, UNSET])
         journal.note_late_requests([subject_of(change)], 61.0)
         journal.end([change, UNSET], "restored")
-        assert read_pending(str(tmp_path)) == (change,), "a run that dies now leaves it to the next one"
+        assert read_pending(str(tmp_path)) == (change,), "if this run dies, the next one has it"
         assert journal.awaiting_late_requests == {change.key: (change, 61.0)}
         journal.forget_late_requests([change])
         assert journal.awaiting_late_requests == {}
@@ -78,7 +78,7 @@ def test_what_a_request_may_still_change_is_not_settled(tmp_path: Path, change: 
     assert read_pending(str(tmp_path)) == ()
 
 
-def test_a_change_of_a_topic_that_is_gone_is_settled_at_once(tmp_path: Path) -> None:
+def test_a_change_of_a_deleted_topic_ends_at_once(tmp_path: Path) -> None:
     with open_journal(str(tmp_path)) as journal:
         journal.begin([ORDER])
         journal.note_late_requests([subject_of(ORDER)], 61.0)
@@ -86,7 +86,7 @@ def test_a_change_of_a_topic_that_is_gone_is_settled_at_once(tmp_path: Path) -> 
         assert journal.pending == ()
 
 
-def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:
+def test_an_order_change_records_the_dropped_brokers(tmp_path: Path) -> None:
     drop = OrderChange("t", 0, "id", (1, 2, 3), (3, 2, 1), (1,))
     assert (drop.without_dropped, drop.restored_order) == ((2, 3), (2, 3, 1))
     assert "dropped" not in begin_entry(ORDER), "as every earlier version writes it"
@@ -99,13 +99,13 @@ def test_an_order_that_dropped_a_broker_remembers_which(tmp_path: Path) -> None:
             apply_entry({}, begin_entry(replace(drop, dropped=dropped)))
 
 
-def test_the_orders_on_the_way_of_a_replica() -> None:
+def test_the_orders_of_a_replica_change() -> None:
     assert REPLICA.source_first == (1, 3, 2)
     assert REPLICA.without_replica == (1, 2)
 
 
-def test_the_first_original_is_kept_until_it_is_back(tmp_path: Path) -> None:
-    """A run that could not put it back, and one that took our own value for the original."""
+def test_the_first_original_value_is_kept_until_it_is_restored(tmp_path: Path) -> None:
+    """A second run finds the value of the first one, which could not restore the original."""
     directory = str(tmp_path)
     with open_journal(directory) as journal:
         journal.begin([UNSET])
@@ -115,14 +115,14 @@ def test_the_first_original_is_kept_until_it_is_back(tmp_path: Path) -> None:
     assert read_pending(directory) == (again,)
 
 
-def test_what_somebody_else_has_set_meanwhile_is_an_original(tmp_path: Path) -> None:
+def test_another_partys_value_counts_as_the_original(tmp_path: Path) -> None:
     theirs = replace(UNSET, original="900", changed="901")
     with open_journal(str(tmp_path)) as journal:
         journal.begin([UNSET])
         assert journal.begin([theirs]) == (theirs,)
 
 
-def test_replicas_that_are_not_back_are_not_forgotten_over_others(tmp_path: Path) -> None:
+def test_a_second_replica_change_of_a_partition_is_refused(tmp_path: Path) -> None:
     with open_journal(str(tmp_path)) as journal:
         journal.begin([REPLICA])
         with pytest.raises(JournalError, match="t-0 is not undone yet"):
@@ -145,6 +145,6 @@ def test_replicas_that_are_not_back_are_not_forgotten_over_others(tmp_path: Path
     ],
 )
 def test_a_change_that_no_run_makes_is_refused(change: OrderChange, spoilt: dict[str, object]) -> None:
-    """Whoever wrote it, undoing it would change more than a run of this collection changes."""
+    """Its undo would change more than a run of this collection changes."""
     with pytest.raises((KeyError, TypeError, ValueError)):
         apply_entry({}, {**begin_entry(change), **spoilt})

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run requested, and nobody saw: a broker keeps it for 60 s, and it is executed long after.
+"""Late requests: a broker keeps a request for 60 s, and the controller executes it long after it was sent.
 
-A killed run requested it, or the run itself did, and its response was lost. The journal has it as requested.
+A killed run sent it, or this run sent it and lost the response. The journal has the requested change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from unit.fakes.wreck import BEHIND, BEST, CHANGED, ORIGINAL, TOPIC_ID, Wreck, a
 
 FIRST, SECOND, THIRD = partitions(3)
 FORWARDED_FOR_S = 61
-"""60 s and the request timeout of the fakes."""
+"""60 s plus the request timeout of the fakes."""
 
 
 def undo(wreck: Wreck) -> dict[str, AnyLeftover]:
@@ -57,7 +57,7 @@ def all_online(wreck: Wreck) -> None:
 
 
 @pytest.mark.parametrize("after_s", [0.1, 20.0, 60.5])
-def test_a_late_order_is_put_back(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
+def test_a_late_order_is_undone(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
     wreck.left_unseen_by_a_killed_run()
     all_online(wreck)
     wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
@@ -68,12 +68,12 @@ def test_a_late_order_is_put_back(wreck: Wreck, clock: FakeClock, after_s: float
         "an earlier run requested it, and the request was executed late: back to [1, 2, 3]"
     )
     assert undone[an_order_change(THIRD).key].undoing is Undoing.ALREADY_BACK
-    assert clock.now >= FORWARDED_FOR_S, "nothing of the third partition was seen"
+    assert clock.now >= FORWARDED_FOR_S, "a request for the third partition may still have been executed"
     assert wreck.unfinished() == ()
 
 
-def test_nothing_is_settled_before_that(wreck: Wreck, clock: FakeClock) -> None:
-    """A run that dies while it watches leaves the changes to the next one."""
+def test_changes_stay_pending_while_a_late_request_may_be_executed(wreck: Wreck, clock: FakeClock) -> None:
+    """If the run dies while it waits, the next run has the changes."""
     wreck.left_unseen_by_a_killed_run()
     all_online(wreck)
     seen: dict[float, int] = {}
@@ -90,7 +90,7 @@ def test_nothing_is_settled_before_that(wreck: Wreck, clock: FakeClock) -> None:
     assert FORWARDED_FOR_S <= clock.now < FORWARDED_FOR_S + 5
 
 
-def test_a_run_that_is_asked_to_stop_leaves_them_to_the_next_one(wreck: Wreck) -> None:
+def test_a_stopped_run_leaves_pending_changes_to_the_next_run(wreck: Wreck) -> None:
     wreck.left_unseen_by_a_killed_run()
     all_online(wreck)
     wreck.stop.set()
@@ -105,7 +105,7 @@ def test_a_run_that_is_asked_to_stop_leaves_them_to_the_next_one(wreck: Wreck) -
     assert wreck.unfinished() == ()
 
 
-def test_an_order_that_somebody_else_sets_meanwhile_stays(wreck: Wreck) -> None:
+def test_an_order_that_another_party_sets_during_the_wait_stays(wreck: Wreck) -> None:
     wreck.left_unseen_by_a_killed_run()
     all_online(wreck)
     wreck.cluster.will_reorder([FIRST], (2, 1, 3), 30)
@@ -115,8 +115,8 @@ def test_an_order_that_somebody_else_sets_meanwhile_stays(wreck: Wreck) -> None:
 
 
 @pytest.mark.parametrize("is_registered_again", [False, True])
-def test_a_late_order_that_drops_an_unregistered_broker(wreck: Wreck, is_registered_again: bool) -> None:
-    """Broker 1 is out of the replica set then, unless it is back before the others are in sync."""
+def test_a_late_order_that_drops_an_unregistered_broker_is_undone(wreck: Wreck, is_registered_again: bool) -> None:
+    """Broker 1 leaves the replica set, unless it registers before the others are in sync."""
     change = OrderChange(FIRST.topic, FIRST.partition, TOPIC_ID, ORIGINAL, CHANGED, dropped=(1,))
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([change])
@@ -136,7 +136,7 @@ def test_a_late_order_that_drops_an_unregistered_broker(wreck: Wreck, is_registe
 
 @pytest.mark.parametrize("after_s", [10.0, 59.0])
 @pytest.mark.parametrize("designated", [BEST, BEHIND])
-def test_a_run_that_elects_the_same_partitions_does_so_at_once_and_then_watches(
+def test_a_run_elects_the_same_partitions_at_once_and_then_waits_for_late_requests(
     wreck: Wreck, clock: FakeClock, after_s: float, designated: int
 ) -> None:
     plan = wreck.plan(designated)
@@ -155,7 +155,7 @@ def test_a_run_that_elects_the_same_partitions_does_so_at_once_and_then_watches(
     assert clock.now >= FORWARDED_FOR_S
 
 
-def test_elections_of_other_partitions_come_first(wreck: Wreck, clock: FakeClock) -> None:
+def test_elections_of_other_partitions_come_before_the_wait(wreck: Wreck, clock: FakeClock) -> None:
     plan = wreck.plan()
     plan = replace(plan, elections=plan.elections[1:])
     with open_journal(wreck.cluster.journal_dir) as journal:
@@ -173,12 +173,12 @@ def test_elections_of_other_partitions_come_first(wreck: Wreck, clock: FakeClock
     report = wreck.run(plan)
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
     assert max(elected) < 10
-    assert wreck.cluster.states[FIRST].leader_id == BEST, "the late election found the order that it was meant for"
+    assert wreck.cluster.states[FIRST].leader_id == BEST, "the late election was executed in the changed order"
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
     assert wreck.unfinished() == ()
 
 
-def test_a_run_without_elections_of_its_own_settles_them(wreck: Wreck) -> None:
+def test_a_run_without_elections_undoes_late_orders(wreck: Wreck) -> None:
     wreck.left_unseen_by_a_killed_run()
     wreck.cluster.will_reorder([FIRST, SECOND, THIRD], CHANGED, 50)
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
@@ -197,7 +197,7 @@ RATE = SettingChange("broker", "3", THROTTLE_RATE, None, "5000")
 
 
 @pytest.mark.parametrize("original", [None, "700"])
-def test_a_late_setting_is_put_back(settings: FakeSettings, journal: Journal, original: str | None) -> None:
+def test_a_late_setting_is_undone(settings: FakeSettings, journal: Journal, original: str | None) -> None:
     change = replace(RATE, original=original)
     journal.begin([change])
     if original is not None:
@@ -209,17 +209,19 @@ def test_a_late_setting_is_put_back(settings: FakeSettings, journal: Journal, or
     assert journal.pending == ()
 
 
-def test_a_setting_that_does_not_come_is_settled_after_that_time(settings: FakeSettings, journal: Journal) -> None:
+def test_a_setting_change_that_is_not_executed_late_ends_after_the_wait(
+    settings: FakeSettings, journal: Journal
+) -> None:
     journal.begin([RATE])
     (undone,) = roll_back(settings, journal)
     assert undone.undoing is Undoing.ALREADY_BACK
-    assert settings.writes == [("3", THROTTLE_RATE, None)], "asked for once more: a read may lag"
+    assert settings.writes == [("3", THROTTLE_RATE, None)], "it is restored once more, because a read may lag"
     assert settings.clock.now >= FORWARDED_FOR_S
     assert journal.pending == ()
 
 
 @pytest.mark.parametrize("replicas", [(1, 3, 2), (1, 2)], ids=["the leader is moved", "the replica is dropped"])
-def test_a_replica_that_is_dropped_late_is_taken_back(journal: Journal, replicas: tuple[int, ...]) -> None:
+def test_a_replica_that_is_dropped_late_is_restored(journal: Journal, replicas: tuple[int, ...]) -> None:
     cluster = FakeReplicas()
     journal.begin([CHANGE])
     cluster.late.append((40, replicas))
@@ -229,8 +231,8 @@ def test_a_replica_that_is_dropped_late_is_taken_back(journal: Journal, replicas
     assert journal.pending == ()
 
 
-def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal: Journal) -> None:
-    """While it is dropped, the controller lists it where it was before."""
+def test_the_last_replica_of_the_order_is_restored_after_a_late_drop(journal: Journal) -> None:
+    """While it is dropped, the controller lists it at its original place."""
     change = replace(CHANGE, original=(1, 2, 3), leader=1)
     cluster = FakeReplicas()
     cluster.change(replicas=change.original, leader_id=1)
@@ -243,7 +245,7 @@ def test_the_last_replica_of_an_order_that_is_dropped_late_is_taken_back(journal
     assert cluster.clock.now >= FORWARDED_FOR_S
 
 
-def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal) -> None:
+def test_a_replica_that_is_dropped_already_is_restored_at_once(journal: Journal) -> None:
     cluster = FakeReplicas()
     journal.begin([CHANGE])
     cluster.change(replicas=CHANGE.without_replica, isr=(1, 2))
@@ -253,8 +255,8 @@ def test_a_replica_that_is_seen_to_be_dropped_is_not_waited_for(journal: Journal
     assert journal.pending == ()
 
 
-def test_a_throttle_lasts_as_long_as_its_replica_may_be_dropped(settings: FakeSettings, journal: Journal) -> None:
-    """It would be copied without a throttle otherwise."""
+def test_a_throttle_stays_while_its_replica_may_be_dropped_late(settings: FakeSettings, journal: Journal) -> None:
+    """Otherwise the replica would be copied without a throttle."""
     journal.begin([CHANGE])
     journal.begin([RATE])
     settings.values["3", THROTTLE_RATE] = "5000"
@@ -281,14 +283,12 @@ OURS = "the response to a request of this run was lost, and the request "
 
 
 @pytest.mark.parametrize("after_s", [5.0, 60.0])
-def test_a_runs_own_order_whose_response_was_lost_is_put_back_when_it_is_executed_late(
-    wreck: Wreck, clock: FakeClock, after_s: float
-) -> None:
+def test_a_runs_own_late_order_is_undone(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
     wreck.cluster.fates["reorder"] = [Fate(lost_request=True, executed_after_s=after_s)]
     report = wreck.run()
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
-    assert report.leftovers == (), "no earlier run left anything"
+    assert report.leftovers == (), "there are no changes of earlier runs"
     assert [each for each in report.notes if f"{OURS}was executed late: back to [1, 2, 3]" in each] == [*report.notes]
     assert len(report.notes) == 3
     assert wreck.unfinished() == ()
@@ -297,7 +297,7 @@ def test_a_runs_own_order_whose_response_was_lost_is_put_back_when_it_is_execute
 
 @pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT], ids=["no answer", "a broker that gave up waiting"])
 @pytest.mark.parametrize("lost", [1, 2], ids=["the reorder's", "the restore's"])
-def test_a_run_whose_lost_request_never_comes_ends_after_that_time_and_says_nothing(
+def test_a_run_whose_lost_request_is_never_executed_ends_after_the_wait_without_a_note(
     wreck: Wreck, clock: FakeClock, lost: int, fate: Fate
 ) -> None:
     wreck.cluster.fates["reorder"] = [WELL] * (lost - 1) + [fate]
@@ -308,7 +308,7 @@ def test_a_run_whose_lost_request_never_comes_ends_after_that_time_and_says_noth
     assert clock.now >= FORWARDED_FOR_S
 
 
-def test_one_that_is_asked_to_stop_leaves_its_own_order_to_the_next_run(wreck: Wreck) -> None:
+def test_a_stopped_run_leaves_its_own_order_to_the_next_run(wreck: Wreck) -> None:
     late = Fate(lost_request=True, executed_after_s=50)
     wreck.cluster.fates["reorder"] = [late, WELL, Fate(after=wreck.stop.set)]
     report = wreck.run()
@@ -335,8 +335,8 @@ def test_a_request_that_was_not_sent_is_not_waited_for(wreck: Wreck, clock: Fake
     assert clock.now < 10
 
 
-def test_a_runs_own_setting_that_comes_late_is_put_back(settings: FakeSettings, journal: Journal) -> None:
-    """A throttle that is taken off again before the first request for it is executed."""
+def test_a_runs_own_late_setting_is_undone(settings: FakeSettings, journal: Journal) -> None:
+    """The throttle is removed before the first request for it is executed."""
     write, lost = settings.write_own, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
 
     def once_lost(*args: object) -> None:
@@ -348,14 +348,14 @@ def test_a_runs_own_setting_that_comes_late_is_put_back(settings: FakeSettings, 
     settings.write_own = once_lost  # type: ignore[method-assign, assignment]
     assert change_and_restore(settings.writer().with_journal(journal), journal, RATE) == ""
     assert settings.values == {}
-    assert [*journal.pending] == [RATE], "it is not settled"
-    assert roll_back_ours(settings, journal) == ()
+    assert [*journal.pending] == [RATE], "it may still be executed"
+    assert undo_own_late_requests(settings, journal) == ()
     assert settings.values == {}
     assert [each for each in journal.notes if OURS in each] == journal.notes != []
     assert journal.pending == ()
 
 
-def test_a_runs_own_drop_that_comes_late_is_taken_back(journal: Journal) -> None:
+def test_a_runs_own_late_drop_is_undone(journal: Journal) -> None:
     cluster = FakeReplicas()
     assign, lost = cluster.assign, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
 
@@ -370,22 +370,22 @@ def test_a_runs_own_drop_that_comes_late_is_taken_back(journal: Journal) -> None
     maker = replace(maker, writer=maker.writer.with_journal(journal))
     maker.recreate(CHANGE, cluster.safeguard(), lambda _seconds: True)
     assert cluster.state.replicas == CHANGE.original
-    assert [*journal.pending] == [CHANGE], "it is not settled"
-    assert roll_back_ours(cluster, journal) == ()
+    assert [*journal.pending] == [CHANGE], "it may still be executed"
+    assert undo_own_late_requests(cluster, journal) == ()
     assert cluster.state.replicas == CHANGE.original
     assert [each for each in journal.notes if OURS in each] == journal.notes != []
     assert journal.pending == ()
 
 
-def roll_back_ours(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
-    """Settle what this run requested itself."""
+def undo_own_late_requests(kafka: FakeReplicas | FakeSettings, journal: Journal) -> Sequence[AnyLeftover]:
+    """Undo late requests of this run itself."""
     writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
     stop = threading.Event()
     return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo_late_changes()
 
 
-def test_whoever_follows_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:
-    """They are not undone: the memory has them. Elections come first."""
+def test_the_run_after_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:
+    """The orders are not undone, because the memory has them. Elections come first."""
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([LastingOrders()])
     elected: list[float] = []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an earlier, killed run left: put back where it is ours, left alone where it is not, and never forgotten."""
+"""Changes that a killed run left: restored if they are ours, left alone if not, and never forgotten."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def being_reassigned(wreck: Wreck) -> None:
 
 
 def a_member_of_the_isr_is_back(wreck: Wreck) -> None:
-    """And the controller has not noticed, as on 3.9.2. Its disk may be empty."""
+    """Return broker 2, perhaps with an empty disk, before the controller notices it (as on 3.9.2)."""
     wreck.cluster.change(FIRST, isr=(BEHIND,))
 
 
@@ -115,7 +115,7 @@ def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
-def test_each_leftover_ends_as_the_world_allows(
+def test_each_leftover_has_the_expected_result(
     wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
 ) -> None:
     wreck.left_by_a_killed_run()
@@ -135,7 +135,7 @@ def test_each_leftover_ends_as_the_world_allows(
 
 
 @pytest.mark.parametrize(("event", "undoing", "reason"), EVENTS)
-def test_a_look_says_the_same_and_writes_nothing(
+def test_a_preview_returns_the_same_and_writes_nothing(
     wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
 ) -> None:
     wreck.left_by_a_killed_run()
@@ -148,7 +148,7 @@ def test_a_look_says_the_same_and_writes_nothing(
     assert len(wreck.unfinished()) == 3
 
 
-def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_the_same(wreck: Wreck) -> None:
+def test_an_order_that_only_a_lagging_broker_shows_as_restored_is_restored(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     for each in wreck.cluster.states:
         wreck.cluster.change(each, leader_id=BEST, replicas=ORIGINAL)
@@ -160,17 +160,17 @@ def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_th
     assert wreck.unfinished() == ()
 
 
-def test_all_leftovers_of_a_thousand_go_back_in_one_request(wreck: Wreck) -> None:
+def test_leftover_orders_are_restored_in_one_request(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
     assert [write.partitions for write in wreck.cluster.writes] == [(FIRST, SECOND, THIRD)]
 
 
 @pytest.mark.parametrize("after_s", [0.1, 20.0, 59.0])
-def test_an_election_that_a_dead_run_requested_finds_the_order_that_it_was_meant_for(
+def test_the_order_stays_until_a_dead_runs_election_cannot_be_executed(
     wreck: Wreck, clock: FakeClock, after_s: float
 ) -> None:
-    """A broker keeps the request that it forwards for 60 s. Restored at once, the order would elect broker 2."""
+    """A broker keeps the forwarded request for 60 s. In the original order, it would elect broker 2."""
     wreck.left_by_a_killed_run()
     wreck.cluster.will_elect([FIRST], after_s)
     wreck.cluster.change(SECOND, leader_id=BEST)
@@ -179,11 +179,11 @@ def test_an_election_that_a_dead_run_requested_finds_the_order_that_it_was_meant
     )
     assert wreck.cluster.states[FIRST].leader_id == BEST
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
-    assert wreck.cluster.writes[0].partitions == (SECOND,), "what has a leader does not wait"
-    assert clock.now >= 61, "nobody elects the third partition"
+    assert wreck.cluster.writes[0].partitions == (SECOND,), "a partition with a leader does not wait"
+    assert clock.now >= 61, "the third partition has no election"
 
 
-def test_a_lagging_look_at_the_original_order_does_not_shorten_that(wreck: Wreck, clock: FakeClock) -> None:
+def test_a_lagging_read_of_the_original_order_does_not_shorten_the_wait(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.lag_behind(1)
     wreck.left_by_a_killed_run()
     wreck.cluster.will_elect([FIRST, SECOND, THIRD], 20)
@@ -192,7 +192,7 @@ def test_a_lagging_look_at_the_original_order_does_not_shorten_that(wreck: Wreck
     assert 20 <= clock.now < 30
 
 
-def test_a_run_that_is_asked_to_stop_leaves_such_an_order_to_the_next_one(wreck: Wreck) -> None:
+def test_a_stopped_run_leaves_such_an_order_to_the_next_run(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     wreck.cluster.change(SECOND, leader_id=BEST)
     wreck.stop.set()
@@ -205,7 +205,7 @@ def test_a_run_that_is_asked_to_stop_leaves_such_an_order_to_the_next_one(wreck:
 
 @pytest.mark.parametrize("designated", [BEST, BEHIND])
 def test_a_run_that_elects_the_same_partitions_does_not_wait(wreck: Wreck, clock: FakeClock, designated: int) -> None:
-    """Also where it designates another leader: the order goes from one designated leader to the next."""
+    """The same holds for another designated leader, whose order replaces the first one."""
     plan = wreck.plan(designated)
     wreck.left_by_a_killed_run()
     report = wreck.run(plan)
@@ -216,7 +216,7 @@ def test_a_run_that_elects_the_same_partitions_does_not_wait(wreck: Wreck, clock
     assert clock.now < 10
 
 
-def test_an_order_that_the_run_may_not_elect_in_is_restored_as_well(wreck: Wreck) -> None:
+def test_the_order_of_a_refused_election_is_restored_too(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()
     wreck.cluster.logs[BEST, FIRST] = replace(wreck.cluster.logs[BEST, FIRST], log_end_offset=1)
@@ -227,7 +227,7 @@ def test_an_order_that_the_run_may_not_elect_in_is_restored_as_well(wreck: Wreck
     assert wreck.unfinished() == ()
 
 
-def test_an_order_that_cannot_be_put_back_stays_in_the_journal(wreck: Wreck) -> None:
+def test_an_order_that_cannot_be_restored_stays_in_the_journal(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
     found = undo(wreck)
@@ -236,7 +236,7 @@ def test_an_order_that_cannot_be_put_back_stays_in_the_journal(wreck: Wreck) -> 
     assert wreck.unfinished() == (an_order_change(SECOND),)
 
 
-def test_no_leftovers_are_no_requests(wreck: Wreck) -> None:
+def test_without_leftovers_nothing_is_requested(wreck: Wreck) -> None:
     assert undo(wreck) == ()
     assert wreck.cluster.writes == []
 
@@ -252,14 +252,14 @@ def test_a_run_elects_in_the_order_that_it_finds_and_then_restores_it(wreck: Wre
     assert wreck.unfinished() == ()
 
 
-def test_a_plan_made_while_the_killed_runs_order_stood_ends_in_the_original_order(wreck: Wreck) -> None:
+def test_a_plan_made_with_the_killed_runs_order_ends_with_the_original_order(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     report = wreck.run(wreck.plan())
     assert {(each.status, each.replicas_after) for each in report.outcomes} == {(Status.RECOVERED, ORIGINAL)}
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
 
 
-def test_a_killed_runs_order_of_a_topic_that_was_re_created_is_not_the_one_from_before(wreck: Wreck) -> None:
+def test_an_order_of_a_re_created_topic_is_not_restored(wreck: Wreck) -> None:
     wreck.left_by_a_killed_run()
     for each in wreck.cluster.states:
         wreck.cluster.change(each, topic_id="B" * 22)
@@ -281,7 +281,7 @@ def test_check_mode_reports_leftovers_and_leaves_them(wreck: Wreck) -> None:
 
 
 @pytest.mark.parametrize("planned", ["before the killed run", "after it"])
-def test_check_mode_foresees_what_the_run_does_after_putting_back(wreck: Wreck, planned: str) -> None:
+def test_check_mode_assumes_the_restored_orders(wreck: Wreck, planned: str) -> None:
     plan = wreck.plan()
     wreck.left_by_a_killed_run()
     if planned == "after it":
@@ -302,7 +302,7 @@ def test_a_partition_whose_order_cannot_be_restored_fails_and_the_others_do_not(
     assert wreck.cluster.states[SECOND].replicas == CHANGED
 
 
-def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: Wreck) -> None:
+def test_leftovers_of_partitions_outside_the_plan_are_restored_too(wreck: Wreck) -> None:
     other = TopicPartition("accounts", 0)
     state = wreck.cluster.states.pop(THIRD)
     wreck.cluster.states[other] = state._replace(topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
@@ -313,7 +313,7 @@ def test_leftovers_of_partitions_that_nobody_asked_for_are_put_back_too(wreck: W
     assert report.is_changed
 
 
-def test_an_order_that_somebody_else_set_is_no_change_of_this_run(wreck: Wreck) -> None:
+def test_an_order_of_another_party_is_no_change_of_this_run(wreck: Wreck) -> None:
     plan = wreck.plan()
     for each in (FIRST, SECOND, THIRD):
         wreck.cluster.change(each, replicas=(2, 1, 3))
@@ -322,7 +322,7 @@ def test_an_order_that_somebody_else_set_is_no_change_of_this_run(wreck: Wreck) 
     assert not report.is_changed
 
 
-def test_an_order_of_its_own_that_a_run_cannot_restore_is_a_change(wreck: Wreck) -> None:
+def test_an_own_order_that_cannot_be_restored_counts_as_a_change(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(), *[Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3]
     wreck.cluster.fates["elect"] = [Fate(refused_with=CLUSTER_AUTHORIZATION_FAILED)] * 2
     report = wreck.run()

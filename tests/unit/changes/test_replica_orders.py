@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Setting orders, and waiting until they are seen."""
+"""Set orders, and wait until they are seen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
 
 
 def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
-    """Set the changed order on every partition, journaled as it must be."""
+    """Record and set the changed order of all partitions."""
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(each) for each in wreck.cluster.states])
     states = wreck.cluster.states
@@ -42,30 +42,30 @@ def test_orders_are_set_and_seen(wreck: Wreck) -> None:
     assert wreck.cluster.kinds() == ["reorder"]
 
 
-def test_no_orders_are_no_requests(wreck: Wreck) -> None:
+def test_without_orders_nothing_is_requested(wreck: Wreck) -> None:
     assert set_orders(wreck.writer(), {}, {}) == {}
     assert wreck.cluster.writes == []
 
 
-def test_many_orders_go_a_thousand_at_a_time(make_wreck: MakeWreck) -> None:
+def test_many_orders_are_requested_a_thousand_at_a_time(make_wreck: MakeWreck) -> None:
     wreck = make_wreck(1001)
     assert set_all(wreck) == {}
     assert [len(each.partitions) for each in wreck.cluster.writes] == [1000, 1]
 
 
-def test_only_what_is_not_seen_is_asked_for_again(wreck: Wreck) -> None:
+def test_only_orders_that_are_not_seen_are_requested_again(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})]
     assert set_all(wreck) == {}
     assert [each.partitions for each in wreck.cluster.writes] == [(FIRST, SECOND, THIRD), (SECOND,)]
 
 
-def test_a_lost_answer_is_looked_up_before_any_further_attempt(wreck: Wreck) -> None:
+def test_after_a_lost_response_the_partitions_are_read_before_the_next_attempt(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(lost_answer=True)]
     assert set_all(wreck) == {}
     assert wreck.cluster.kinds() == ["reorder"]
 
 
-def test_a_fail_over_is_given_time(wreck: Wreck, clock: FakeClock) -> None:
+def test_attempts_pause_during_a_failover(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.fates["reorder"] = [Fate(refused_with=NOT_CONTROLLER)] * 2
     assert set_all(wreck) == {}
     assert clock.slept == [0.5, 0.5]
@@ -89,7 +89,7 @@ def test_an_order_that_is_not_set_has_a_reason(wreck: Wreck, fate: Fate, attempt
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
 
 
-def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_again(wreck: Wreck) -> None:
+def test_a_partition_that_another_party_reassigns_is_not_requested_again(wreck: Wreck) -> None:
     def meddle() -> None:
         wreck.cluster.change(FIRST, replicas=(1, 2, 4))
         wreck.cluster.reassigning = frozenset({SECOND})
@@ -103,7 +103,7 @@ def test_an_order_of_what_somebody_else_reassigns_meanwhile_is_not_asked_for_aga
     assert [wreck.cluster.states[each].replicas for each in (FIRST, SECOND, THIRD)] == [(1, 2, 4), ORIGINAL, CHANGED]
 
 
-def test_an_order_that_somebody_else_sets_right_after_ours_stays(wreck: Wreck, clock: FakeClock) -> None:
+def test_an_order_that_another_party_sets_right_after_ours_stays(wreck: Wreck, clock: FakeClock) -> None:
     other = (2, 3, 1)
     wreck.cluster.fates["reorder"] = [Fate(after=lambda: wreck.cluster.change(FIRST, replicas=other))]
     assert set_all(wreck) == {FIRST: "another party has set its replicas to [2, 3, 1]"}
@@ -112,7 +112,7 @@ def test_an_order_that_somebody_else_sets_right_after_ours_stays(wreck: Wreck, c
     assert clock.now < 1
 
 
-def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned(wreck: Wreck) -> None:
+def test_an_order_is_not_requested_again_if_reassignments_cannot_be_read(wreck: Wreck) -> None:
     def refuse(_partitions: object) -> frozenset[TopicPartition]:
         raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
 
@@ -124,18 +124,18 @@ def test_an_order_is_not_asked_for_again_while_nobody_reports_what_is_reassigned
     assert len(wreck.cluster.writes) == 1
 
 
-def test_an_order_that_cannot_be_read_back_is_a_fault(wreck: Wreck) -> None:
+def test_an_order_that_cannot_be_read_back_is_a_failure(wreck: Wreck) -> None:
     wreck.cluster.reads_until_silent = 0
     faults = set_all(wreck, attempts=1)
     assert set(faults.values()) == {"the controller accepted the order [3, 2, 1], but it cannot be read"}
 
 
-def test_states_are_read_of_the_wanted_partitions_that_exist(wreck: Wreck) -> None:
+def test_only_existing_partitions_have_states(wreck: Wreck) -> None:
     assert read_states(wreck.cluster, [SECOND, ABSENT]).keys() == {SECOND}
     assert read_states(wreck.cluster, []) == {}
 
 
-def test_watching_ends_when_all_are_done_or_the_time_is_up(wreck: Wreck, clock: FakeClock) -> None:
+def test_waiting_ends_when_all_are_done_or_at_the_timeout(wreck: Wreck, clock: FakeClock) -> None:
     assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True).keys() == {FIRST}
     assert clock.now == 0
     assert wait_for_states(wreck.writer(verify_timeout_s=3), [FIRST, ABSENT], lambda _state: True).keys() == {FIRST}
@@ -144,6 +144,6 @@ def test_watching_ends_when_all_are_done_or_the_time_is_up(wreck: Wreck, clock: 
     assert clock.now == pytest.approx(6, abs=0.4)
 
 
-def test_watching_a_silent_cluster_finds_nothing_rather_than_fails(wreck: Wreck) -> None:
+def test_waiting_for_a_silent_cluster_returns_nothing(wreck: Wreck) -> None:
     wreck.cluster.reads_until_silent = 0
     assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True) == {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The lock in the run topic, where responses get lost, requests are repeated, and runs freeze between two of them."""
+"""The lock in the run topic, with lost responses, repeated requests, and runs that freeze between two requests."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ TOPIC = "_kafkaops_run"
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2)}
 CHANGE = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
 QUICK = Pace(beat_s=60, lease_s=60, silence_s=0.2, timeout_s=0.5)
-"""No heartbeats: every other run is taken for dead."""
+"""Without heartbeats: every other run counts as dead."""
 LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=0.5)
 
 
 def a_run(name: str = "a") -> Holder:
-    """Return a run of another host, of which nothing is known but its records."""
+    """Return a run of another host, whose process cannot be checked."""
     return replace(new_holder(), run=name, host="elsewhere", process="")
 
 
@@ -61,7 +61,7 @@ def kafka() -> FakeTopics:
 
 
 @pytest.mark.parametrize("request_name", ["CreateTopics", "Produce", "DeleteTopics"])
-def test_a_lost_response_is_looked_up(kafka: FakeTopics, request_name: str) -> None:
+def test_a_lost_response_changes_nothing(kafka: FakeTopics, request_name: str) -> None:
     kafka.lost[request_name] = 2 if request_name == "Produce" else 1
     log = acquire(kafka)
     journal = journal_of(log)
@@ -90,7 +90,7 @@ def test_a_topic_that_no_broker_shows_is_named(kafka: FakeTopics) -> None:
 
 
 def test_a_record_that_arrives_late_has_no_effect(kafka: FakeTopics) -> None:
-    """The copy of a request whose response was lost arrives after the change was settled."""
+    """A repeated request arrives after the change has ended."""
     log = acquire(kafka)
     journal = journal_of(log)
     journal.begin([CHANGE])
@@ -114,14 +114,14 @@ def test_a_dead_holder_is_replaced_and_its_changes_are_pending(kafka: FakeTopics
         dead.begin([CHANGE])
     journal = journal_of(log)
     journal.end([CHANGE], "test")
-    assert log.state.topic_id != first_id, "it has a topic of its own, which the dead run cannot delete"
+    assert log.state.topic_id != first_id, "it has its own topic, which the dead run cannot delete"
     journal.require_lock()
     log.close(is_settled=True)
     assert kafka.topics == {}
 
 
-def test_what_a_replaced_holder_still_appends_has_no_effect(kafka: FakeTopics) -> None:
-    """It was frozen between its look and its request."""
+def test_records_of_a_replaced_holder_have_no_effect(kafka: FakeTopics) -> None:
+    """It was frozen between its check of the lock and its request."""
     frozen = acquire(kafka, "frozen")
     journal_of(frozen).begin([CHANGE])
     log = acquire(kafka, "next")
@@ -130,7 +130,7 @@ def test_what_a_replaced_holder_still_appends_has_no_effect(kafka: FakeTopics) -
     log.require_lock()
 
 
-def test_a_holder_that_stirs_before_a_claim_arrives_keeps_the_lock(kafka: FakeTopics) -> None:
+def test_a_holder_that_writes_before_a_claim_arrives_keeps_the_lock(kafka: FakeTopics) -> None:
     holder = acquire(kafka, "holder")
     claimant = topics(kafka).log_of(holder.state.topic_id, 1, a_run("claimant"))
     claim = claimant.refresh().claim(a_run("claimant"))
@@ -160,7 +160,7 @@ def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
     acquire(kafka, "other", LIVELY).close(is_settled=True)
 
 
-def test_a_run_that_left_is_not_waited_for(kafka: FakeTopics) -> None:
+def test_a_released_lock_is_taken_at_once(kafka: FakeTopics) -> None:
     log = acquire(kafka, "first")
     journal_of(log).begin([CHANGE])
     log.close(is_settled=False)
@@ -168,7 +168,7 @@ def test_a_run_that_left_is_not_waited_for(kafka: FakeTopics) -> None:
     assert journal_of(acquire(kafka, "next", never)).pending == (CHANGE,)
 
 
-def test_where_deletion_is_disabled_the_topic_stays_and_blocks_nobody(kafka: FakeTopics) -> None:
+def test_if_deletion_is_disabled_the_topic_stays_and_blocks_no_run(kafka: FakeTopics) -> None:
     kafka.errors["DeleteTopics"] = DELETION_DISABLED
     for name in ("first", "second"):
         log = acquire(kafka, name, replace(QUICK, silence_s=3600))
@@ -198,8 +198,8 @@ def test_a_deleted_topic_is_noticed_and_not_created_again(kafka: FakeTopics) -> 
 
 
 @pytest.mark.parametrize("is_read_first", [False, True])
-def test_a_look_that_a_deletion_overtakes_does_not_fail(kafka: FakeTopics, is_read_first: bool) -> None:
-    """Brokers may still describe the topic; one Fetch of its records answers, or says that there are none."""
+def test_a_read_during_a_deletion_does_not_fail(kafka: FakeTopics, is_read_first: bool) -> None:
+    """Brokers may still describe the topic. The Fetch of its records succeeds, or the topic counts as missing."""
     log = acquire(kafka)
     read_records: Callable[..., TopicRecords] = kafka.read_records
 
@@ -224,14 +224,14 @@ def test_a_successors_topic_is_not_taken_for_ours(kafka: FakeTopics) -> None:
 
 
 @pytest.mark.parametrize("spoil", [b"", b"[]", b'{"n": 1}', b'{"claim": 2}', b"\xff"])
-def test_a_strangers_record_has_no_effect(kafka: FakeTopics, spoil: bytes) -> None:
+def test_a_record_of_another_client_has_no_effect(kafka: FakeTopics, spoil: bytes) -> None:
     log = acquire(kafka)
     kafka.topics[TOPIC].records.append((b"stranger", spoil))
     kafka.topics[TOPIC].records.append((None, None))
     log.require_lock()
 
 
-def test_a_long_list_is_cut_into_requests_of_bounded_size(kafka: FakeTopics) -> None:
+def test_many_records_are_split_into_requests_of_limited_size(kafka: FakeTopics) -> None:
     sizes: list[int] = []
     append: Callable[..., int] = kafka.append_records
 

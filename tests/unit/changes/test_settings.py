@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is changed for a while ends as it began, whatever a read returned meanwhile."""
+"""Temporary changes of settings end with the original value, whatever a read returns in between."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "log.cleaner.backoff.ms"
 CHANGE = SettingChange("broker", "3", NAME, None, "15001")
 
 
-def test_what_seems_to_be_back_is_put_back_as_well(settings: FakeSettings, journal: Journal) -> None:
+def test_a_setting_that_seems_restored_is_restored_as_well(settings: FakeSettings, journal: Journal) -> None:
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     settings.stale["3", NAME] = None
@@ -31,7 +31,7 @@ def test_what_seems_to_be_back_is_put_back_as_well(settings: FakeSettings, journ
     assert journal.pending == ()
 
 
-def test_what_seems_to_be_back_and_cannot_be_written_stays_in_the_journal(
+def test_a_setting_that_seems_restored_and_cannot_be_written_stays_pending(
     settings: FakeSettings, journal: Journal
 ) -> None:
     journal.begin([CHANGE])
@@ -41,7 +41,7 @@ def test_what_seems_to_be_back_and_cannot_be_written_stays_in_the_journal(
     assert journal.pending == (CHANGE,)
 
 
-def test_somebody_elses_value_stays(settings: FakeSettings, journal: Journal) -> None:
+def test_another_partys_value_stays(settings: FakeSettings, journal: Journal) -> None:
     journal.begin([CHANGE])
     settings.values["3", NAME] = "900"
     assert restore_setting(settings.writer(), journal, CHANGE)[0] is Undoing.CONFLICT
@@ -49,7 +49,7 @@ def test_somebody_elses_value_stays(settings: FakeSettings, journal: Journal) ->
     assert journal.pending == ()
 
 
-def test_what_was_refused_was_not_changed_and_is_not_to_be_put_back(settings: FakeSettings, journal: Journal) -> None:
+def test_a_refused_change_is_not_undone(settings: FakeSettings, journal: Journal) -> None:
     settings.refused.add("3")
     with pytest.raises(SettingError, match="CLUSTER_AUTHORIZATION_FAILED"):
         change_and_restore(settings.writer(), journal, CHANGE)
@@ -57,14 +57,14 @@ def test_what_was_refused_was_not_changed_and_is_not_to_be_put_back(settings: Fa
     assert journal.pending == ()
 
 
-def test_a_moment_later_all_is_as_it_was(settings: FakeSettings, journal: Journal) -> None:
+def test_a_change_is_restored_at_once(settings: FakeSettings, journal: Journal) -> None:
     assert not change_and_restore(settings.writer(), journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001"), ("3", NAME, None)]
     assert (settings.values, journal.pending) == ({}, ())
 
 
-def test_our_own_value_is_never_taken_for_the_original(settings: FakeSettings, journal: Journal) -> None:
-    """An earlier run's value could not be put back, and a forced run goes on from it."""
+def test_our_own_value_never_counts_as_the_original(settings: FakeSettings, journal: Journal) -> None:
+    """An earlier run could not restore its value, and a forced run starts from that value."""
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     forced = SettingChange("broker", "3", NAME, "15001", "15002")

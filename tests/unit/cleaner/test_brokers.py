@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A copy that cannot be read, and a broker that does not answer, keep no other from what helps it."""
+"""A copy that cannot be read, or a broker that does not answer, does not stop the work on others."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ LOST = BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 m
 
 
 class FakeCopies(FakeSettings):
-    """The copies of these topics, of one partition each, on brokers 1 and 2.
+    """Copies on brokers 1 and 2 of topics with one partition.
 
-    Copies of "slow..." are not answered, those of "bad..." damaged; reading "last" asks the run to stop.
+    Copies of "slow..." cannot be read, those of "bad..." are damaged, and a read of "last" stops the run.
     """
 
     def __init__(self, topics: Sequence[str]) -> None:
         super().__init__()
         self.topics = topics
         self.read: list[tuple[int, str]] = []
-        """What is read, in order."""
+        """The copies that were read, in order."""
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
         return {each: work(each) for each in keys}
@@ -104,7 +104,7 @@ def _marked(
     )
 
 
-def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found() -> None:
+def test_a_copy_that_cannot_be_read_does_not_hide_others() -> None:
     kafka = FakeCopies(["a", "slow", "bad"])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=2))
     assert sorted(topic for _broker, topic in kafka.read) == ["a", "bad", "slow"]
@@ -113,7 +113,7 @@ def test_a_copy_that_is_not_answered_keeps_no_other_from_being_found() -> None:
     assert "slow-0 could not be read: fake.invalid:9092: hung" in unidentified_marks[0]
 
 
-def test_a_broker_that_answers_nothing_is_left_for_the_next() -> None:
+def test_a_broker_that_does_not_answer_is_skipped() -> None:
     kafka = FakeCopies([f"slow-{number}" for number in range(9)])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=1), cleaner(2, marks=1))
     assert [broker for broker, _topic in kafka.read] == [1, 1, 1, 2, 2, 2]
@@ -121,7 +121,7 @@ def test_a_broker_that_answers_nothing_is_left_for_the_next() -> None:
     assert len(unidentified_marks) == 2
 
 
-def test_no_more_is_read_in_search_of_marks_than_all_copies_together_may_be() -> None:
+def test_the_search_for_marks_ends_at_the_total_limit() -> None:
     kafka = FakeCopies(["a", "b", "c", "d"])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=1), cleaner(2, marks=1), total_bytes=25)
     assert len(kafka.read) == 3, "10 bytes each"
@@ -135,7 +135,7 @@ def test_marks_whose_copies_are_not_read_are_named() -> None:
     assert "search_in_check_mode" in named
 
 
-def test_a_run_that_is_asked_to_stop_reads_no_more() -> None:
+def test_a_stopped_run_reads_no_more_copies() -> None:
     kafka = FakeCopies(["bad", "last", "x"])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=3), cleaner(2, marks=1))
     assert kafka.read == [(1, "bad"), (1, "last")]
@@ -144,7 +144,7 @@ def test_a_run_that_is_asked_to_stop_reads_no_more() -> None:
     assert len(unidentified_marks) == 2
 
 
-def test_settings_last_on_every_broker_that_reports_its_own() -> None:
+def test_settings_are_changed_on_all_brokers_that_return_them() -> None:
     settings = FakeSettings()
     outcomes = change_settings(
         [cleaner(1, settings_error="broker 1 is offline"), cleaner(2)],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at sizes, kept as Parquet and compared on Spark."""
+"""Looks at sizes, stored as Parquet and compared on Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = [
 ]
 
 
-def test_one_row_for_each_copy_that_is_there(spark: SparkSession) -> None:
+def test_each_copy_of_the_newest_look_has_one_row(spark: SparkSession) -> None:
     found = {
         (row["broker_id"], row["topic"]): row.asDict()
         for row in trends(spark.createDataFrame(look_table(ROWS)), 1000).collect()
@@ -70,7 +70,7 @@ def _found(spark: SparkSession, rows: list[dict[str, Any]]) -> dict[int, dict[st
 
 
 def test_a_cleaner_that_dies_after_a_compaction_is_seen(spark: SparkSession) -> None:
-    """Both copies were compacted at first; later only that of broker 2 is."""
+    """Both copies are compacted first, and later only that of broker 2."""
     sizes = [(90, 90), (10, 10), (60, 60), (110, 20), (160, 50)]
     rows = [row for at, (one, two) in enumerate(sizes) for row in _look(at * 1000, (1, "a", one), (2, "a", two))]
     before, found = _found(spark, rows[:6]), _found(spark, rows)
@@ -82,7 +82,7 @@ def test_a_cleaner_that_dies_after_a_compaction_is_seen(spark: SparkSession) -> 
     assert found[2]["has_shrunk"]
 
 
-def test_a_copy_that_shrank_earlier_than_this_one_is_no_evidence_against_it(spark: SparkSession) -> None:
+def test_another_copy_that_shrank_before_this_one_does_not_count(spark: SparkSession) -> None:
     sizes = [(90, 90), (95, 10), (10, 60), (60, 80), (110, 105)]
     rows = [row for at, (one, two) in enumerate(sizes) for row in _look(at * 1000, (1, "a", one), (2, "a", two))]
     found = _found(spark, rows)
@@ -104,7 +104,7 @@ def test_looks_are_read_back(tmp_path: Path) -> None:
     assert read_looks(str(tmp_path), "c1").to_pylist() == [*_look(0, (1, "a", 10)), *_look(1, (1, "a", 10))]
 
 
-def test_looks_that_cannot_be_trusted(tmp_path: Path) -> None:
+def test_invalid_looks_are_refused(tmp_path: Path) -> None:
     write_look(str(tmp_path), "c1", 1, look_table([]))
     with pytest.raises(LookError, match="of its own"):
         read_looks(str(tmp_path), "c2")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One case for what is known, whatever is not known."""
+"""The diagnosis: one case, also if some metrics are unknown."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_each_case(metrics: CleanerMetrics | None, case: Case, helps: bool, said
     assert said in found.reason
 
 
-def test_a_number_of_threads_that_is_not_known() -> None:
+def test_an_unknown_number_of_threads() -> None:
     for settings in ({}, {"log.cleaner.threads": Setting(None, Source.STATIC)}):
         assert "all ? cleaner threads live" in diagnose(replace(facts(HEALTHY), settings=settings), LIMITS).reason
 
@@ -142,15 +142,15 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
             Case.DEAD_THREADS,
             ["a", "b"],
         ),
-        # Just as much larger as the limits say, and not as much.
+        # Exactly at the limits, and just below them.
         ([trend("a", 600, smallest_copy_bytes=300), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
         ([trend("a", 599, smallest_copy_bytes=300)], Case.IDLE, []),
         ([trend("a", 150, smallest_copy_bytes=50), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
         ([trend("a", 149, smallest_copy_bytes=50)], Case.IDLE, []),
-        # Larger, but by little, or only for the moment.
+        # Not much larger, or compacted.
         ([trend("a", 90, smallest_copy_bytes=10)], Case.IDLE, []),
         ([trend("a", 900, smallest_copy_bytes=300, has_shrunk=True)], Case.HEALTHY, []),
-        # No smaller copy now, but another one was compacted meanwhile.
+        # There is no smaller copy now, but another copy was compacted.
         ([trend("a", 900, first_bytes=100, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
         ([trend("a", 900, first_bytes=800, others_shrank=True), trend("b", 1)], Case.UNCLEANABLE_PARTITIONS, ["a"]),
         ([trend("a", 900, first_bytes=801, others_shrank=True)], Case.UNKNOWN, []),
@@ -158,7 +158,7 @@ def trend(topic: str, last: int, **others: object) -> CopyTrend:
         ([trend("a", 900, first_bytes=100)], Case.UNKNOWN, []),
     ],
 )
-def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
+def test_a_diagnosis_from_sizes_is_inferred(trends: list[CopyTrend], case: Case, suspects: list[str]) -> None:
     found = find_suspects(trends, LIMITS)
     assert [each.topic for each in found] == suspects
     assert not any(each.is_proven for each in found)
@@ -169,8 +169,8 @@ def test_what_sizes_show_is_an_inference(trends: list[CopyTrend], case: Case, su
     assert diagnosis.restart_helps == (case is Case.DEAD_THREADS)
 
 
-def test_who_is_named_first() -> None:
-    """What fails every consumer group, what is proven, what is large, and then by name."""
+def test_suspects_are_sorted_by_importance() -> None:
+    """First consumer offsets, then proven suspects, then by size, then by name."""
 
     def suspect(topic: str, size: int, *, is_proven: bool = False) -> Suspect:
         return Suspect(topic, 0, 1, "/a", size, None, "", is_proven)

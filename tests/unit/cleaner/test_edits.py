@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The edits of settings: the least intrusive one, and none that Kafka would refuse."""
+"""Edits of settings: the least intrusive one, and none that Kafka would refuse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _kafka_takes(current: int, wanted: int) -> bool:
 
 
 @given(st.integers(1, 200), st.integers(-1, 500))
-def test_half_to_double_is_what_kafka_takes(current: int, wanted: int) -> None:
+def test_kafka_accepts_half_to_double_of_the_threads(current: int, wanted: int) -> None:
     assert (wanted in thread_range(current)) == _kafka_takes(current, wanted)
 
 
@@ -46,7 +46,7 @@ def test_a_restart_changes_the_pause_by_a_millisecond(setting: Setting, edit: Ed
 
 
 @given(st.integers(1, 200))
-def test_without_it_by_a_thread_within_half_to_double(threads: int) -> None:
+def test_a_restart_without_a_known_pause_changes_the_threads_within_half_to_double(threads: int) -> None:
     edit = restart_edit({BACKOFF_MS: Setting(None, Source.OTHER), THREADS: Setting(str(threads), Source.BROKER)})
     assert edit.before == str(threads)
     assert edit.after is not None
@@ -55,16 +55,16 @@ def test_without_it_by_a_thread_within_half_to_double(threads: int) -> None:
     assert _kafka_takes(int(edit.after), threads)
 
 
-def test_a_broker_that_reports_nothing_is_left_alone() -> None:
+def test_a_broker_without_known_settings_is_not_restarted() -> None:
     with pytest.raises(EditError, match="DESCRIBE_CONFIGS"):
         restart_edit({})
 
 
-def test_lasting_edits_are_only_what_differs() -> None:
+def test_only_different_settings_are_edited() -> None:
     settings = {THREADS: Setting("2", Source.BROKER), BACKOFF_MS: Setting("500", Source.STATIC)}
     assert lasting_edits(settings, {THREADS: "2"}) == ()
     assert lasting_edits(settings, {BACKOFF_MS: None}) == ()
-    # The value is in force already, but by server.properties: it shall be the broker's own.
+    # The value is in effect already, but from server.properties: it becomes the broker's own.
     assert lasting_edits(settings, {BACKOFF_MS: "500"}) == (Edit(BACKOFF_MS, None, "500"),)
     assert lasting_edits(settings, {THREADS: None}) == (Edit(THREADS, "2", None),)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Endpoints that do not answer, too late, too much, or something else: a clear error each."""
+"""Endpoints without an answer, or with a late, a too large or a wrong answer: a clear error for each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _read(url: str, **given: object) -> Any:
     return source(1, "127.0.0.1")
 
 
-def test_a_good_one(serve: Callable[[Answer], str]) -> None:
+def test_a_working_endpoint_is_read(serve: Callable[[Answer], str]) -> None:
     assert _read(serve(lambda handler: _ok(handler, _GOOD))).dead_threads == 0
 
 
@@ -82,7 +82,7 @@ def test_a_good_one(serve: Callable[[Answer], str]) -> None:
     ],
     ids=["not found", "unavailable", "a page", "no text", "closed"],
 )
-def test_what_goes_wrong(serve: Callable[[Answer], str], answer: Answer, said: str) -> None:
+def test_each_wrong_answer_is_explained(serve: Callable[[Answer], str], answer: Answer, said: str) -> None:
     with pytest.raises(MetricsError, match=said) as error:
         _read(serve(answer))
     assert "/metrics" in str(error.value)
@@ -93,17 +93,17 @@ def test_what_goes_wrong(serve: Callable[[Answer], str], answer: Answer, said: s
     [lambda handler: time.sleep(5), lambda handler: _ok(handler, *[b"x 1\n"] * 50, pause=0.1)],
     ids=["silent", "drips"],
 )
-def test_one_that_is_too_slow(serve: Callable[[Answer], str], answer: Answer) -> None:
+def test_a_slow_endpoint_is_given_up(serve: Callable[[Answer], str], answer: Answer) -> None:
     with pytest.raises(MetricsError, match=r"did not answer within 0\.5 s"):
         _read(serve(answer), metrics_timeout_ms=500)
 
 
-def test_nobody_listens() -> None:
+def test_a_closed_port_is_explained() -> None:
     with pytest.raises(MetricsError, match="could not be reached"):
         _read("http://{host}:1/metrics")
 
 
-def test_a_password_goes_along_and_is_not_shown(serve: Callable[[Answer], str]) -> None:
+def test_a_password_is_sent_and_not_shown(serve: Callable[[Answer], str]) -> None:
     seen = []
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -125,7 +125,7 @@ def test_a_password_goes_along_and_is_not_shown(serve: Callable[[Answer], str]) 
         {"metrics_source": "jolokia", "metrics_url": "http://{host}/", "metrics_timeout_ms": 0},
     ],
 )
-def test_options_that_make_no_sense(given: dict[str, object]) -> None:
+def test_contradictory_options_are_refused(given: dict[str, object]) -> None:
     with pytest.raises(MetricsError):
         metrics_source(_params(**given))
 
@@ -137,5 +137,5 @@ def test_a_url_has_no_secret_in_it(place: str) -> None:
     assert "hidden" not in str(error.value)
 
 
-def test_none_is_no_source() -> None:
+def test_metrics_source_none_has_no_source() -> None:
     assert metrics_source(_params()) is None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What exporters and Jolokia report, in every usual spelling, and what they must not be taken for."""
+"""The metrics of exporters and of Jolokia, in all usual spellings, and invalid answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_usual_names(text: str) -> None:
     assert parse_prometheus(text, {}) == EXPECTED
 
 
-def test_an_own_name_wins() -> None:
+def test_a_configured_name_replaces_the_usual_one() -> None:
     text = WITH_RULES + "cleaner_dead 3\n"
     assert parse_prometheus(text, {Gauge.DEAD_THREADS: "cleaner_dead"}).dead_threads == 3
     assert parse_prometheus(WITH_RULES, {Gauge.DEAD_THREADS: "not_there"}).dead_threads is None
@@ -71,12 +71,12 @@ def test_an_own_name_wins() -> None:
         (WITH_RULES + 'kafka_log_logcleaner_deadthreadcount{instance="b"} 0\n', "two values of"),
     ],
 )
-def test_what_is_no_metrics(text: str, said: str) -> None:
+def test_invalid_prometheus_text_is_refused(text: str, said: str) -> None:
     with pytest.raises(MetricsError, match=said):
         parse_prometheus(text, {})
 
 
-def test_what_a_gauge_does_not_report_is_not_zero() -> None:
+def test_an_unknown_gauge_is_not_zero() -> None:
     found = parse_prometheus("kafka_log_logcleanermanager_time_since_last_run_ms 5\n", {})
     assert found == CleanerMetrics(time_since_last_run_ms=5)
     assert found.uncleanable_partitions is None
@@ -120,7 +120,7 @@ def test_jolokia() -> None:
         (_answer({}, {}), "no metric of the log cleaner"),
     ],
 )
-def test_what_is_no_answer_of_jolokia(text: str, said: str) -> None:
+def test_invalid_answers_of_jolokia_are_refused(text: str, said: str) -> None:
     with pytest.raises(MetricsError, match=said):
         parse_jolokia(text)
 
@@ -145,10 +145,10 @@ def test_an_ipv6_host_is_put_in_brackets() -> None:
 @pytest.mark.parametrize(
     "template", ["{host}:7071", "ftp://{host}/", "http:///x", "http://{hots}:1/", "http://{host}:x/", "http://a b/"]
 )
-def test_what_is_no_url(template: str) -> None:
+def test_invalid_urls_are_refused(template: str) -> None:
     with pytest.raises(MetricsError):
         check_template(template)
 
 
-def test_a_url_is_shown_without_what_may_be_secret() -> None:
+def test_a_url_is_shown_without_secrets() -> None:
     assert without_secrets("http://me:pw@h:1/metrics?token=x") == "http://h:1/metrics"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a repair ends as, by what the broker's metrics report after it."""
+"""The outcome of a repair, from the broker's metrics after it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _metrics(marks: int | None, since_ms: int = 100) -> CleanerMetrics:
 def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True) -> tuple[RepairOutcome, float]:
     """Return the outcome for these numbers of marks, one after the other, and its duration in seconds.
 
-    The last one is repeated, and None is no answer.
+    The last one is repeated. None means no answer.
     """
     replicas = FakeReplicas()
     reported = [*marks]
@@ -44,7 +44,7 @@ def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True
         found = reported.pop(0) if len(reported) > 1 else reported[0]
         if found is None:
             raise MetricsError("it cannot be reached")
-        # It runs once a second, or has not since an hour ago.
+        # It runs once a second, or its last run was an hour ago.
         return _metrics(found, int(replicas.clock.now * 1000) % 1000 if runs else 3_600_000)
 
     cleaner = Cleaner(CleanerFacts(3, "kafka3", _metrics(1), "", BACKOFF), Diagnosis(Case.UNCLEANABLE_PARTITIONS, ""))
@@ -56,8 +56,8 @@ def _outcome(journal: Journal, marks: Sequence[int | None], *, runs: bool = True
     return outcome, replicas.clock.now
 
 
-def test_a_mark_that_outlives_the_passes_is_given_up_and_the_replica_restored(journal: Journal) -> None:
-    """The cleaner runs every second here, and the repair may take 60 s."""
+def test_a_replica_is_restored_if_the_mark_stays_after_several_passes(journal: Journal) -> None:
+    """The cleaner runs every second, and the time limit of the repair is 60 s."""
     outcome, seconds = _outcome(journal, [1])
     assert outcome.status is RepairStatus.FAILED
     assert "still has 1 marks, as many as before: the mark is not this replica's; restored" in outcome.reason
@@ -77,13 +77,13 @@ def test_a_mark_is_watched_for_two_passes(journal: Journal) -> None:
     assert 2 <= seconds < 10
 
 
-def test_a_mark_that_comes_back_is_no_repair(journal: Journal) -> None:
+def test_a_repair_fails_if_the_mark_returns(journal: Journal) -> None:
     outcome, _seconds = _outcome(journal, [1, 0, 0, 0, 0, 1])
     assert outcome.status is RepairStatus.FAILED
     assert "still marks as many partitions (1)" in outcome.reason
 
 
-def test_metrics_that_are_not_reported_any_more_prove_nothing(journal: Journal) -> None:
+def test_a_repair_fails_if_the_metrics_disappear(journal: Journal) -> None:
     outcome, seconds = _outcome(journal, [1, 0, 0, None])
     assert outcome.status is RepairStatus.FAILED
     assert seconds >= 30

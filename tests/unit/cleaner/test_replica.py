@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica is touched only while all is as it was planned, and nothing of it is forgotten before it is back."""
+"""A replica is changed only if it is as planned, and its change stays pending until it is restored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def replicas() -> FakeReplicas:
     return FakeReplicas()
 
 
-def _make_anew(replicas: FakeReplicas, journal: Journal) -> None:
+def _recreate(replicas: FakeReplicas, journal: Journal) -> None:
     replicas.maker(journal).recreate(CHANGE, replicas.safeguard(), lambda _seconds: True)
 
 
@@ -62,56 +62,56 @@ def recreated(replicas: FakeReplicas) -> None:
     replicas.change(topic_id="B" * 22)
 
 
-def somebody_reassigns(replicas: FakeReplicas) -> None:
+def another_party_reassigns(replicas: FakeReplicas) -> None:
     replicas.is_reassigning = True
     replicas.change(replicas=(*replicas.state.replicas, 4))
 
 
-MEANWHILE = [
+INTERFERENCES = [
     (isr_shrinks, "only 1 in-sync copies stay"),
     (source_falls_behind, "broker 1, the source of the copy, is not in sync"),
     (min_isr_is_raised, "fewer than its min.insync.replicas of 3"),
     (recreated, "the topic was re-created"),
-    (somebody_reassigns, "a reassignment of it is running"),
+    (another_party_reassigns, "a reassignment of it is running"),
 ]
 
 
-def test_all_is_as_it_was_planned(replicas: FakeReplicas, journal: Journal) -> None:
-    _make_anew(replicas, journal)
+def test_an_unchanged_replica_is_re_created(replicas: FakeReplicas, journal: Journal) -> None:
+    _recreate(replicas, journal)
     assert replicas.writes == [SOURCE_FIRST, (1, 2), CHANGE.original, CHANGE.original]
     assert (replicas.state.replicas, replicas.state.leader_id) == (CHANGE.original, CHANGE.leader)
     assert journal.pending == ()
 
 
-@pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE)
-def test_nothing_is_written_once_it_is_not_as_it_was_planned(
-    replicas: FakeReplicas, journal: Journal, meanwhile: Callable[[FakeReplicas], None], said: str
+@pytest.mark.parametrize(("interfere", "said"), INTERFERENCES)
+def test_nothing_is_written_if_the_replica_has_changed_since_the_plan(
+    replicas: FakeReplicas, journal: Journal, interfere: Callable[[FakeReplicas], None], said: str
 ) -> None:
-    meanwhile(replicas)
+    interfere(replicas)
     with pytest.raises(UnsafeError, match=said):
-        _make_anew(replicas, journal)
+        _recreate(replicas, journal)
     assert replicas.writes == []
     assert journal.pending == ()
 
 
-@pytest.mark.parametrize(("meanwhile", "said"), MEANWHILE[:3])
+@pytest.mark.parametrize(("interfere", "said"), INTERFERENCES[:3])
 def test_no_replica_is_dropped_after_a_change_during_the_election(
-    replicas: FakeReplicas, journal: Journal, meanwhile: Callable[[FakeReplicas], None], said: str
+    replicas: FakeReplicas, journal: Journal, interfere: Callable[[FakeReplicas], None], said: str
 ) -> None:
-    replicas.after_elect = lambda: meanwhile(replicas)
+    replicas.after_elect = lambda: interfere(replicas)
     with pytest.raises(UnsafeError, match=f"{said}.*; restored"):
-        _make_anew(replicas, journal)
+        _recreate(replicas, journal)
     assert replicas.writes[:2] == [SOURCE_FIRST, CHANGE.original]
     assert {*replicas.writes[2:]} <= {CHANGE.original}
     assert journal.pending == ()
 
 
-def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
+def test_another_partys_reassignment_is_neither_overridden_nor_cancelled(
     replicas: FakeReplicas, journal: Journal
 ) -> None:
-    replicas.after_elect = lambda: somebody_reassigns(replicas)
+    replicas.after_elect = lambda: another_party_reassigns(replicas)
     with pytest.raises(StepError, match=r"a reassignment of it is running.*; conflict"):
-        _make_anew(replicas, journal)
+        _recreate(replicas, journal)
     assert replicas.writes == [SOURCE_FIRST]
     assert replicas.is_reassigning
 
@@ -119,7 +119,7 @@ def test_somebody_elses_reassignment_is_neither_overridden_nor_cancelled(
 @pytest.mark.parametrize(
     ("code", "undoing"), [(TOPIC_AUTHORIZATION_FAILED, Undoing.FAILED), (UNKNOWN_TOPIC_OR_PARTITION, Undoing.GONE)]
 )
-def test_only_what_is_known_not_to_exist_is_forgotten(
+def test_a_change_ends_only_if_the_topic_is_known_to_be_deleted(
     replicas: FakeReplicas, journal: Journal, code: int, undoing: Undoing
 ) -> None:
     journal.begin([CHANGE])
@@ -133,10 +133,8 @@ def test_only_what_is_known_not_to_exist_is_forgotten(
     assert replicas.writes == []
 
 
-def test_a_replica_of_a_topic_that_was_re_created_is_not_the_one_that_a_dead_run_dropped(
-    replicas: FakeReplicas, journal: Journal
-) -> None:
-    """The new topic happens to have the replicas that were left."""
+def test_a_replica_of_a_re_created_topic_is_not_restored(replicas: FakeReplicas, journal: Journal) -> None:
+    """The new topic happens to have the remaining replicas."""
     journal.begin([CHANGE])
     replicas.change(replicas=CHANGE.without_replica, isr=(1, 2), leader_id=1, topic_id="B" * 22)
     maker = replicas.maker(journal)
@@ -150,7 +148,7 @@ def test_a_replica_of_a_topic_that_was_re_created_is_not_the_one_that_a_dead_run
     ("code", "said"),
     [(TOPIC_AUTHORIZATION_FAILED, "cannot be looked at: TOPIC_AUTHORIZATION_FAILED"), (3, "does not exist")],
 )
-def test_a_plan_says_hidden_of_what_is_hidden(replicas: FakeReplicas, code: int, said: str) -> None:
+def test_a_plan_names_hidden_topics(replicas: FakeReplicas, code: int, said: str) -> None:
     replicas.refused_with = code
     repairs, outcomes = replicas.planner().plan([TARGET])
     assert repairs == []
@@ -223,7 +221,7 @@ def test_a_named_replica_needs_a_mark_in_its_own_directory_or_force(
 
 
 _LAST = replace(CHANGE, original=(1, 2, 3))
-"""It is listed where it was, also while it is dropped."""
+"""The controller lists the last replica at its place while it is dropped."""
 
 
 @pytest.mark.parametrize(
@@ -239,7 +237,7 @@ _LAST = replace(CHANGE, original=(1, 2, 3))
         (_LAST, {"replicas": (1, 2, 3)}, False, False),
     ],
 )
-def test_a_replica_is_dropped_only_where_its_own_topic_shows_what_a_run_requests(
+def test_a_replica_counts_as_dropped_only_in_the_orders_that_a_run_requests(
     replicas: FakeReplicas,
     journal: Journal,
     change: ReplicaChange,
@@ -248,14 +246,14 @@ def test_a_replica_is_dropped_only_where_its_own_topic_shows_what_a_run_requests
     is_reassigning: bool,
     is_dropped: bool,
 ) -> None:
-    """Another order, or another topic of the same name, is somebody else's."""
+    """Another order, or a re-created topic, belongs to another party."""
     replicas.change(**seen)
     replicas.is_reassigning = is_reassigning
     assert replicas.maker(journal).is_dropped(change) is is_dropped
 
 
 @pytest.mark.parametrize("code", [TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION])
-def test_a_replica_that_is_not_seen_is_not_taken_for_dropped(
+def test_a_replica_that_cannot_be_read_does_not_count_as_dropped(
     replicas: FakeReplicas, journal: Journal, code: int
 ) -> None:
     replicas.change(replicas=(1, 2))
@@ -263,7 +261,7 @@ def test_a_replica_that_is_not_seen_is_not_taken_for_dropped(
     assert not replicas.maker(journal).is_dropped(CHANGE)
 
 
-def test_a_run_that_is_asked_to_stop_reads_no_more_and_plans_nothing(replicas: FakeReplicas) -> None:
+def test_a_stopped_run_reads_no_more_copies_and_plans_nothing(replicas: FakeReplicas) -> None:
     replicas.after_read = replicas.stop.set
     repairs, outcomes = replicas.planner(force=True).plan([TARGET, Target("t", 0, 2)])
     assert repairs == []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""When a replica must not be dropped."""
+"""The states in which a replica must not be dropped."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ def test_three_copies_in_sync_are_enough() -> None:
         (STATE._replace(leader_id=-1), AROUND, NONE, "no leader"),
     ],
 )
-def test_each_danger_is_refused(state: PartitionState, around: Surroundings, overrides: Overrides, said: str) -> None:
+def test_each_unsafe_state_is_refused(
+    state: PartitionState, around: Surroundings, overrides: Overrides, said: str
+) -> None:
     assert said in "; ".join(refusals(state, 1, around, overrides))
 
 
-def test_all_reasons_are_reported_at_once_and_overrides_are_single() -> None:
+def test_all_reasons_are_reported_at_once_and_each_has_its_own_override() -> None:
     pair = STATE._replace(replicas=(1, 2), isr=(1, 2))
     assert len(refusals(pair, 1, AROUND, NONE)) == 2
     assert len(refusals(pair, 1, AROUND, Overrides(allow_single_copy=True))) == 1

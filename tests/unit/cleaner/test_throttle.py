@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A throttle beside somebody else's, for each broker by itself, for as long as a replica is copied."""
+"""The throttle of repairs: with another party's throttle, for each broker, until no replica is copied."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ON_TWO = ReplicaChange("u", 4, "B" * 22, 2, (2, 1, 3), 1, 2)
 def undone(
     settings: FakeSettings, journal: Journal, restore_replica: Callable[[ReplicaChange], tuple[Undoing, str]]
 ) -> tuple[AnyLeftover, ...]:
-    """Return a rollback whose replicas are undone by a function; no order is pending."""
+    """Undo the pending changes, with this function for replicas."""
 
     class Replicas(ReplicaSets):
         def is_dropped(self, change: ReplicaChange) -> bool:
@@ -50,7 +50,7 @@ def undone(
     return rollback.undo_now()
 
 
-def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
+def test_a_throttle_is_applied_and_removed(settings: FakeSettings, journal: Journal) -> None:
     throttle = Throttle(settings.writer(), journal)
     assert throttle.apply(5000, [ON_THREE, ON_TWO]) == {}
     assert settings.values == {
@@ -76,7 +76,7 @@ def test_on_and_off(settings: FakeSettings, journal: Journal) -> None:
     ],
     ids=["a list", "all replicas", "a lower rate", "a higher rate"],
 )
-def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
+def test_another_partys_throttle_is_kept_and_restored(
     settings: FakeSettings,
     journal: Journal,
     theirs: dict[tuple[str, str], str],
@@ -91,7 +91,7 @@ def test_somebody_elses_throttle_holds_as_well_and_is_theirs_again(
 
 
 @pytest.mark.parametrize("fault", ["silent", "refused"])
-def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
+def test_a_broker_that_cannot_be_throttled_does_not_stop_others(
     settings: FakeSettings, journal: Journal, fault: str
 ) -> None:
     getattr(settings, fault).add("3")
@@ -104,8 +104,8 @@ def test_a_broker_that_cannot_be_throttled_holds_nobody_up(
     assert (settings.values, journal.pending) == ({}, ())
 
 
-def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal: Journal) -> None:
-    """A replica whose rollback failed is still in the journal, and stays there in a run that cannot put it back."""
+def test_a_throttle_stays_until_no_replica_is_copied(settings: FakeSettings, journal: Journal) -> None:
+    """A replica whose undo failed stays in the journal, also in a later run that cannot restore it."""
     throttle = Throttle(settings.writer(), journal)
     throttle.apply(5000, [ON_THREE, ON_TWO])
     journal.begin([ON_THREE])
@@ -119,6 +119,6 @@ def test_it_stays_on_until_no_replica_is_copied(settings: FakeSettings, journal:
     assert {each.undoing for each in found} == {Undoing.FAILED}
     assert settings.values == on
 
-    found = undone(settings, journal, lambda _change: (Undoing.RESTORED, "it is back"))
+    found = undone(settings, journal, lambda _change: (Undoing.RESTORED, "it is restored"))
     assert {each.undoing for each in found} == {Undoing.RESTORED}
     assert (settings.values, journal.pending) == ({}, ())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A well cluster with a memory of replica orders, for every test that asks for one."""
+"""Fixtures: a healthy fake cluster with a memory of replica orders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unit.leadership.well_cluster import Bastion, WellCluster
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """Replace the clock by which orders and leaders are watched."""
+    """Replace the clock of waits for orders and leaders."""
     clock = FakeClock()
     monkeypatch.setattr(leadership_election, "time", clock)
     return clock

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The list: for every topic, and by pattern."""
+"""The list of deprioritized brokers, for all topics and by pattern."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_present_adds_absent_removes_exact_sets() -> None:
     assert blacklist.with_change(Change.PRESENT, []) == blacklist
 
 
-def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
+def test_the_whole_list_is_written_and_an_empty_list_deletes_the_config() -> None:
     """KIP-491: preferred_leader_blacklist=1,10,65."""
     assert Blacklist((1, 10, 65)).config_value == "1,10,65"
     assert Blacklist((), {"orders-*": (1,)}).config_value is None
@@ -37,7 +37,7 @@ def test_the_whole_list_is_written_and_an_empty_one_is_no_config() -> None:
         parse_config_value("1,two")
 
 
-def test_topics_by_pattern_come_on_top() -> None:
+def test_lists_by_pattern_add_to_the_list_for_all_topics() -> None:
     blacklist = Blacklist((1,)).with_change(Change.PRESENT, [2, 3], ["orders-*", "audit"])
     assert blacklist.by_topic == {"audit": (2, 3), "orders-*": (2, 3)}
     assert blacklist.listed_for("orders-eu") == {1, 2, 3}
@@ -51,11 +51,11 @@ def test_topics_by_pattern_come_on_top() -> None:
     assert fewer.with_change(Change.ABSENT, [1]) == Blacklist((), {"orders-*": (2, 3)})
 
 
-def test_everything_put_back_is_put_back_by_pattern_too() -> None:
+def test_an_exact_empty_list_empties_the_lists_by_pattern_too() -> None:
     assert Blacklist((1,), {"orders-*": (2, 3)}).with_change(Change.EXACT, []) == Blacklist()
 
 
-def test_every_fault_is_named() -> None:
+def test_all_errors_are_named() -> None:
     check_request([0, 2**31 - 1], ["*", "orders.??"])
     with pytest.raises(BlacklistError) as refused:
         check_request([-1, 2**31], ["[a]", ""])
@@ -63,7 +63,7 @@ def test_every_fault_is_named() -> None:
 
 
 def test_a_broker_that_is_not_registered_is_refused_by_name() -> None:
-    """11 typed for 1: that would move nothing, and succeed."""
+    """11 is a typing error for 1: the run would succeed without effect."""
     with pytest.raises(BlacklistError, match="not registered with this cluster: broker 11; registered are 1, 2, 3"):
         require_registered([11, 2], Blacklist(), {1, 2, 3})
     require_registered([1, 2], Blacklist(), {1, 2, 3})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What becomes of one partition: drift, crashes, and what is remembered."""
+"""The decision about one partition: drift, crashes, and remembered orders."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_new_partition() -> None:
     assert decision.remember == _remembered(ORIGINAL, ORIGINAL, OURS)
 
 
-def test_a_broker_that_is_last_already_leaves_nothing_to_remember() -> None:
+def test_nothing_is_remembered_if_the_broker_is_last_already() -> None:
     decision = decide(a_state((2, 3, 1)), None, {1})
     assert (decision.outcome.status, decision.has_work) == (OrderStatus.IN_ORDER, False)
     assert (decision.forgets, decision.requests_order) == (False, False)
@@ -55,8 +55,8 @@ def test_nothing_to_do_the_second_time() -> None:
     assert (decision.outcome.status, decision.has_work) == (OrderStatus.IN_ORDER, False)
 
 
-def test_a_run_that_died_between_memory_and_reorder() -> None:
-    """The order is set although nothing more has to be remembered."""
+def test_a_run_that_died_after_remembering_and_before_the_reorder() -> None:
+    """The order is set, although it is remembered already."""
     decision = decide(a_state(ORIGINAL), _remembered(), {1})
     assert (decision.remember, decision.outcome.replicas_after) == (_remembered(), OURS)
     assert decision.has_work
@@ -70,7 +70,7 @@ def test_one_of_two_is_removed() -> None:
     assert decision.remember == _remembered(ORIGINAL, ORIGINAL, both, (1, 3, 2))
 
 
-def test_any_other_order_is_of_somebody_else() -> None:
+def test_any_other_order_is_another_partys() -> None:
     assert decide(a_state(ORIGINAL), None, {1}).possible_orders == {ORIGINAL, OURS}
     assert decide(a_state((3, 2, 1)), _remembered(), set()).possible_orders == {ORIGINAL, OURS, (3, 2, 1)}
     assert decide_deleted(_remembered()).possible_orders == {ORIGINAL, OURS}
@@ -82,31 +82,31 @@ def test_the_last_one_is_removed() -> None:
     assert decision.forgets
 
 
-def test_the_original_order_is_back_already() -> None:
-    """A run died between the restore and its end, or a person put it back."""
+def test_the_original_order_is_restored_already() -> None:
+    """A run died after the restore, or a person restored the order."""
     decision = decide(a_state(ORIGINAL), _remembered(), set())
     assert decision.outcome.status is OrderStatus.IN_ORDER
     assert (decision.is_reorder, decision.forgets) == (False, True)
-    assert decision.requests_order  # a broker that lags shows it, too
+    assert decision.requests_order  # a broker that lags shows it as well
 
 
 @pytest.mark.parametrize("listed", [set(), {1}])
-def test_an_order_of_somebodys_stays(listed: set[int]) -> None:
+def test_another_partys_order_stays(listed: set[int]) -> None:
     decision = decide(a_state((3, 2, 1)), _remembered(), listed)
     assert (decision.outcome.status, decision.outcome.drift) == (OrderStatus.CONFLICT, Drift.REORDERED)
     assert (decision.is_reorder, decision.forgets) == (False, True)
 
 
-def test_an_order_of_somebodys_with_the_listed_broker_first() -> None:
-    """The list still holds; what they set is what comes back later."""
+def test_another_partys_order_with_the_listed_broker_first() -> None:
+    """The list still applies, and their order is restored later."""
     decision = decide(a_state((1, 3, 2)), _remembered(), {1})
     assert decision.outcome.replicas_after == (3, 2, 1)
     assert decision.remember is not None
     assert decision.remember.original == (1, 3, 2)
 
 
-def test_an_order_of_an_earlier_set_is_somebodys() -> None:
-    """They replaced broker 3 by 4 while 1 was listed, a run followed, and then they took 3 back."""
+def test_an_order_of_an_earlier_replica_set_is_another_partys() -> None:
+    """Another party replaced broker 3 by 4 while 1 was listed, a run followed, and then it replaced 4 by 3."""
     reassigned = decide(a_state((2, 4, 1)), _remembered(), {1}).remember
     assert reassigned == _remembered((1, 2, 4), (2, 4, 1))
     decision = decide(a_state(OURS), reassigned, {1})
@@ -116,8 +116,7 @@ def test_an_order_of_an_earlier_set_is_somebodys() -> None:
 
 
 @pytest.mark.parametrize(("current", "back"), [(OURS, ORIGINAL), ((1, 2, 5), (1, 2, 5))])
-def test_a_memory_of_several_sets_brings_back_none_of_them(current: Order, back: Order) -> None:
-    """Whoever wrote it."""
+def test_orders_of_another_replica_set_are_not_restored(current: Order, back: Order) -> None:
     decision = decide(a_state(current), _remembered((1, 2, 4), ORIGINAL, OURS, (2, 4, 1)), set())
     assert (decision.outcome.drift, decision.outcome.replicas_after) == (Drift.REASSIGNED, back)
 
@@ -141,7 +140,7 @@ def test_a_reassigned_partition_keeps_its_set(current: Order, restored: Order, s
         assert str(list(current)) in decision.outcome.reason
 
 
-def test_a_topic_that_was_made_again() -> None:
+def test_a_re_created_topic() -> None:
     decision = decide(a_state(OURS, topic_id=OTHER_TOPIC_ID), _remembered(), set())
     assert (decision.outcome.status, decision.is_reorder) == (OrderStatus.GONE, False)
     assert (decision.forgets, decision.requests_order) == (True, False)
@@ -172,12 +171,12 @@ def test_the_reason_names_the_brokers(
     assert decide(a_state(current), remembered, listed).outcome.reason == words
 
 
-def test_deleted_is_forgotten_and_hidden_is_not() -> None:
+def test_a_deleted_partition_is_forgotten_and_a_hidden_one_is_not() -> None:
     assert (decide_deleted(_remembered()).forgets, decide_deleted(_remembered()).requests_order) == (True, False)
     assert not decide_hidden(_remembered(), "not authorized").has_work
 
 
-def test_leaderless_is_left_alone() -> None:
+def test_an_offline_partition_is_left_alone() -> None:
     decision = decide(a_state(ORIGINAL, leader=-1), None, {1})
     assert (decision.outcome.status, decision.has_work) == (OrderStatus.LEFT_ALONE, False)
     restore = decide(a_state(OURS, leader=-1), _remembered(), set())
@@ -190,7 +189,7 @@ def test_leaderless_is_left_alone() -> None:
 def test_any_history_of_lists_and_crashes_ends_in_the_original_order(
     original: Order, lists: list[frozenset[int]], data: st.DataObject
 ) -> None:
-    """Each run may die before it reorders, or after and before it forgets; the next one goes on from there."""
+    """Each run may die before it reorders, or before it forgets. The next run continues from there."""
     current, memory = original, None
     for listed in [*lists, frozenset[int]()]:
         for _attempt in range(2):
@@ -210,10 +209,10 @@ def test_any_history_of_lists_and_crashes_ends_in_the_original_order(
 
 
 @given(ORDERS, LISTED, ORDERS, LISTED, st.data())
-def test_no_decision_changes_a_set_or_settles_only_at_the_second_try(
+def test_a_decision_keeps_the_replica_set_and_needs_no_second_run(
     original: Order, before: frozenset[int], elsewhere: Order, listed: frozenset[int], data: st.DataObject
 ) -> None:
-    """Whatever somebody made of the partition in between, and whatever sets are remembered as ours."""
+    """Another party may have changed the partition in any way, and any orders may be remembered as ours."""
     foreign = data.draw(st.lists(ORDERS, max_size=3), label="orders of any set")
     ours = data.draw(st.permutations([original, with_last(original, before), *foreign]).map(tuple), label="ours")
     memory = data.draw(st.none() | st.just(RememberedOrder("orders", 0, TOPIC_ID, original, ours)), label="memory")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Preferred elections, and what is reported of partitions that change meanwhile."""
+"""Preferred elections, and reports of partitions that change during the run."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_leaders_move(bastion: Bastion, cluster: WellCluster) -> None:
     assert report.is_changed
 
 
-def test_a_leader_that_somebody_else_moved_is_no_change_of_this_run(bastion: Bastion, cluster: WellCluster) -> None:
-    """The first look lags: this run requests nothing."""
+def test_a_leader_that_another_party_moved_is_no_change_of_this_run(bastion: Bastion, cluster: WellCluster) -> None:
+    """The first read lags, so this run requests nothing."""
     cluster.lag_behind(1)
     for each in (FIRST, SECOND):
         cluster.change(each, leader_id=2)
@@ -70,28 +70,28 @@ def _deleted(cluster: WellCluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "ended", "reason"),
+    ("interfere", "ended", "reason"),
     [
         (_led_by_another, (MoveStatus.MOVED, 3), "broker 2 is preferred"),
         (_leaderless, (MoveStatus.LEADERLESS, NO_LEADER), "recover it first"),
         (_deleted, (MoveStatus.FAILED, None), "not in the metadata any more"),
     ],
 )
-def test_what_became_of_a_partition_between_two_attempts_is_reported(
+def test_a_partition_that_changes_between_two_attempts_is_reported(
     bastion: Bastion,
     cluster: WellCluster,
-    meanwhile: Callable[[WellCluster], None],
+    interfere: Callable[[WellCluster], None],
     ended: tuple[MoveStatus, int | None],
     reason: str,
 ) -> None:
-    cluster.fates["elect"] = [Fate(lost_request=True, before=lambda: meanwhile(cluster))]
+    cluster.fates["elect"] = [Fate(lost_request=True, before=lambda: interfere(cluster))]
     moves = bastion.move_leaders(away_from=[1]).moves
     assert (moves[FIRST].status, moves[FIRST].leader_after) == ended
     assert reason in moves[FIRST].reason
     assert (moves[SECOND].status, moves[SECOND].leader_after) == (MoveStatus.MOVED, 2)
 
 
-def test_what_a_lagging_first_look_missed_is_moved_as_well(bastion: Bastion, cluster: WellCluster) -> None:
+def test_a_leader_that_a_lagging_first_read_missed_is_moved_as_well(bastion: Bastion, cluster: WellCluster) -> None:
     cluster.change(FIRST, leader_id=2)
     cluster.lag_behind(1)
     cluster.change(FIRST, leader_id=1)
@@ -101,10 +101,8 @@ def test_what_a_lagging_first_look_missed_is_moved_as_well(bastion: Bastion, clu
     assert [*moves] == [FIRST, SECOND]
 
 
-def test_an_order_that_only_a_lagging_broker_shows_is_not_held_against_the_partition(
-    bastion: Bastion, cluster: WellCluster
-) -> None:
-    """The list has just changed it, and the broker that is asked first does not know yet."""
+def test_an_order_that_only_a_lagging_broker_shows_is_no_failure(bastion: Bastion, cluster: WellCluster) -> None:
+    """The list has just changed the order, and the first broker does not show it yet."""
     cluster.change(FIRST, replicas=(1, 2, 3))
     cluster.change(SECOND, replicas=(1, 2, 3))
     cluster.lag_behind(1)
@@ -115,7 +113,7 @@ def test_an_order_that_only_a_lagging_broker_shows_is_not_held_against_the_parti
     assert [each.partitions for each in cluster.writes] == [(FIRST,)]
 
 
-def test_what_cannot_be_moved_is_reported_and_tried_so_often_only(bastion: Bastion, cluster: WellCluster) -> None:
+def test_a_leader_that_cannot_be_moved_is_reported_after_all_attempts(bastion: Bastion, cluster: WellCluster) -> None:
     cluster.change(FIRST, replicas=(1, 2, 3))
     cluster.fates["elect"] = [Fate(errors={SECOND: PREFERRED_LEADER_NOT_AVAILABLE})] * 9
     moves = bastion.move_leaders(away_from=[1]).moves
@@ -126,10 +124,10 @@ def test_what_cannot_be_moved_is_reported_and_tried_so_often_only(bastion: Basti
     assert cluster.kinds() == ["elect"] * 3
 
 
-def test_a_leader_that_comes_back_every_time_is_reported(
+def test_a_leader_that_returns_after_each_election_is_reported(
     bastion: Bastion, cluster: WellCluster, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody works against us."""
+    """Another party moves it back."""
     del cluster.states[SECOND]
     monkeypatch.setattr(clock, "sleep", lambda _seconds: cluster.change(FIRST, leader_id=1))
     moves = bastion.move_leaders(away_from=[1]).moves
@@ -137,7 +135,7 @@ def test_a_leader_that_comes_back_every_time_is_reported(
     assert cluster.kinds() == ["elect"] * 3
 
 
-def test_an_order_that_is_not_put_back_after_the_election_is_reported(bastion: Bastion, cluster: WellCluster) -> None:
+def test_an_order_that_is_not_restored_after_the_election_is_reported(bastion: Bastion, cluster: WellCluster) -> None:
     cluster.change(FIRST, isr=(1, 3))
 
     def reassign() -> None:
@@ -148,15 +146,15 @@ def test_an_order_that_is_not_put_back_after_the_election_is_reported(bastion: B
     assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.MOVED, 3)
     assert "is not restored: another party is reassigning it" in moves[FIRST].reason
     assert "is not restored" not in moves[SECOND].reason
-    assert cluster.pending() == (), "it is somebody else's now"
+    assert cluster.pending() == (), "another party has changed it"
 
 
-def test_nothing_to_do_is_one_look_and_no_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
+def test_a_run_with_nothing_to_do_does_not_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
     assert bastion.move_leaders(away_from=[4]).moves == {}
     assert (clock.slept, cluster.writes) == ([], [])
 
 
-def test_check_mode_looks_once(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
+def test_check_mode_does_not_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
     moves = bastion.move_leaders(away_from=[1], check_mode=True).moves
     assert {each.status for each in moves.values()} == {MoveStatus.WOULD_MOVE}
     assert (clock.slept, cluster.writes) == ([], [])
@@ -165,10 +163,10 @@ def test_check_mode_looks_once(bastion: Bastion, cluster: WellCluster, clock: Fa
 @pytest.mark.parametrize(
     ("listed", "second", "targets"), [((1,), (4, 1, 2), {FIRST: 1}), ((1, 4), (1, 2, 4), {FIRST: 1, SECOND: 1})]
 )
-def test_check_mode_foresees_the_leaders_of_the_orders_that_a_restore_would_leave(
+def test_check_mode_assumes_the_orders_after_a_restore(
     bastion: Bastion, cluster: WellCluster, listed: Order, second: Order, targets: dict[TopicPartition, int]
 ) -> None:
-    """Broker 1 is taken off the list. Broker 4, where it is on the list, stays there."""
+    """Broker 1 is removed from the list. Broker 4 stays on it, if it is listed."""
     originals = {FIRST: (1, 2, 3), SECOND: (4, 1, 2)}
     orders = [
         RememberedOrder("orders", each.partition, TOPIC_ID, original, (with_last(original, listed),))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The memory's records, its two homes, and what both make together."""
+"""The records of the memory, and the merge of topic and file."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def _records(memory: Memory) -> Any:
 
 
 @given(_MEMORIES)
-def test_records_hold_all_of_a_memory(memory: Memory) -> None:
+def test_records_have_the_whole_memory(memory: Memory) -> None:
     assert parse_memory(_records(memory), "here") == memory
 
 
 @given(_MEMORIES, _MEMORIES)
-def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memory) -> None:
+def test_the_difference_turns_one_memory_into_the_other(wanted: Memory, found: Memory) -> None:
     records = _records(found)
     for key, value in difference(wanted, found).items():
         records.pop(key, None)
@@ -82,13 +82,13 @@ def test_the_difference_makes_one_home_as_the_other(wanted: Memory, found: Memor
         {"list": None},
     ],
 )
-def test_what_another_version_wrote_is_refused(records: dict[str, dict[str, Any]]) -> None:
+def test_a_record_of_another_version_is_refused(records: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(JournalError, match="topic t holds a record"):
         parse_memory(records, "topic t")
 
 
-def test_two_homes() -> None:
-    """The file went on where the topic could not be written; whether the topic went on too is known by the revision."""
+def test_the_memories_of_topic_and_file_are_merged() -> None:
+    """The file is used while the topic cannot be written. The revision shows whether the topic was written since."""
     topic = Memory(Blacklist((1,)), "1", 4, {_ONE.topic_partition: _ONE})
     other = RememberedOrder("audit", 0, _ONE.topic_id, (1, 3), ((3, 1),))
     newer = Memory(Blacklist((1, 2)), "1,2", 5, {other.topic_partition: other})
@@ -103,7 +103,7 @@ def test_two_homes() -> None:
     assert not merge(emptied, older).blacklist
 
 
-def test_the_file_survives_and_goes_when_it_holds_nothing(tmp_path: Path) -> None:
+def test_the_file_is_removed_when_it_is_empty(tmp_path: Path) -> None:
     path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
     assert not read_memory_file(path)
     with FileStore(path) as store:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which leaders move, and which cannot."""
+"""Which leaders move, and why others cannot."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_away_from_a_broker(replicas: Order, isr: Order, brokers: set[int], stat
     assert _away(replicas, isr, brokers) is status
 
 
-def test_the_first_in_sync_replica_leads_where_the_preferred_one_lags() -> None:
+def test_the_first_in_sync_replica_leads_if_the_preferred_one_lags() -> None:
     move = move_away(a_state((2, 4, 3, 1), leader=1)._replace(isr=(1, 3, 4)), {1}, assume_reordered=False)
     assert move is not None
     assert (move.target, move.needs_reorder) == (4, True)
 
 
-def test_a_partition_without_a_leader_is_led_by_nobody() -> None:
+def test_an_offline_partition_has_no_move() -> None:
     assert _away((2, 1), (1,), {1}, leader=-1) is None
 
 
@@ -61,7 +61,7 @@ def test_back_to_a_broker(leader: int, isr: Order, brokers: set[int], status: Mo
 
 
 @given(ORDERS, LISTED)
-def test_check_mode_foresees_what_the_changed_order_brings(order: Order, listed: frozenset[int]) -> None:
+def test_check_mode_assumes_the_changed_order(order: Order, listed: frozenset[int]) -> None:
     foreseen = move_away(a_state(order), listed, assume_reordered=True)
     then = move_away(a_state(with_last(order, listed), leader=order[0]), listed, assume_reordered=False)
     assert (foreseen.status, foreseen.target) == (then.status, then.target) if foreseen and then else foreseen is then

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Orders that are carried out, and what is forgotten then."""
+"""Runs that change orders, and then forget the restored ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNKNOWN_SERVER_ERROR = -1
 
 @pytest.fixture
 def drained(bastion: Bastion) -> Bastion:
-    """Broker 1 was put last in the order of one partition, which is remembered."""
+    """One partition has broker 1 last in its order, and its original order is remembered."""
     bastion.cluster.add(0, OURS, leader=2)
     with bastion.memory() as held:
         held.store.write(order_changes([REMEMBERED]))
@@ -43,7 +43,7 @@ def drained(bastion: Bastion) -> Bastion:
 
 
 def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
-    """Carries out the empty list, by what the broker that is asked first shows, perhaps after a lost response."""
+    """Restore the order for an empty list, from the first broker's state, perhaps after a lost response."""
     with bastion.opened() as (journal, held):
         journal.begin([LastingOrders()])
         if unanswered:
@@ -68,7 +68,7 @@ def _drain(bastion: Bastion) -> dict[TopicPartition, OrderOutcome]:
 
 @pytest.fixture
 def many(bastion: Bastion) -> Bastion:
-    """Partitions for two batches, none of them remembered."""
+    """There are partitions for two batches, and none is remembered."""
     for number in range(PARTITIONS_PER_REQUEST + 1):
         bastion.cluster.add(number, ORIGINAL, leader=1)
     return bastion
@@ -83,7 +83,7 @@ def test_all_orders_are_remembered_before_the_first_is_changed(many: Bastion) ->
     assert remembered == [len(outcomes)] * 2
 
 
-def test_a_run_that_is_stopped_does_not_remember_what_it_did_not_change(many: Bastion) -> None:
+def test_a_stopped_run_does_not_remember_unchanged_orders(many: Bastion) -> None:
     many.cluster.fates["reorder"] = [Fate(after=many.stop.set)]
     outcomes = _drain(many)
     left = [partition for partition, each in outcomes.items() if each.status is OrderStatus.LEFT_ALONE]
@@ -91,7 +91,7 @@ def test_a_run_that_is_stopped_does_not_remember_what_it_did_not_change(many: Ba
     assert many.cluster.memory().orders.keys() == outcomes.keys() - left
 
 
-def test_what_somebody_else_reassigns_meanwhile_is_not_remembered(many: Bastion) -> None:
+def test_a_partition_that_another_party_reassigns_is_not_remembered(many: Bastion) -> None:
     def reassign() -> None:
         many.cluster.reassigning = frozenset({LAST})
 
@@ -101,14 +101,14 @@ def test_what_somebody_else_reassigns_meanwhile_is_not_remembered(many: Bastion)
     assert LAST not in many.cluster.memory().orders
 
 
-def test_an_order_is_put_back_and_forgotten(drained: Bastion) -> None:
+def test_an_order_is_restored_and_forgotten(drained: Bastion) -> None:
     assert _restore(drained).status is OrderStatus.RESTORED
     assert drained.cluster.states[FIRST].replicas == ORIGINAL
     assert drained.cluster.memory().orders == {}
 
 
-def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_the_same(drained: Bastion) -> None:
-    """Not forgotten by a look at the world before our change, which then comes true for good."""
+def test_an_order_that_only_a_lagging_broker_shows_as_restored_is_restored(drained: Bastion) -> None:
+    """Otherwise the order would be forgotten, and our order would stay."""
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.lag_behind(2)
     drained.cluster.change(FIRST, replicas=OURS)
@@ -117,7 +117,7 @@ def test_an_order_that_only_a_lagging_broker_shows_to_be_back_is_put_back_all_th
     assert drained.cluster.memory().orders == {}
 
 
-def test_what_seems_to_be_back_and_is_refused_stays_remembered(drained: Bastion) -> None:
+def test_an_order_that_seems_restored_and_is_refused_stays_remembered(drained: Bastion) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.lag_behind(2)
     drained.cluster.change(FIRST, replicas=OURS)
@@ -127,9 +127,7 @@ def test_what_seems_to_be_back_and_is_refused_stays_remembered(drained: Bastion)
 
 
 @pytest.mark.parametrize("after_s", [0.1, 30.0, 60.5])
-def test_an_order_whose_response_was_lost_is_put_back_when_it_is_set_late(
-    drained: Bastion, clock: FakeClock, after_s: float
-) -> None:
+def test_a_late_order_is_restored(drained: Bastion, clock: FakeClock, after_s: float) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.will_reorder([FIRST], OURS, after_s)
     assert _restore(drained, unanswered=True).status is OrderStatus.IN_ORDER
@@ -138,8 +136,8 @@ def test_an_order_whose_response_was_lost_is_put_back_when_it_is_set_late(
     assert clock.now >= 61
 
 
-def test_an_order_of_a_topic_that_is_re_created_meanwhile_is_not_asked_for_again(drained: Bastion) -> None:
-    """The new topic happens to have the order that was ours."""
+def test_an_order_of_a_topic_that_is_re_created_during_the_wait_is_not_requested_again(drained: Bastion) -> None:
+    """The new topic happens to have our order."""
     clock = drained.cluster.clock
     sleep = clock.sleep
 
@@ -154,7 +152,7 @@ def test_an_order_of_a_topic_that_is_re_created_meanwhile_is_not_asked_for_again
     assert drained.cluster.memory().orders == {}
 
 
-def test_one_that_is_asked_to_stop_meanwhile_forgets_nothing(drained: Bastion) -> None:
+def test_a_run_that_is_stopped_during_the_wait_forgets_nothing(drained: Bastion) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.describe_partitions()
     drained.cluster.will_reorder([FIRST], OURS, 30)
@@ -170,7 +168,7 @@ def test_one_that_is_asked_to_stop_meanwhile_forgets_nothing(drained: Bastion) -
     assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
 
 
-def test_one_that_cannot_be_put_back_stays_remembered(drained: Bastion) -> None:
+def test_a_late_order_that_cannot_be_restored_stays_remembered(drained: Bastion) -> None:
     drained.cluster.change(FIRST, replicas=ORIGINAL)
     drained.cluster.will_reorder([FIRST], OURS, 30)
     drained.cluster.fates["reorder"] = [Fate(), *[Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 1000]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Orders with some brokers last, and put back."""
+"""Orders with some brokers last, and the restored orders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_listed_brokers_come_last(order: Order, listed: set[int], expected: Orde
 
 
 @given(ORDERS, LISTED)
-def test_last_keeps_the_set_and_every_relative_order(order: Order, listed: frozenset[int]) -> None:
+def test_moving_brokers_last_keeps_the_set_and_both_relative_orders(order: Order, listed: frozenset[int]) -> None:
     last = with_last(order, listed)
     assert sorted(last) == sorted(order)
     assert filter_order(last, listed) == filter_order(order, listed)
@@ -45,7 +45,7 @@ def test_last_keeps_the_set_and_every_relative_order(order: Order, listed: froze
 
 
 @given(ORDERS, LISTED)
-def test_what_was_moved_is_known_from_the_two_orders(order: Order, listed: frozenset[int]) -> None:
+def test_the_moved_brokers_follow_from_the_two_orders(order: Order, listed: frozenset[int]) -> None:
     last = with_last(order, listed)
     assert brokers_moved_last(order, last) == (() if last == order else filter_order(order, listed))
 
@@ -60,12 +60,12 @@ def test_an_unchanged_set_gets_its_original_order(order: Order, listed: frozense
     ("current", "original", "ours", "expected"),
     [
         ((2, 4, 1), (1, 2, 3), (2, 3, 1), (1, 2, 4)),  # broker 3 replaced by 4
-        ((4, 2, 1), (1, 2, 3), (2, 3, 1), (1, 4, 2)),  # and 4 put first by whoever did it
-        ((2, 4, 1), (2, 1, 3), (2, 3, 1), (2, 1, 4)),  # it was second, behind 2
-        ((2, 3, 1, 4), (1, 2, 3), (2, 3, 1), (1, 2, 3, 4)),  # a replica more
-        ((2, 3), (1, 2, 3), (2, 3, 1), (2, 3)),  # a replica less: the listed one
-        ((3, 1), (1, 2, 3), (2, 3, 1), (1, 3)),  # another one
-        ((3, 4, 1, 2), (1, 2, 3, 4), (3, 4, 1, 2), (1, 2, 3, 4)),  # two of them
+        ((4, 2, 1), (1, 2, 3), (2, 3, 1), (1, 4, 2)),  # and 4 is put first
+        ((2, 4, 1), (2, 1, 3), (2, 3, 1), (2, 1, 4)),  # 1 was second, behind 2
+        ((2, 3, 1, 4), (1, 2, 3), (2, 3, 1), (1, 2, 3, 4)),  # a replica was added
+        ((2, 3), (1, 2, 3), (2, 3, 1), (2, 3)),  # the listed replica was removed
+        ((3, 1), (1, 2, 3), (2, 3, 1), (1, 3)),  # another replica was removed
+        ((3, 4, 1, 2), (1, 2, 3, 4), (3, 4, 1, 2), (1, 2, 3, 4)),  # two brokers are listed
         ((4, 5, 1, 2), (1, 2, 3, 4), (3, 4, 1, 2), (1, 2, 4, 5)),
     ],
 )
@@ -74,8 +74,10 @@ def test_a_changed_set_stays(current: Order, original: Order, ours: Order, expec
 
 
 @given(ORDERS, LISTED, st.data())
-def test_whatever_became_of_the_set(original: Order, listed: frozenset[int], data: st.DataObject) -> None:
-    """Some replicas gone, some new, the others in our order: those that stayed get their original order."""
+def test_any_change_of_the_set_keeps_the_original_relative_order(
+    original: Order, listed: frozenset[int], data: st.DataObject
+) -> None:
+    """Some replicas were removed, some added. The others, which are in our order, get their original order."""
     ours = with_last(original, listed)
     stayed = [each for each in ours if data.draw(st.booleans(), label=f"{each} stays")]
     current = list(stayed)

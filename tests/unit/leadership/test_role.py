@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""To whom the role gives leaders back."""
+"""The brokers to which the role returns leaders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _a_list(brokers: list[int], *by_topic: int) -> dict[str, object]:
         ("present", [1], _a_list([]), _a_list([1]), []),
     ],
 )
-def test_leaders_go_back_to_who_is_on_no_list_any_more(
+def test_leaders_return_to_brokers_that_are_on_no_list_any_more(
     state: str, named: list[object], before: object, after: object, *, taken_off: list[int]
 ) -> None:
     loader = DataLoader()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The topic that remembers: what is in it, who writes to it, and one that somebody else created."""
+"""The memory topic: its records, its writer, and a topic that another party created."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _an_order(number: int) -> RememberedOrder:
     return RememberedOrder("orders", number, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1)))
 
 
-def test_what_is_written_is_read_again_and_the_newest_record_holds(topics: FakeTopics, journal: Journal) -> None:
+def test_records_are_read_back_and_the_newest_one_counts(topics: FakeTopics, journal: Journal) -> None:
     memory = MemoryTopic(topics, ADDRESSES, "t")
     assert memory.read() == Memory()
     store = memory.open(journal)
@@ -72,7 +72,7 @@ def test_what_is_written_is_read_again_and_the_newest_record_holds(topics: FakeT
     assert topics.topics["t"].replicas == (1, 2, 3)
 
 
-def test_in_a_container_a_file_takes_over_only_where_the_operator_chose_its_directory(
+def test_in_a_container_the_file_is_used_only_if_the_operator_named_its_directory(
     topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("AWX_ISOLATED_DATA_DIR", str(tmp_path))
@@ -96,7 +96,7 @@ def test_a_topic_that_cannot_be_written_is_reported_before_anything_is_changed(
         MemoryTopic(topics, ADDRESSES, "t").open(journal)
 
 
-def test_who_lost_the_lock_writes_nothing_more(
+def test_a_run_that_has_lost_the_lock_writes_nothing_more(
     topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryTopic(topics, ADDRESSES, "t").open(journal)
@@ -114,7 +114,7 @@ def test_who_lost_the_lock_writes_nothing_more(
 
 
 def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
-    """Return a topic whose DescribeConfigs is answered so, or refused with this code."""
+    """Return a topic with this answer to DescribeConfigs, or with this error code."""
 
     def read_own(*_arguments: object) -> dict[str, Setting]:
         if isinstance(answer, int):
@@ -128,9 +128,7 @@ def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
 @pytest.mark.parametrize(
     "answer", [{"cleanup.policy": Setting("compact", Source.BROKER)}, error_codes.UNKNOWN_TOPIC_OR_PARTITION]
 )
-def test_a_compacted_topic_will_do_and_one_that_is_not_there_yet(
-    bastion: Bastion, answer: dict[str, Setting] | int
-) -> None:
+def test_a_compacted_topic_or_a_missing_one_is_accepted(bastion: Bastion, answer: dict[str, Setting] | int) -> None:
     _answer(bastion, answer).require_compacted()
 
 

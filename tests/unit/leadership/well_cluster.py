@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster in memory whose partitions have leaders, and which has the local file for a memory of its orders.
+"""A fake cluster whose partitions have leaders, and a file that remembers its orders.
 
-Real brokers are in tests/integration; this one lags, loses and refuses on demand.
+It lags, loses responses and refuses requests on demand. Tests with real brokers are in tests/integration.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WellCluster(FakeCluster):
     """Follows Kafka's rules of preferred elections."""
 
     def add(self, number: int, replicas: Order, *, leader: int, isr: Order | None = None) -> TopicPartition:
-        """One more partition of the topic."""
+        """Add a partition of the topic."""
         partition = TopicPartition("orders", number)
         self.states[partition] = PartitionState(
             "orders", number, TOPIC_ID, leader, 0, replicas, isr or replicas, None, None, ()
@@ -70,7 +70,7 @@ class WellCluster(FakeCluster):
                 known[change.topic_partition] = {change.original, change.changed}
         for partition, order in orders.items():
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
-            assert tuple(order) in known[partition], "the memory or the journal is first"
+            assert tuple(order) in known[partition], "the memory or the journal has the order first"
         asked = {each: str(list(order)) for each, order in orders.items()}
         codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
         return {each: error_codes.described(code) if code else None for each, code in codes.items()}
@@ -95,7 +95,7 @@ class WellCluster(FakeCluster):
 
 @dataclass
 class Bastion:
-    """Where somebody works on the cluster from."""
+    """The host from which a run works on the cluster."""
 
     cluster: WellCluster
     stop: threading.Event = field(default_factory=threading.Event)

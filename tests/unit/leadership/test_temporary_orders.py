@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica that is first for the time of an election: the way back, and what is pending where there is none."""
+"""Orders that are changed for the time of an election, and their restore."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from unit.leadership.well_cluster import Bastion, WellCluster
 from unit.leadership.worlds import OTHER_TOPIC_ID
 
-LISTED, AROUND = (4, 3, 1), (3, 4, 1)
+LISTED, TARGET_FIRST = (4, 3, 1), (3, 4, 1)
 FIRST = TopicPartition("orders", 0)
 
 
 @pytest.fixture
 def move(bastion: Bastion) -> Move:
-    """Broker 1 is last and leads; broker 4, the preferred one, is not in sync."""
+    """Broker 1 is last and leads, and the preferred broker 4 is not in sync."""
     bastion.cluster.add(0, LISTED, leader=1, isr=(1, 3))
     move = move_away(bastion.cluster.states[FIRST], {1}, assume_reordered=False)
     assert move is not None
@@ -32,22 +32,22 @@ def move(bastion: Bastion) -> Move:
     return move
 
 
-def _detour(bastion: Bastion, move: Move, meanwhile: Callable[[WellCluster], None]) -> TemporaryOrders:
+def _reorder(bastion: Bastion, move: Move, interfere: Callable[[WellCluster], None]) -> TemporaryOrders:
     with bastion.journal() as journal:
         temporary_orders = TemporaryOrders(bastion.writer(), journal)
         with temporary_orders.set_for([move]) as unready:
             assert unready == {}
-            assert bastion.cluster.states[FIRST].replicas == AROUND
-            meanwhile(bastion.cluster)
+            assert bastion.cluster.states[FIRST].replicas == TARGET_FIRST
+            interfere(bastion.cluster)
     return temporary_orders
 
 
 def _nothing(_cluster: WellCluster) -> None:
-    """Nobody else touches the partition."""
+    """Change nothing."""
 
 
-def test_the_order_is_put_back_and_nothing_is_pending(bastion: Bastion, move: Move) -> None:
-    assert _detour(bastion, move, _nothing).not_restored == {}
+def test_the_order_is_restored_and_nothing_is_pending(bastion: Bastion, move: Move) -> None:
+    assert _reorder(bastion, move, _nothing).not_restored == {}
     assert bastion.cluster.states[FIRST].replicas == LISTED
     assert bastion.cluster.pending() == ()
 
@@ -77,7 +77,7 @@ def _silent(cluster: WellCluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "is_pending"),
+    ("interfere", "is_pending"),
     [
         (_reassigned, False),
         (_reordered, False),
@@ -87,15 +87,15 @@ def _silent(cluster: WellCluster) -> None:
         (_silent, True),
     ],
 )
-def test_what_is_not_ours_is_left_alone_and_what_is_not_seen_stays_in_the_journal(
-    bastion: Bastion, move: Move, meanwhile: Callable[[WellCluster], None], *, is_pending: bool
+def test_another_partys_order_is_left_alone_and_an_unseen_order_stays_pending(
+    bastion: Bastion, move: Move, interfere: Callable[[WellCluster], None], *, is_pending: bool
 ) -> None:
-    assert FIRST in _detour(bastion, move, meanwhile).not_restored
+    assert FIRST in _reorder(bastion, move, interfere).not_restored
     assert bastion.cluster.kinds() == ["reorder"]
     assert [each.key for each in bastion.cluster.pending()] == (["order/orders/0"] if is_pending else [])
 
 
-def test_there_is_no_second_way_around_before_the_first_one_is_put_back(bastion: Bastion, move: Move) -> None:
+def test_a_partition_with_a_pending_order_is_not_reordered_again(bastion: Bastion, move: Move) -> None:
     cluster = bastion.cluster
     with bastion.journal() as journal:
         temporary_orders = TemporaryOrders(bastion.writer(), journal)
@@ -104,16 +104,16 @@ def test_there_is_no_second_way_around_before_the_first_one_is_put_back(bastion:
         cluster.reads_until_silent = None
         with temporary_orders.set_for([move]) as unready:
             assert "is not restored yet" in unready[FIRST]
-    assert cluster.states[FIRST].replicas == AROUND
+    assert cluster.states[FIRST].replicas == TARGET_FIRST
     (change,) = cluster.pending()
     assert isinstance(change, OrderChange)
     assert change.original == LISTED
 
 
-def test_a_failing_way_back_hides_no_failure_before_it(bastion: Bastion, move: Move) -> None:
+def test_a_failed_restore_does_not_hide_the_earlier_failure(bastion: Bastion, move: Move) -> None:
     def fail(cluster: WellCluster) -> None:
         _silent(cluster)
         raise KafkaOpsError("the election went wrong")
 
     with pytest.raises(KafkaOpsError, match="the election went wrong"):
-        _detour(bastion, move, fail)
+        _reorder(bastion, move, fail)
