@@ -211,9 +211,8 @@ def test_the_journal_survives_the_death_of_its_leader(cluster: Cluster) -> None:
     assert_gone(cluster)
 
 
-@pytest.mark.on_every_version
-def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
-    """Only broker 1 had the topic. After its unclean stop, the controller does not elect it if ELR is enabled."""
+def _lose_the_journals_broker(cluster: Cluster) -> None:
+    """Leave a pending change in a run topic on broker 1 only, then kill broker 1 and start the others."""
     for broker_id in (2, 3):
         cluster.brokers[broker_id].kill()
     with journal_home(cluster.bootstrap()) as home, home.open() as journal:
@@ -221,6 +220,12 @@ def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> No
     cluster.brokers[1].kill()
     for broker_id in (2, 3):
         cluster.brokers[broker_id].start()
+
+
+@pytest.mark.on_every_version
+def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
+    """Only broker 1 had the topic. After its unclean stop, the controller does not elect it if ELR is enabled."""
+    _lose_the_journals_broker(cluster)
     with journal_home(cluster.bootstrap()) as home:
         with pytest.raises(JournalError, match="journal of an earlier run is lost: topic _kafkaops_run"), home.open():
             pass
@@ -233,13 +238,7 @@ def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> No
 
 
 def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Cluster) -> None:
-    for broker_id in (2, 3):
-        cluster.brokers[broker_id].kill()
-    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
-        journal.begin([a_change()])
-    cluster.brokers[1].kill()
-    for broker_id in (2, 3):
-        cluster.brokers[broker_id].start()
+    _lose_the_journals_broker(cluster)
     with journal_home(cluster.bootstrap(), discard_lost=True) as home:
         with home.open() as journal:
             assert journal.pending == ()

@@ -101,6 +101,13 @@ def test_a_partition_that_another_party_reassigns_is_not_remembered(many: Bastio
     assert LAST not in many.cluster.memory().orders
 
 
+def _show_only_the_original_order(drained: Bastion) -> None:
+    """Let a lagging broker show the original order for two reads, while our order is set."""
+    drained.cluster.change(FIRST, replicas=ORIGINAL)
+    drained.cluster.lag_behind(2)
+    drained.cluster.change(FIRST, replicas=OURS)
+
+
 def test_an_order_is_restored_and_forgotten(drained: Bastion) -> None:
     assert _restore(drained).status is OrderStatus.RESTORED
     assert drained.cluster.states[FIRST].replicas == ORIGINAL
@@ -109,18 +116,14 @@ def test_an_order_is_restored_and_forgotten(drained: Bastion) -> None:
 
 def test_an_order_that_only_a_lagging_broker_shows_as_restored_is_restored(drained: Bastion) -> None:
     """Otherwise the order would be forgotten, and our order would stay."""
-    drained.cluster.change(FIRST, replicas=ORIGINAL)
-    drained.cluster.lag_behind(2)
-    drained.cluster.change(FIRST, replicas=OURS)
+    _show_only_the_original_order(drained)
     assert _restore(drained).status is OrderStatus.IN_ORDER
     assert drained.cluster.states[FIRST].replicas == ORIGINAL
     assert drained.cluster.memory().orders == {}
 
 
 def test_an_order_that_seems_restored_and_is_refused_stays_remembered(drained: Bastion) -> None:
-    drained.cluster.change(FIRST, replicas=ORIGINAL)
-    drained.cluster.lag_behind(2)
-    drained.cluster.change(FIRST, replicas=OURS)
+    _show_only_the_original_order(drained)
     drained.cluster.fates["reorder"] = [Fate(errors={FIRST: UNKNOWN_SERVER_ERROR})] * 3
     assert _restore(drained).status is OrderStatus.FAILED
     assert drained.cluster.memory().orders == {FIRST: REMEMBERED}
