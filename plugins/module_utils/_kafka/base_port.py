@@ -106,9 +106,16 @@ class BaseKafka:
         """Delete the topic of this id (DeleteTopics)."""
         topics.delete_topic(self.wire, address, topic_id)
 
-    def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[topics.Record]) -> int:
+    def append_records(
+        self,
+        leader: Address,
+        partition: TopicPartition,
+        records: Sequence[topics.Record],
+        *,
+        acks: int = topics.ACKS_ALL,
+    ) -> int:
         """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
-        return topics.append_records(self.wire.aside, leader, partition, records)
+        return topics.append_records(self.wire.aside, leader, partition, records, acks=acks)
 
     def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
         """Return the records of partition 0 of this topic from an offset on (Fetch)."""
