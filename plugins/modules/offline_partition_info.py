@@ -285,7 +285,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import JournalReader
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalReader
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import BaseKafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import Home, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Home, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire

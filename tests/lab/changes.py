@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import (
     RUN_TOPIC,
     Home,
     JournalOptions,

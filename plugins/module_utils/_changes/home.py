@@ -28,7 +28,7 @@ from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, 
 from .._model.run import NullProgress, Progress
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_changes
-from .journal_look import Home, JournalOptions, JournalReader, holder_notes
+from .journal_reader import Home, JournalOptions, JournalReader, holder_notes
 from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import JournalError
 from .run_state import new_holder

@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
 """The pause before another attempt: a failover of the controller takes seconds."""
 _FORWARDED_FOR_S = 60.0
-"""A KRaft broker keeps a request that it forwards to the controller for so long (BrokerServer, retryTimeoutMs)."""
+"""The time for which a KRaft broker keeps a forwarded request (BrokerServer, retryTimeoutMs)."""
 _NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
 
 Answer = TypeVar("Answer")

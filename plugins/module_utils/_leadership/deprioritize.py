@@ -251,7 +251,7 @@ class OrderRun:
                 # In few large writes, because brokers replicate slowly while they process changed orders.
                 self._remember(view.decisions[each] for each in several)
             for batch in in_batches(several):
-                self.progress.step("putting replicas in order", done, len(work))
+                self.progress.step("setting replica orders", done, len(work))
                 outcomes |= self._leave_alone(view, batch) if self.stop.is_set() else self._set_batch(view, batch)
                 done += len(batch)
             if not self._late_requests_until(self._requested):
@@ -322,9 +322,11 @@ class OrderRun:
         return {each: view.decisions[each].leave_alone(STOPPED).outcome for each in batch}
 
     def _set_batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
-        lost = [each for each in batch if view.decisions[each].outcome.replicas is None]
-        states = read_states(self.writer.kafka, [each for each in batch if each not in lost])
-        decisions = {each: view.decisions[each] for each in lost} | decide_again(self.writer.kafka, view, states, batch)
+        stateless = [each for each in batch if view.decisions[each].outcome.replicas is None]
+        states = read_states(self.writer.kafka, [each for each in batch if each not in stateless])
+        decisions = {each: view.decisions[each] for each in stateless} | decide_again(
+            self.writer.kafka, view, states, batch
+        )
         missing = {each: _missing_outcome(view.decisions[each]) for each in batch if each not in decisions}
         self._remember(decisions.values())
         wanted = {

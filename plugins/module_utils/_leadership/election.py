@@ -95,8 +95,8 @@ class MoveReport:
 def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
     """Elect preferred leaders.
 
-    In check mode, nothing is requested, and the orders are assumed that a run would find: with ``from_brokers`` added
-    to the list, and ``to_brokers`` removed from it.
+    In check mode, nothing is requested. The moves then follow from the orders that a run would find: with
+    ``from_brokers`` added to the list, and ``to_brokers`` removed from it.
 
     Raises JournalError before anything was changed; or NoBrokerAnswersError, RequestRefusedError or BrokerCallError if
     no broker could be read.
@@ -145,7 +145,7 @@ class _Rounds:
             if self.batch.stop.is_set():
                 return moves
             time.sleep(_PAUSE_S)
-            moves |= self._look_again(moves)
+            moves |= self._read_again(moves)
             if not _open_moves(moves):
                 return moves
         return moves | {each: _give_up(moves[each]) for each in _to_move(moves)}
@@ -160,7 +160,7 @@ class _Rounds:
                 ended |= self.batch.move({each: wanted[each] for each in batch})
         return ended
 
-    def _look_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+    def _read_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}

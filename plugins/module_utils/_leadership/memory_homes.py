@@ -24,7 +24,7 @@ from typing import Any
 
 from .._changes.home import require_durable_directory
 from .._changes.journal import Journal, LockLostError
-from .._changes.journal_look import JournalOptions
+from .._changes.journal_reader import JournalOptions
 from .._changes.own_topic import OwnTopic, OwnTopics, TopicOfflineError
 from .._changes.record import JournalError
 from .._kafka import error_codes

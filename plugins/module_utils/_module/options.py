@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from .._changes.journal_look import RUN_TOPIC, Home, JournalOptions
+from .._changes.journal_reader import RUN_TOPIC, Home, JournalOptions
 from .._model.partition import TopicPartition
 from .._model.run import NullProgress, Progress
 from .connection import Arguments

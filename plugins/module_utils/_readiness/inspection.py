@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._changes.home import JournalHome, check_run_topic, why_not_durable
-from .._changes.journal_look import Home, JournalOptions
+from .._changes.journal_reader import Home, JournalOptions
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError

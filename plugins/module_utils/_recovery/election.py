@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.journal_look import JournalOptions
+from .._changes.journal_reader import JournalOptions
 from .._changes.order_rollback import preview_order_undo
 from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from .._changes.journal_look import RUN_TOPIC
+from .._changes.journal_reader import RUN_TOPIC
 from .._changes.orders import read_states
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError

@@ -13,7 +13,7 @@ from functools import partial
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.journal_look import JournalOptions
+from .._changes.journal_reader import JournalOptions
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import Address

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport

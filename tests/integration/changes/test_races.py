@@ -18,7 +18,7 @@ from threading import Barrier
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from lab import Cluster, scenarios
 from lab.changes import elect, elect_in_process, pending_changes

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import (
     RUN_TOPIC,
     Home,
     Pending,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from lab import Cluster, scenarios
 from lab.changes import pending_changes
 from lab.leadership import Operator, leaders, orders

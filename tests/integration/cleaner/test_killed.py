@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
 from lab.faults import After, Before, Fault

@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from integration.quorum.watched import Quorum
 from lab import settings
 from lab.cleaner import drops, own_settings

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_lo
     read_entries,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, pending_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_look import Home, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Home, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
