@@ -28,7 +28,7 @@ attributes:
   idempotent: {support: full, details: [Only reads from the cluster.]}
 """
 
-    # The action groups of meta/runtime.yml. Literal texts: ansible-test reads this file without running it.
+    # A module in more action groups of meta/runtime.yml names all of its groups itself.
     ACTION_GROUP = r"""
 options: {}
 attributes:
@@ -45,80 +45,4 @@ attributes:
     description: C(module_defaults) can give the options of each of these groups once, for several modules.
     support: full
     membership: [kafkaops.recovery.kafka, kafkaops.recovery.journal]
-"""
-
-    CONTROLLERS_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers]
-"""
-
-    CHANGES_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]
-"""
-
-    PLANNING_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership: [kafkaops.recovery.kafka, kafkaops.recovery.planning]
-"""
-
-    ELECTIONS_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.controllers
-      - kafkaops.recovery.journal
-      - kafkaops.recovery.elections
-"""
-
-    RECOVERY_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.controllers
-      - kafkaops.recovery.journal
-      - kafkaops.recovery.planning
-      - kafkaops.recovery.elections
-"""
-
-    LOG_CLEANER_INFO_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership: [kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner]
-"""
-
-    LOG_CLEANER_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership:
-      - kafkaops.recovery.kafka
-      - kafkaops.recovery.controllers
-      - kafkaops.recovery.journal
-      - kafkaops.recovery.log_cleaner
 """

@@ -112,6 +112,16 @@ options:
     default: 10000
 """
 
+    # For modules that write.
+    WRITES = r"""
+options:
+  attempts:
+    description:
+      - How often to try a write that fails with an error that may pass.
+    type: int
+    default: 3
+"""
+
     # Whose replicas are to be re-created.
     PARTITIONS = r"""
 options:

@@ -23,3 +23,9 @@ options:
     type: dict
     default: {}
 """
+
+    # The module says in its own documentation which result it prints.
+    RESULT = r"""
+options:
+  result: {type: dict, required: true}
+"""

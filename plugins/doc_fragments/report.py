@@ -17,3 +17,13 @@ options:
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 """
+
+    # For modules that only look.
+    FINDINGS = r"""
+options:
+  report_file:
+    description:
+      - Where to write the findings, as a JSON file.
+      - Must not exist. That is found out before any connection is opened.
+    type: path
+"""

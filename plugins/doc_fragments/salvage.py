@@ -54,3 +54,16 @@ options:
         type: path
       conf: {type: dict, description: Further Spark settings. Names that Spark takes for secrets are refused.}
 """
+
+    # Where modules read a salvage from.
+    SOURCE = r"""
+options:
+  salvage_dir:
+    description:
+      - A directory that a salvage has written, or a copy of it.
+      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
+        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
+      - From such a file system it is copied to a temporary directory on this host, for the length of the run.
+    type: path
+    required: true
+"""

@@ -30,8 +30,10 @@ extends_documentation_fragment: [
   kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
   kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.gathering.max_rows,
   kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.elections_group]
+  kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [
+    kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.elections]}
   check_mode:
     support: full
     details:
@@ -95,7 +97,7 @@ cluster_id:
 brokers:
   description:
     - Every broker that is registered or that the plan names, in order of its id.
-    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+    - The fields are those of RV(kafkaops.recovery.offline_partition_info#module:brokers).
   returned: always, once the elections began
   type: list
   elements: dict

@@ -28,7 +28,9 @@ extends_documentation_fragment: [
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
   kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.progress,
   kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.planning_group]
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.planning]}
 options:
   evidence:
     description:
@@ -79,13 +81,11 @@ EXAMPLES = r"""
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
-  description:
-    - Every broker that is registered or that occurs in a replica list, in order of its id. Empty with O(evidence).
-    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+  description: As RV(kafkaops.recovery.offline_partition_info#module:brokers). Empty with O(evidence).
   returned: success
   type: list
   elements: dict
-  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
+  sample: []
 awaited:
   description:
     - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for, the one to start first before the others.
@@ -109,36 +109,12 @@ awaited:
     waited_ms: {type: int, description: "Always null, as this module does not wait."}
     has_returned: {type: bool, description: "Always false, as this module does not wait."}
 partitions:
-  description:
-    - Each partition with what is planned for it, in order of topic, then partition.
-    - When there are more than O(max_rows), those without a planned election go in first.
   returned: success
   type: list
   elements: dict
-  sample:
-    - topic: orders
-      partition: 3
-      status: would_recover
-      reason: 'rank 1: last written epoch 6 is the highest, log end offset 150'
-      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
-      designated_leader: 3
-      leader_before: -1
-      leader_after: null
-      leader_epoch_before: 7
-      leader_epoch_after: null
-      replicas: [1, 2, 3]
-      replicas_after: null
-      candidates:
-        - {broker_id: 3, rank: 1, last_written_epoch: 6, log_start_offset: 0, log_end_offset: 150, flags: [],
-           size_bytes: 11034, lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}],
-           explanation: 'rank 1: last written epoch 6 is the highest, log end offset 150'}
-      silent:
-        - {broker_id: 1, cause: unreachable,
-           error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'}
-      isr: []
-      elr: [1]
-      last_known_elr: [1]
-      dropped: []
+  description:
+    - Each partition with what is planned for it, in order of topic, then partition.
+    - If there are more than O(max_rows), those without a planned election are returned first.
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
@@ -215,14 +191,34 @@ partitions:
           type: int
         explanation: {type: str, description: "The same in words, with the offsets."}
         against: {type: list, elements: dict, description: The comparison with each other replica.}
-    isr: {type: list, elements: int, description: "Broker ids of the ISR before, null when it was not found out."}
-    elr:
-      description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
-      type: list
-      elements: int
-    last_known_elr:
-      {type: list, elements: int, description: "Broker ids of the last known ELR, null when it was not found out."}
+    isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
+    elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
+    last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
     dropped: {type: list, elements: int, description: Unregistered brokers that the election drops from its replicas.}
+  sample:
+    - topic: orders
+      partition: 3
+      status: would_recover
+      reason: 'rank 1: last written epoch 6 is the highest, log end offset 150'
+      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
+      designated_leader: 3
+      leader_before: -1
+      leader_after: null
+      leader_epoch_before: 7
+      leader_epoch_after: null
+      replicas: [1, 2, 3]
+      replicas_after: null
+      isr: []
+      elr: [1]
+      last_known_elr: [1]
+      dropped: []
+      candidates:
+        - {broker_id: 3, rank: 1, last_written_epoch: 6, log_start_offset: 0, log_end_offset: 150, flags: [],
+           size_bytes: 11034, lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}],
+           explanation: 'rank 1: last written epoch 6 is the highest, log end offset 150'}
+      silent:
+        - {broker_id: 1, cause: unreachable,
+           error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success

@@ -43,5 +43,4 @@ EXAMPLES = r"""
     orders: "{{ orders }}"
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

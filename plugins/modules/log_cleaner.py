@@ -23,9 +23,12 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
-  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
-  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.log_cleaner_group]
+  kafkaops.recovery.log_cleaner.writes, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
+  kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [
+    kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.log_cleaner]}
   check_mode: {support: full}
   diff_mode: {support: full}
   idempotent:
@@ -74,11 +77,6 @@ options:
     elements: str
     choices: [threads, dedupe_buffer_size, io_buffer_size, io_buffer_load_factor, io_max_bytes_per_second, backoff_ms]
     default: []
-  attempts:
-    description:
-      - How often to try a write that fails in a way that may pass.
-    type: int
-    default: 3
   verify_timeout_ms:
     description:
       - Milliseconds in which a change must be seen, and the threads must be alive and have run, by the metrics.
@@ -192,16 +190,12 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart_module import (
-        change,
-        results_of,
-        warnings,
-    )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import restart_module
 
-    done = change(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in warnings(done):
+    done = restart_module.change(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in restart_module.warnings(done):
         module.warn(warning)
-    return results_of(done)
+    return restart_module.results_of(done)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
   kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
-  kafkaops.recovery.attributes.log_cleaner_info_group]
+  kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner]}
 seealso:
   - module: kafkaops.recovery.log_cleaner
   - module: kafkaops.recovery.log_cleaner_repair
@@ -47,13 +49,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
-summary:
-  description: How many brokers are in each case.
-  returned: success
-  type: dict
-  sample: {healthy: 2, idle: 0, dead_threads: 1, uncleanable_partitions: 0, stalled: 0, unknown: 0}
 brokers:
-  description: The brokers, in order of their ids.
+  description: What was found at each broker, in order of their ids.
   returned: success
   type: list
   elements: dict
@@ -108,6 +105,11 @@ brokers:
           type: bool
     metrics_error: {type: str, description: "Why its metrics could not be read, empty when they were."}
     settings_error: {type: str, description: "Why its settings could not be read, empty when they were."}
+summary:
+  description: How many brokers are in each case.
+  returned: success
+  type: dict
+  sample: {healthy: 2, idle: 0, dead_threads: 1, uncleanable_partitions: 0, stalled: 0, unknown: 0}
 """
 
 from typing import Any

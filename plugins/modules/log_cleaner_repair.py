@@ -25,10 +25,13 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.partitions,
-  kafkaops.recovery.selection.names, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
-  kafkaops.recovery.controllers, kafkaops.recovery.progress, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.log_cleaner_group]
+  kafkaops.recovery.log_cleaner.writes, kafkaops.recovery.selection.names, kafkaops.recovery.journal,
+  kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [
+    kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.log_cleaner]}
   check_mode: {support: full, details: [Reads copies in search of marked replicas only with O(search_in_check_mode).]}
   diff_mode: {support: full}
   idempotent: {support: full}
@@ -84,11 +87,6 @@ options:
         number of marks did not fall.
     type: int
     default: 3600000
-  attempts:
-    description:
-      - How often to try a write that fails in a way that may pass.
-    type: int
-    default: 3
   verify_timeout_ms:
     description:
       - Milliseconds in which a change must be seen.
@@ -205,16 +203,12 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_module import (
-        repair,
-        results_of,
-        warnings,
-    )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair_module
 
-    done = repair(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in warnings(done):
+    done = repair_module.repair(module.params, check_mode=module.check_mode, stop=stop)
+    for warning in repair_module.warnings(done):
         module.warn(warning)
-    return results_of(done)
+    return repair_module.results_of(done)
 
 
 if __name__ == "__main__":

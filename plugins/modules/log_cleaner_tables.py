@@ -40,5 +40,4 @@ EXAMPLES = r"""
     fail_on_unhealthy: true
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

@@ -25,10 +25,11 @@ description:
   - The task fails when one of O(from_brokers) leads a partition that it need not lead, after all others were done.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
-  kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
-  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.changes_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.leadership_memory, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers,
+  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
   check_mode:
     support: full
     details:
@@ -62,16 +63,6 @@ options:
       - How many leaders may move at a time, from 1 to 1000.
     type: int
     default: 1000
-  attempts:
-    description:
-      - How often to try a request that fails in a way that may pass. Leaders are looked at again before each attempt.
-    type: int
-    default: 3
-  verify_timeout_ms:
-    description:
-      - Milliseconds in which a leader must be seen in the cluster's metadata before it counts as not moved.
-    type: int
-    default: 30000
   report_file:
     description:
       - Path of the report that M(kafkaops.recovery.preferred_leader_blacklist) wrote. What becomes of the leaders is
@@ -202,24 +193,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
 _BROKERS = {"type": "list", "elements": "int", "default": []}
-
-ARGUMENTS = (
-    CONNECTION
-    + JOURNAL
-    + QUORUM_PREFLIGHT
-    + MAX_ROWS
-    + REPORT
-    + PROGRESS
-    + LEADERSHIP
-    + Arguments(
-        argument_spec={
-            "from_brokers": _BROKERS,
-            "to_brokers": _BROKERS,
-            "topics": {"type": "list", "elements": "str", "default": []},
-            "max_moves": {"type": "int", "default": 1000},
-        }
-    )
+_MOVES = Arguments(
+    argument_spec={
+        "from_brokers": _BROKERS,
+        "to_brokers": _BROKERS,
+        "topics": {"type": "list", "elements": "str", "default": []},
+        "max_moves": {"type": "int", "default": 1000},
+    }
 )
+ARGUMENTS = CONNECTION + JOURNAL + QUORUM_PREFLIGHT + MAX_ROWS + REPORT + PROGRESS + LEADERSHIP + _MOVES
 
 
 def main() -> None:

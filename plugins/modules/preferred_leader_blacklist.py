@@ -31,8 +31,9 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
   kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
-  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.changes_group]
+  kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
   check_mode:
     support: full
     details:
@@ -64,17 +65,6 @@ options:
     type: list
     elements: str
     default: []
-  attempts:
-    description:
-      - How often to try a request that fails in a way that may pass. A request whose outcome is unknown is looked up
-        before it is sent again.
-    type: int
-    default: 3
-  verify_timeout_ms:
-    description:
-      - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
-    type: int
-    default: 30000
   report_file:
     description:
       - Where to write the report, a JSON file with the list and with what became of each partition's order.

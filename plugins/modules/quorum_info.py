@@ -19,8 +19,11 @@ description:
   - A quorum without a leader is a result, not a failure. The module fails when neither brokers nor controllers answer.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.controllers_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.report.findings,
+  kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers]}
 options:
   window_ms:
     description:
@@ -29,11 +32,6 @@ options:
       - Only a window shows leaders that come and go, voters that come and go, and logs that shrink.
     type: int
     default: 0
-  report_file:
-    description:
-      - Where to write what was found, as a JSON file.
-      - Must not exist. That is found out before any connection is opened.
-    type: path
 seealso:
   - module: kafkaops.recovery.quorum_voter
 notes:
@@ -219,14 +217,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
-    CONNECTION,
-    CONTROLLERS,
-    Arguments,
-    connection_settings,
-    controller_addresses,
-    controller_settings,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module import connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
@@ -235,9 +226,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 )
 
 ARGUMENTS = (
-    CONNECTION
-    + CONTROLLERS
-    + Arguments(argument_spec={"window_ms": {"type": "int", "default": 0}, "report_file": {"type": "path"}})
+    connection.CONNECTION
+    + connection.CONTROLLERS
+    + connection.Arguments(argument_spec={"window_ms": {"type": "int", "default": 0}, "report_file": {"type": "path"}})
 )
 
 
@@ -251,9 +242,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     params = module.params
     settings, controllers, their_settings, report = all_of(
-        lambda: connection_settings(params),
-        lambda: controller_addresses(params),
-        lambda: controller_settings(params),
+        lambda: connection.connection_settings(params),
+        lambda: connection.controller_addresses(params),
+        lambda: connection.controller_settings(params),
         lambda: ReportFile(params["report_file"]),
     )
     with Wire(settings, their_settings) as wire:

@@ -15,13 +15,10 @@ description:
   - Prints the verdict, the findings with their remedies, what may be done with which controller, and the members.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
+  kafkaops.recovery.printing.result]
 options:
-  result:
-    description:
-      - What M(kafkaops.recovery.quorum_info) returned.
-    type: dict
-    required: true
+  result: {description: What M(kafkaops.recovery.quorum_info) returned.}
   fail_on:
     description:
       - Fail, after printing, when elections must not be asked for, or when something this severe or worse was found.
@@ -42,5 +39,4 @@ EXAMPLES = r"""
     fail_on: warning
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

@@ -23,8 +23,9 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.changes_group]
+  kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
   check_mode: {support: full, details: ["Refuses what it would refuse otherwise, too."]}
   diff_mode: {support: full}
   idempotent: {support: full}
@@ -123,19 +124,12 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
-    CONNECTION,
-    CONTROLLERS,
-    Arguments,
-    connection_settings,
-    controller_addresses,
-    controller_settings,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module import connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import parse_voter
 
-VOTER = Arguments(
+VOTER = connection.Arguments(
     argument_spec={
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "voter_id": {"type": "int", "required": True},
@@ -152,7 +146,7 @@ VOTER = Arguments(
         "verify_timeout_ms": {"type": "int", "default": 30000},
     },
 )
-ARGUMENTS = CONNECTION + CONTROLLERS + JOURNAL + VOTER
+ARGUMENTS = connection.CONNECTION + connection.CONTROLLERS + JOURNAL + VOTER
 
 
 def main() -> None:
@@ -166,9 +160,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     params = module.params
     settings, controllers, their_settings, voter = all_of(
-        lambda: connection_settings(params),
-        lambda: controller_addresses(params),
-        lambda: controller_settings(params),
+        lambda: connection.connection_settings(params),
+        lambda: connection.controller_addresses(params),
+        lambda: connection.controller_settings(params),
         lambda: parse_voter(params),
     )
     membership = quorum_voters.Membership(params["state"])

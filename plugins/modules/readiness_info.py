@@ -24,8 +24,11 @@ description:
   - What could not be found out is red. The module does not fail for what it found.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.changes_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
+  kafkaops.recovery.report.findings, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
 options:
   memory_topic:
     description:
@@ -51,11 +54,6 @@ options:
       - Whether plans are made by Spark on this host. Java and the class archive are not checked otherwise.
     type: bool
     default: true
-  report_file:
-    description:
-      - Where to write what was found, as a JSON file.
-      - Must not exist. That is found out before any connection is opened.
-    type: path
 seealso:
   - module: kafkaops.recovery.quorum_info
 notes:

@@ -16,13 +16,10 @@ description:
     would do.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
+  kafkaops.recovery.printing.result]
 options:
-  result:
-    description:
-      - What M(kafkaops.recovery.readiness_info) returned.
-    type: dict
-    required: true
+  result: {description: What M(kafkaops.recovery.readiness_info) returned.}
   fail_on:
     description:
       - Fail, after printing, when a check is red (V(failed)), or also when there is a warning (V(warning)).
@@ -32,16 +29,10 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Check whether a recovery would work
-  kafkaops.recovery.readiness_info:
-    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
-  register: readiness
-
-- name: Show it, and fail when it would not
+- name: Print the result of readiness_info, and fail when a recovery would not work
   kafkaops.recovery.readiness_tables:
     result: "{{ readiness }}"
     fail_on: failed
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

@@ -16,15 +16,14 @@ description:
     partitions, grouped by what they share. With C(-v), prints a row for each partition too.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
+  kafkaops.recovery.printing.result]
 options:
   result:
     description:
       - What M(kafkaops.recovery.unclean_recovery), M(kafkaops.recovery.designated_election) or
         M(kafkaops.recovery.leader_candidate_info) returned. Of M(kafkaops.recovery.offline_partition_info), the
         partitions that are left alone are printed.
-    type: dict
-    required: true
   tables:
     description:
       - What to print, in this order. V(replicas) has a row for each replica, with its rank. V(outcomes) has all else.
@@ -84,5 +83,4 @@ EXAMPLES = r"""
     accepted: [recovered, already_online]
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

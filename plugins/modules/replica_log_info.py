@@ -44,36 +44,18 @@ EXAMPLES = r"""
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
-  description:
-    - Every broker that is registered or that occurs in a replica list, in order of its id.
-    - The fields are those of M(kafkaops.recovery.offline_partition_info).
+  description: As RV(kafkaops.recovery.offline_partition_info#module:brokers).
   returned: success
   type: list
   elements: dict
-  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
+  sample: []
 rows:
+  returned: success
+  type: list
+  elements: dict
   description:
     - What each replica answered, in order of topic, partition and place in the replica list.
-    - A value that a replica did not answer is null. Offsets are record offsets.
-  returned: success
-  type: list
-  elements: dict
-  sample:
-    - topic: orders
-      partition: 3
-      broker_id: 2
-      place: 1
-      is_fenced: false
-      log_start_offset: 0
-      log_end_offset: 150
-      current_leader_epoch: 7
-      last_written_epoch: 6
-      lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}]
-      size_bytes: 11034
-      log_dir: /var/lib/kafka
-      is_future: false
-      cause: null
-      error: ''
+    - A value that a replica did not return is null. Offsets are record offsets.
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
@@ -120,6 +102,22 @@ rows:
     last_tiered_offset:
       description: Of a tiered topic, the last offset that the broker knows to be in the tier. Null if unknown.
       type: int
+  sample:
+    - topic: orders
+      partition: 3
+      broker_id: 2
+      place: 1
+      is_fenced: false
+      log_start_offset: 0
+      log_end_offset: 150
+      current_leader_epoch: 7
+      last_written_epoch: 6
+      lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}]
+      size_bytes: 11034
+      log_dir: /var/lib/kafka
+      is_future: false
+      cause: null
+      error: ''
 truncated:
   description: Whether there are more of RV(rows) or RV(left_alone) than O(max_rows).
   returned: success

@@ -16,16 +16,9 @@ description:
     partition, and never a key or a value.
   - Connects to no cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
-extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
+extends_documentation_fragment: [
+  kafkaops.recovery.salvage.source, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
 options:
-  salvage_dir:
-    description:
-      - A directory that a salvage has written.
-      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
-        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
-      - From such a file system it is copied to a temporary directory on this host, for the length of the run.
-    type: path
-    required: true
   verify_files:
     description:
       - Whether to read every file and compare its SHA-256 with the manifest.
@@ -44,11 +37,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-salvage_id:
-  description: Id of the salvage.
-  returned: success
-  type: str
-  sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
+salvage_id: {type: str, returned: success, sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35, description: Its id.}
 cluster_id:
   description: The cluster that the records are of.
   returned: success
@@ -74,10 +63,10 @@ summary:
   type: dict
   sample: {partitions: 1, records: 250, bytes: 3120, files: 2, file_bytes: 20480}
 partitions:
-  description: What is kept of each partition, in order of topic and number. Times are milliseconds since the epoch.
   returned: success
   type: list
   elements: dict
+  description: What is kept of each partition, in order of topic and number. Times are milliseconds since the epoch.
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}

@@ -27,22 +27,16 @@ description:
     same, and the module fails in the end.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.journal,
+  kafkaops.recovery.kafka, kafkaops.recovery.salvage.source, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.journal,
   kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.progress,
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.changes_group]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
   check_mode: {support: full, details: [Returns how many records would be given back and left out.]}
   diff_mode: {support: none}
   idempotent: {support: full, details: [A second run gives nothing back.]}
 options:
-  salvage_dir:
-    description:
-      - A directory that a salvage has written, or a copy of it.
-      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
-        Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
-      - From such a file system it is copied to a temporary directory on this host, for the length of the run.
-    type: path
-    required: true
   topics:
     description:
       - The topics to give back. Every topic of the salvage unless given.
@@ -127,10 +121,7 @@ cluster_id:
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
 salvage_id:
-  description: Id of the salvage.
-  returned: success
-  type: str
-  sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
+  {type: str, returned: success, sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35, description: Id of the salvage.}
 salvage_dir:
   description: Where the records were read from.
   returned: success
@@ -160,50 +151,14 @@ account:
   description:
     - What was held, by the forecast or the disks that the salvage was made of, what its files have, what all runs gave
       back to this target, and what is still lost.
+    - The fields are those of RV(kafkaops.recovery.replica_log_salvage#module:account). C(given_back) counts the records
+      of this run and of earlier ones.
   returned: success
   type: dict
-  contains:
-    total:
-      description:
-        - Sums of what is known over all partitions. C(unknown) is how many partitions there are of which it is unknown
-          what is still lost.
-      type: dict
-    partitions:
-      description: At most O(max_rows) of the partitions, in order of topic and number.
-      type: list
-      elements: dict
-      contains:
-        topic: {type: str, description: Name of the topic.}
-        partition: {type: int, description: Number of the partition.}
-        held_by_losers:
-          description: Offsets that replicas or disks held and the leader did not. Null where that is unknown.
-          type: int
-        saved: {type: int, description: Records that are saved.}
-        given_back: {type: int, description: "Records, by this run and earlier ones."}
-        still_lost:
-          description:
-            - What was held and not saved, or saved and not given back. Records of aborted transactions do not count,
-              nor those that a compacted topic does not need. A batch that does not decode counts as one. Null where
-              that is unknown.
-          type: int
-        at_hand: {type: int, description: "How many of RV(account.partitions[].still_lost) are saved."}
   sample:
     total:
-      partitions: 1
-      held_by_losers: 250
-      saved: 250
-      given_back: 230
-      still_lost: 0
-      at_hand: 0
-      unknown: 0
-    partitions:
-      - topic: orders
-        partition: 0
-        held_by_losers: 250
-        saved: 250
-        given_back: 230
-        still_lost: 0
-        at_hand: 0
+      {partitions: 1, held_by_losers: 250, saved: 250, given_back: 230, still_lost: 0, at_hand: 0, unknown: 0}
+    partitions: []
 partitions:
   description: Every partition of the salvage, in order of topic and number.
   returned: success
@@ -252,10 +207,7 @@ partitions:
       superseded: 0
       left_out: {aborted: 20}
 truncated:
-  description: Whether there are more partitions than O(max_rows).
-  returned: success
-  type: bool
-  sample: false
+  {type: bool, returned: success, sample: false, description: Whether there are more partitions than O(max_rows).}
 """
 
 from dataclasses import replace

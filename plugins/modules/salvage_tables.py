@@ -16,13 +16,10 @@ description:
   - Prints no key and no value.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
+  kafkaops.recovery.printing.result]
 options:
-  result:
-    description:
-      - What M(kafkaops.recovery.replica_log_salvage) or M(kafkaops.recovery.salvage_replay) returned.
-    type: dict
-    required: true
+  result: {description: What M(kafkaops.recovery.replica_log_salvage) or M(kafkaops.recovery.salvage_replay) returned.}
 """
 
 EXAMPLES = r"""
@@ -31,5 +28,4 @@ EXAMPLES = r"""
     result: "{{ salvage }}"
 """
 
-RETURN = r"""
-"""
+RETURN = "# Nothing of its own."

@@ -29,8 +29,11 @@ extends_documentation_fragment: [
   kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
   kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.quorum_preflight.seen,
   kafkaops.recovery.controllers, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.recovery_group]
+  kafkaops.recovery.attributes.action_group]
 attributes:
+  action_group: {membership: [
+    kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
+    kafkaops.recovery.planning, kafkaops.recovery.elections]}
   check_mode:
     support: full
     details:
