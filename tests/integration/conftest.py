@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all tests on real brokers share: the Kafka versions, the clusters, one Spark session, a home for journals."""
+"""What all tests on real brokers share: the Kafka versions, the clusters, the operator, a home for journals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from lab import versions
-from lab.pool import ClusterPool
+from integration.on_call import OnCall
+from lab import Cluster, versions
+from lab.pool import STANDARD, ClusterPool
 
 _SHORT = {"kafka", "lab"}
 """Directories whose tests come last, so that no worker ends long after the others."""
@@ -115,3 +116,16 @@ def clusters() -> Iterator[ClusterPool]:
     """Return the clusters of this process, shared by all files."""
     with ClusterPool() as pool:
         yield pool
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    """Return a healthy cluster without topics, whatever an earlier test did to it."""
+    with clusters.lease(STANDARD, kafka_version) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def on_call(cluster: Cluster, tmp_path: Path) -> OnCall:
+    """Return the operations, in this process: for tests to which the playbook adds nothing."""
+    return OnCall(cluster, tmp_path)

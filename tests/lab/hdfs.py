@@ -52,17 +52,16 @@ class Hdfs(HadoopStore):
         if formatted.returncode:
             raise RuntimeError(f"the NameNode was not formatted: {formatted.stderr.decode()[-2000:]}")
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        try:
+        with process.clean_up_on_error(self.__exit__):
             self._start("namenode.NameNode")
             self._start("datanode.DataNode")
             self._wait()
-        except BaseException:
-            self._stop()
-            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._stop()
+        for each in reversed(self._processes.values()):
+            process.terminate(each, 10)
+        self._ports.release()
 
     def kill(self) -> None:
         """SIGKILL the NameNode. Its port refuses connections then."""
@@ -96,8 +95,3 @@ class Hdfs(HadoopStore):
             return bool(state["FSState"] == "Operational" and state["NumLiveDataNodes"] == 1)
 
         wait_until(is_ready, _START_SECONDS, what=f"HDFS takes files; see {self.directory}")
-
-    def _stop(self) -> None:
-        for each in reversed(self._processes.values()):
-            process.terminate(each, 10)
-        self._ports.release()

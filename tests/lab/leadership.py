@@ -14,6 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
@@ -61,6 +62,14 @@ class Operator:
             {"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": self.request_timeout_ms}
         )
 
+    @property
+    def _shared_options(self) -> dict[str, Any]:
+        return {
+            "journal": JournalOptions(directory=str(self.journal_dir)),
+            "attempts": 3,
+            "verify_timeout_ms": 10_000,
+        }
+
     def run(
         self,
         change: Change,
@@ -74,10 +83,8 @@ class Operator:
         options = LeadershipOptions(
             memory=memory,
             memory_topic=memory_topic,
-            journal=JournalOptions(directory=str(self.journal_dir)),
-            attempts=3,
-            verify_timeout_ms=10_000,
             check_mode=check_mode,
+            **self._shared_options,
         )
         with Wire(self.settings) as wire:
             return run_leadership(
@@ -105,10 +112,8 @@ class Operator:
             max_moves=1000,
             memory=Home.TOPIC,
             memory_topic=MEMORY_TOPIC,
-            journal=JournalOptions(directory=str(self.journal_dir)),
-            attempts=3,
-            verify_timeout_ms=10_000,
             check_mode=False,
+            **self._shared_options,
         )
         with Wire(self.settings) as wire:
             return move_leaders(Kafka(wire), options, NullProgress(), threading.Event())

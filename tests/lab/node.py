@@ -43,6 +43,7 @@ class Node:
         properties: Mapping[str, object],
         jvm_args: Sequence[str],
         data_dirs: Sequence[Path],
+        proxies: Mapping[str, ProxyListener] | None = None,
     ) -> None:
         self.cluster = cluster
         self.node_id = node_id
@@ -50,6 +51,8 @@ class Node:
         self.properties = dict(properties)
         self.jvm_args = list(jvm_args)
         self.data_dirs = list(data_dirs)
+        self.proxies = dict(proxies or {})
+        """The proxy's side of each proxied listener, by the listener's name. Only brokers have any."""
         self._original = (dict(properties), list(jvm_args))
         self._started_with = self._original
         self.host = cluster.host
@@ -175,21 +178,6 @@ class Broker(Node):
     """A broker. ``ports`` maps each listener name, INTERNAL last, to the port that the broker itself listens on."""
 
     role = "broker"
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        node_id: int,
-        *,
-        ports: Mapping[str, int],
-        properties: Mapping[str, object],
-        jvm_args: Sequence[str],
-        data_dirs: Sequence[Path],
-        proxies: Mapping[str, ProxyListener],
-    ) -> None:
-        super().__init__(cluster, node_id, ports=ports, properties=properties, jvm_args=jvm_args, data_dirs=data_dirs)
-        self.proxies = dict(proxies)
-        """The proxy's side of each proxied listener, by the listener's name."""
 
     def advertised_port(self, listener: str) -> int:
         """Return the port that clients of a listener use: the proxy's, or the broker's own."""

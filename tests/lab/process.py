@@ -10,8 +10,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,16 @@ def terminate(process: subprocess.Popen[bytes], timeout: float) -> bool:
         kill(process)
         return False
     return True
+
+
+@contextmanager
+def clean_up_on_error(clean_up: Callable[[], None]) -> Iterator[None]:
+    """Call ``clean_up`` if the body raises, KeyboardInterrupt included."""
+    try:
+        yield
+    except BaseException:
+        clean_up()
+        raise
 
 
 def check_running(process: subprocess.Popen[bytes], what: str, log: Path) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from lab import jars, process
 from lab.hadoop import HadoopStore
 from lab.ports import HeldPorts
+from lab.server import Server
 from lab.waiting import wait_until
 
 _LOOPBACK = "127.0.0.1"
@@ -29,8 +29,8 @@ _LOGBACK = """\
 """
 
 
-class S3(HadoopStore):
-    """A context manager; everything ends with it."""
+class S3(Server, HadoopStore):
+    """A context manager; everything ends with it. A killed store has lost its objects."""
 
     uri = f"s3a://{_BUCKET}"
 
@@ -66,20 +66,9 @@ class S3(HadoopStore):
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]
         self._configuration.write_text("".join(lines), encoding="utf-8")
-        try:
+        with process.clean_up_on_error(self.__exit__):
             self.start()
-        except BaseException:
-            self.__exit__()
-            raise
         return self
-
-    def __exit__(self, *_error: object) -> None:
-        process.terminate(self._process, 10)
-        self._ports.release()
-
-    def kill(self) -> None:
-        """SIGKILL. Its port refuses connections then, and the objects are lost."""
-        process.kill(self._process)
 
     def start(self) -> None:
         """Start it; returns when it has the bucket."""
@@ -87,7 +76,7 @@ class S3(HadoopStore):
         class_path = [self._conf_dir, *jars.s3_proxy()]
         command = process.java_command(class_path, "org.gaul.s3proxy.Main", "--properties", str(self._configuration))
         log = self.directory / "s3proxy.log"
-        self._process: subprocess.Popen[bytes] = process.spawn(command, log)
+        self._process = process.spawn(command, log)
 
         def is_ready() -> bool:
             process.check_running(self._process, "S3Proxy", log)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from lab import process
 from lab.ports import HeldPorts
+from lab.server import Server
 from lab.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -57,17 +58,15 @@ class StandaloneCluster:
 
     def __enter__(self) -> StandaloneCluster:
         self._processes = [self._start("master", ["--port", "0", "--webui-port", "0"])]
-        try:
+        with process.clean_up_on_error(self.__exit__):
             self.master = self._said("master", _MASTER)
             for number in range(self._count):
                 self.add_worker(f"worker-{number}")
-        except BaseException:
-            self._stop()
-            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._stop()
+        for each in reversed(self._processes):
+            process.terminate(each, 10)
 
     def add_worker(self, name: str) -> None:
         """Start one more, and wait until the master knows it."""
@@ -103,12 +102,8 @@ class StandaloneCluster:
         wait_until(lambda: look() is not None, _START_SECONDS, what=f"{name}: {pattern.pattern}")
         return look() or ""
 
-    def _stop(self) -> None:
-        for each in reversed(self._processes):
-            process.terminate(each, 10)
 
-
-class ConnectServer:
+class ConnectServer(Server):
     """A Spark Connect server that runs its own Spark, locally with two cores. A context manager."""
 
     def __init__(self, directory: Path, conf: Mapping[str, str] | None = None) -> None:
@@ -149,21 +144,9 @@ class ConnectServer:
             with socket.socket() as attempt:
                 return attempt.connect_ex((_LOOPBACK, port)) == 0
 
-        try:
+        with process.clean_up_on_error(self.__exit__):
             wait_until(listens, _START_SECONDS, what=f"a Spark Connect server on port {port}; see {log}")
-        except BaseException:
-            process.kill(self._process)
-            self._ports.release()
-            raise
         return self
-
-    def __exit__(self, *_error: object) -> None:
-        process.terminate(self._process, 10)
-        self._ports.release()
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        process.kill(self._process)
 
     def freeze(self) -> None:
         """SIGSTOP. Its host goes on to accept connections for it."""

@@ -20,6 +20,7 @@ _CONSUMER = -1
 _BEYOND_ANY_LOG = 2**62
 _OFFSET_OUT_OF_RANGE = 1
 _TIMEOUT_S = 60.0
+_NO_SESSION: dict[str, Any] = {"session_id": 0, "session_epoch": -1, "forgotten_topics_data": []}
 
 Held = tuple[int | None, int]
 """Log end offset, last written leader epoch."""
@@ -62,8 +63,6 @@ def _probe(host: str, port: int, topic: str, epochs: Mapping[int, int]) -> Seque
         min_bytes=0,
         max_bytes=1,
         isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
         topics=[
             wanted(
                 topic=topic,
@@ -80,8 +79,8 @@ def _probe(host: str, port: int, topic: str, epochs: Mapping[int, int]) -> Seque
                 ],
             )
         ],
-        forgotten_topics_data=[],
         rack_id="",
+        **_NO_SESSION,
     )
     response = ask(host, port, request, FetchResponse, timeout=_TIMEOUT_S)
     (answered,) = response.responses

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab import Cluster, scenarios, wait_until
+from lab.node import Node, each
 
 pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
@@ -23,9 +24,7 @@ def cluster(kafka_version: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def whole(cluster: Cluster) -> Cluster:
-    for broker in cluster.brokers.values():
-        if not broker.running:
-            broker.start()
+    each(Node.start, [broker for broker in cluster.brokers.values() if not broker.running])
     return cluster
 
 

@@ -2,35 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A proxied cluster that every test breaks in its own way, and two ways to recover it."""
+"""Recover a cluster by the playbook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration.on_call import OnCall
 from lab import Cluster
-from lab.pool import STANDARD, ClusterPool
 from lab.recovery import Recovery
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    """Return a healthy cluster without topics, whatever an earlier test did to it."""
-    with clusters.lease(STANDARD, kafka_version) as cluster:
-        yield cluster
 
 
 @pytest.fixture
 def recovery(cluster: Cluster, tmp_path: Path) -> Recovery:
     """Return the playbook."""
     return Recovery(cluster, tmp_path)
-
-
-@pytest.fixture
-def on_call(cluster: Cluster, tmp_path: Path) -> OnCall:
-    """Return the operations, in this process: for what the playbook adds nothing to."""
-    return OnCall(cluster, tmp_path)

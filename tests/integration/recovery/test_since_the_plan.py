@@ -14,7 +14,7 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
@@ -55,16 +55,24 @@ def _wait_away(cluster: Cluster, topic: str, broker: int, *, seen_by: int, is_aw
     )
 
 
+def _plan_without(
+    broker: int, cluster: Cluster, operator: OnCall, topic: str, *, leader: int, max_lost_records: int | None = None
+) -> Plan:
+    """Plan while one broker is frozen, check the designated leader, and return when that broker is back."""
+    _fence(cluster, topic, broker, seen_by=leader)
+    plan = operator.plan(Strategy.AGGRESSIVE, topic, max_lost_records=max_lost_records)
+    assert [each.designated_leader for each in plan.elections] == [leader]
+    cluster.brokers[broker].thaw()
+    _wait_away(cluster, topic, broker, seen_by=leader, is_away=False)
+    return plan
+
+
 def test_a_replica_that_was_silent_in_the_plan_is_asked_before_another_one_is_elected(
     cluster: Cluster, impatient: OnCall
 ) -> None:
     offline = scenarios.diverged(cluster, "silent")
     _dead, shorter, longer = offline.replicas
-    _fence(cluster, "silent", longer, seen_by=shorter)
-    plan = impatient.plan(Strategy.AGGRESSIVE, "silent")
-    assert [each.designated_leader for each in plan.elections] == [shorter]
-    cluster.brokers[longer].thaw()
-    _wait_away(cluster, "silent", longer, seen_by=shorter, is_away=False)
+    plan = _plan_without(longer, cluster, impatient, "silent", leader=shorter)
     (outcome,) = impatient.carry_out(plan)
     assert outcome.status is Status.REFUSED
     assert f"replica {longer}, silent in the plan, answers now and holds more" in outcome.reason
@@ -81,11 +89,7 @@ def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cl
     records = (_COMMON, _OLDER, _NEWER)
     offline = scenarios.longer_log_of_older_epoch(cluster, "limited", replicas=(1, 2, 3), records=records)
     _dead, older, newer = offline.replicas
-    _fence(cluster, "limited", older, seen_by=newer)
-    plan = impatient.plan(Strategy.AGGRESSIVE, "limited", max_lost_records=_OLDER - 1)
-    assert [each.designated_leader for each in plan.elections] == [newer]
-    cluster.brokers[older].thaw()
-    _wait_away(cluster, "limited", older, seen_by=newer, is_away=False)
+    plan = _plan_without(older, cluster, impatient, "limited", leader=newer, max_lost_records=_OLDER - 1)
     (outcome,) = impatient.carry_out(plan)
     assert outcome.status is Status.REFUSED
     assert f"with what broker {older} holds, silent in the plan and answering now" in outcome.reason

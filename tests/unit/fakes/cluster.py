@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
@@ -29,7 +28,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, Sight, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import NativeQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
@@ -232,13 +230,7 @@ class FakeCluster(FakeAnswers):
         return None
 
     def probe_replicas(
-        self,
-        broker: Broker,
-        partitions: Sequence[TopicPartition],
-        deadline: float,
-        native: NativeQuestion | None = None,
-        *,
-        only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
+        self, broker: Broker, partitions: Sequence[TopicPartition], *_args: Any, **_options: Any
     ) -> list[ReplicaLog]:
         return [self._log(broker.broker_id, each) for each in partitions]
 

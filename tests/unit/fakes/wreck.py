@@ -129,13 +129,13 @@ class Wreck:
             partition=partition.partition,
             topic_id=state.topic_id,
             leader_epoch=state.leader_epoch,
+            designated_leader=designated,
+            reason="the newest epoch",
             replicas=state.replicas,
             isr=state.isr,
             elr=state.elr,
             last_known_elr=state.last_known_elr,
             offline_replicas=self.cluster._as_described(state).offline_replicas,
-            designated_leader=designated,
-            reason="the newest epoch",
             candidates=tuple(
                 Candidate(
                     log.broker_id, rank, log.last_written_epoch, 0, log.log_end_offset or 0, log.lineage, None, (), ""

@@ -33,27 +33,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
     read_varint,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.fakes.recording_connection import RecordingConnection
 
 INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))
 TOPICS = st.text(min_size=1, max_size=40)
 PARTITIONS = st.dictionaries(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), st.integers(0, 2**31 - 1))
 
 
-class Connection:
-    """Keeps what it is asked, and answers with nothing."""
-
-    request: BulkRequest[Any]
-
-    def call(self, request: BulkRequest[Any], *, timeout_ms: int | None = None) -> BulkAnswer[Any]:
-        self.request = request
-        return BulkAnswer(0, {})
-
-    def call_in_turn(self, requests: list[BulkRequest[Any]], limit_ms: int, most_ms: int) -> list[BulkAnswer[Any]]:
-        return [self.call(each) for each in requests]
-
-
 def asked(function: Any, *arguments: Any) -> BulkRequest[Any]:
-    connection = Connection()
+    connection = RecordingConnection()
     function(connection, *arguments)
     return connection.request
 

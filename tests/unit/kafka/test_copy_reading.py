@@ -15,15 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_read
 
 
 def _batch(base: int, count: int) -> bytes:
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=0,
-        is_transactional=False,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=10**6,
-    )
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 10**6)
     for number in range(count):
         builder.append(number, 1, b"key", b"value", [])
     content = bytearray(builder.build())

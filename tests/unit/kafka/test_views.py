@@ -54,12 +54,7 @@ class FakeAsker:
         return ApiVersionsResponse(error_code=0, api_keys=[], finalized_features_epoch=offset)
 
     def call_any(
-        self,
-        make_request: Callable[[], Any],
-        name: str,
-        *,
-        timeout_ms: int | None = None,
-        avoid: Collection[Address] = (),
+        self, make_request: object, name: str, *, avoid: Collection[Address] = (), timeout_ms: int | None = None
     ) -> tuple[Any, Address]:
         left = [each for each in self.known_addresses() if each not in avoid]
         if not left or (name == "DescribeQuorum" and self.ages is None):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,29 +51,34 @@ def test_the_last_leader_comes_first() -> None:
     assert order(an_offline_partition(elr=(1, 2), last_known_elr=(2,), offline=(1, 2))) == [2, 1]
 
 
-def test_one_of_two_elr_members_brings_the_partition_back_only_after_a_clean_stop() -> None:
-    found = advice(ONLY_THREE_IS_UP)
-    assert will(found[1]) == [
-        "orders-0: after a clean stop elects broker 1, of the ISR or ELR; after an unclean one elects nobody"
+_ONE_OF_TWO = ONLY_THREE_IS_UP
+_OTHER_CAME_BACK_UNCLEAN = an_offline_partition(elr=(1,), last_known_elr=(1,), offline=(1,))
+_LAST_LEADER_IS_BACK = an_offline_partition(elr=(2,), last_known_elr=(1,), offline=(2,))
+
+
+@pytest.mark.parametrize(
+    ("partition", "broker_id", "after_unclean_stop"),
+    [
+        (_ONE_OF_TWO, 1, "nobody"),
+        (_OTHER_CAME_BACK_UNCLEAN, 1, "broker 1, the last known leader"),
+        (_LAST_LEADER_IS_BACK, 2, "broker 1, the last known leader"),
+    ],
+    ids=["one of two ELR members", "the other member came back unclean", "the last leader is back already"],
+)
+def test_who_is_elected_depends_on_how_an_elr_member_stopped(
+    partition: PartitionState, broker_id: int, after_unclean_stop: str
+) -> None:
+    assert will(advice(partition)[broker_id]) == [
+        f"orders-0: after a clean stop elects broker {broker_id}, of the ISR or ELR; "
+        f"after an unclean one elects {after_unclean_stop}"
     ]
-    assert (found[1].always_back, found[1].back_after_clean_stop) == (0, 1)
 
 
-def test_once_the_other_elr_member_came_back_unclean_the_last_leader_is_elected_whatever_it_holds() -> None:
-    found = advice(an_offline_partition(elr=(1,), last_known_elr=(1,), offline=(1,)))
-    assert will(found[1]) == [
-        "orders-0: after a clean stop elects broker 1, of the ISR or ELR; "
-        "after an unclean one elects broker 1, the last known leader"
-    ]
-    assert (found[1].always_back, found[1].only_eligible_for) == (1, 1)
-
-
-def test_an_elr_member_that_returns_unclean_lets_the_controller_elect_the_last_leader_that_is_back_already() -> None:
-    found = advice(an_offline_partition(elr=(2,), last_known_elr=(1,), offline=(2,)))
-    assert will(found[2]) == [
-        "orders-0: after a clean stop elects broker 2, of the ISR or ELR; "
-        "after an unclean one elects broker 1, the last known leader"
-    ]
+def test_partitions_that_need_a_clean_stop_are_counted() -> None:
+    found = advice(_ONE_OF_TWO)[1]
+    assert (found.always_back, found.back_after_clean_stop) == (0, 1)
+    found = advice(_OTHER_CAME_BACK_UNCLEAN)[1]
+    assert (found.always_back, found.only_eligible_for) == (1, 1)
 
 
 def test_without_elr_the_last_isr_member_is_elected_however_it_stopped() -> None:

@@ -27,19 +27,9 @@ from simulator import SimulatedCluster, offline_world
 from simulator.columns import BY_COLUMN
 from simulator.faults import Throttle
 from simulator.world import World
+from unit.fakes.recording_connection import RecordingConnection
 
 PARTITIONS = [TopicPartition(topic, number) for topic in ("a", "b" * 200, "unknown") for number in range(20)]
-
-
-class Connection:
-    request: BulkRequest[Any]
-
-    def call(self, request: BulkRequest[Any], *, timeout_ms: int | None = None) -> BulkAnswer[Any]:
-        self.request = request
-        return BulkAnswer(0, {})
-
-    def call_in_turn(self, requests: list[BulkRequest[Any]], limit_ms: int, most_ms: int) -> list[BulkAnswer[Any]]:
-        return [self.call(each) for each in requests]
 
 
 @pytest.mark.parametrize("epoch", [0, 3, 4, 7, 8])
@@ -47,7 +37,7 @@ class Connection:
     "function", [held_replicas.log_end_offsets, held_replicas.log_start_offsets, log_dirs.describe_log_dirs, None]
 )
 def test_both_say_the_same(function: Any, epoch: int) -> None:
-    connection: Any = Connection()
+    connection: Any = RecordingConnection()
     if function is None:
         questions = {topic: dict.fromkeys(numbers, epoch) for topic, numbers in by_topic(PARTITIONS).items()}
         epoch_probe.epoch_ends(connection, [questions], limit_ms=1, most_ms=1)

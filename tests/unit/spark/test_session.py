@@ -51,6 +51,17 @@ def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProces
     )
 
 
+def run_and_report(body: str, environment: dict[str, str]) -> str:
+    """Run a program, and return the class and the text of the exception that it raised."""
+    program = f"""
+try:
+    {body}
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    return run(program, environment).stdout
+
+
 def processes_with(marker: str) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -94,18 +105,15 @@ with Engines(SparkOptions()) as engines:
 
 
 def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> None:
-    program = """
-import os, signal
-from pyspark import SparkContext
-try:
+    body = """
+    import os, signal
+    from pyspark import SparkContext
     with spark_session() as spark:
         os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
         rehearse(spark)
-except Exception as error:
-    print(type(error).__name__, error)
 """
-    ran = run(program, environment)
-    assert ran.stdout.startswith("SparkUnavailableError Spark's JVM was lost: killed, perhaps for want of memory.")
+    reported = run_and_report(body, environment)
+    assert reported.startswith("SparkUnavailableError Spark's JVM was lost: killed, perhaps for want of memory.")
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
     assert_all_end(environment)
 
@@ -136,29 +144,21 @@ except Exception as error:
     assert_all_end(environment)
 
 
-def test_a_jvm_that_cannot_start_is_reported_in_its_words(environment: dict[str, str]) -> None:
-    program = """
-try:
-    with spark_session(SparkOptions(driver_memory="12x")): pass
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-    ran = run(program, environment)
-    assert ran.stdout.startswith("SparkUnavailableError Spark did not start: ")
-    assert "Its JVM said: Invalid maximum heap size: -Xmx12x" in ran.stdout
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ('driver_memory="12x"', "Its JVM said: Invalid maximum heap size: -Xmx12x"),
+        ('master="spark:/typo"', "Could not parse Master URL: 'spark:/typo'"),
+    ],
+    ids=["driver memory", "master"],
+)
+def test_a_session_that_cannot_start_is_reported_with_its_cause(
+    options: str, cause: str, environment: dict[str, str]
+) -> None:
+    reported = run_and_report(f"with spark_session(SparkOptions({options})): pass", environment)
+    assert reported.startswith("SparkUnavailableError Spark did not start: ")
+    assert cause in reported
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
-
-
-def test_a_master_that_is_none_is_named(environment: dict[str, str]) -> None:
-    program = """
-try:
-    with spark_session(SparkOptions(master="spark:/typo")): pass
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-    ran = run(program, environment)
-    assert ran.stdout.startswith("SparkUnavailableError Spark did not start: ")
-    assert "Could not parse Master URL: 'spark:/typo'" in ran.stdout
     assert_all_end(environment)
 
 
