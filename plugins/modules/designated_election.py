@@ -12,18 +12,17 @@ module: designated_election
 short_description: Elect designated leaders for offline partitions
 version_added: 1.0.0
 description:
-  - Elects the designated leader of each partition of a plan, unclean, and verifies that it leads.
-  - No released Kafka has a designated election. So the same replicas are put into an order with the designated leader
-    first, an UNCLEAN election is requested, which takes the first replica that is alive, and the order is restored.
-    The replica set is never changed, except that brokers that are not registered are dropped where the plan says so.
-  - Where the plan says so, the election is an ordinary one, of a member of the ISR or ELR.
-  - Each partition is looked at again just before. One that has a leader, or that differs from the plan in anything
-    relevant, is left alone, and the reason is reported. The others continue.
-  - The journal, by default the topic O(journal_topic) of the cluster, holds each changed order until it is restored. A
-    run after a crash restores what was left, first.
-  - The task fails when any partition was not recovered, after all others were.
-  - When it is asked to end by SIGTERM or SIGINT, it finishes the request in flight, puts orders back, and returns
-    what was done.
+  - Elects the designated leader of each partition of a plan by an unclean election, and verifies that it leads.
+  - No released Kafka has a designated election. So the module moves the designated leader to the front of the replica
+    order, requests an UNCLEAN election, which elects the first live replica, and restores the order. It never changes
+    the replica set, except that brokers that are not registered are dropped if the plan says so.
+  - If the plan says so, the election is a clean one, of a member of the ISR or ELR.
+  - Each partition is read again right before its election. A partition that has a leader, or that differs from the plan
+    in a relevant value, is left alone, and the reason is reported. The other elections continue.
+  - The journal, by default the topic O(journal_topic) of the cluster, holds each changed order until it is restored.
+    After a crash, the next run first restores the changed orders.
+  - The task fails if any partition was not recovered. All other partitions are recovered first.
+  - After SIGTERM or SIGINT, the module completes the current request, restores replica orders, and returns its results.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.election_plan, kafkaops.recovery.elections, kafkaops.recovery.salvage,
@@ -37,49 +36,50 @@ attributes:
   check_mode:
     support: full
     details:
-      - Looks at every partition again, and returns the elections that would be requested. No write request is sent.
+      - Reads every partition again, and returns the elections that it would request. It sends no write request.
 options:
   include_internal_topics:
     description:
       - Whether O(partitions) may name offline partitions of Kafka's internal topics, such as C(__consumer_offsets).
-        They are refused otherwise. A plan contains them only where its author has opted in.
-      - They hold the state of consumer groups and transactions. To lose records of these can make consumers and
-        producers fail or read again.
+        They are refused otherwise. A plan contains them only if its author allowed it.
+      - They hold the state of consumer groups and transactions. If records of these are lost, consumers and producers
+        can fail or process records again.
     type: bool
     default: false
   acknowledge_unclean_leader_election:
     description:
-      - Go on although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
-        controller then elects by itself, without looking at logs, and may be faster.
-      - The configs are read just before the elections. They may have changed since the plan was made.
+      - Continue although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
+        controller then elects leaders by itself, without a comparison of logs, and may be faster.
+      - The configs are read right before the elections, because they may have changed since the plan was made.
     type: bool
     default: false
   allow_dropping_unregistered:
     description:
       - Whether the elections of O(partitions) may drop brokers that are not registered from a replica set, as with
-        O(kafkaops.recovery.leader_candidate_info#module:allow_dropping_unregistered). A plan says itself what it drops.
+        O(kafkaops.recovery.leader_candidate_info#module:allow_dropping_unregistered). A plan itself names the brokers
+        to drop.
     type: bool
     default: false
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
-    description: Makes the plan.
+    description: Writes the plan.
 """
 
 EXAMPLES = r"""
-- name: See what a reviewed plan would do now
+- name: Show what a reviewed plan would do now
   kafkaops.recovery.designated_election:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     plan_file: plan.json
   check_mode: true
   diff: true
 
-- name: Carry a reviewed plan out
+- name: Carry out a reviewed plan
   kafkaops.recovery.designated_election:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     plan_file: plan.json
     report_file: report.json
 
-- name: Elect a replica by hand
+- name: Elect a replica of your own choice
   kafkaops.recovery.designated_election:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     partitions:
@@ -105,7 +105,7 @@ brokers:
 partitions:
   description:
     - How each partition of the plan ended, in order of topic, then partition.
-    - When there are more than O(max_rows), those that were not recovered go in first.
+    - If there are more than O(max_rows), those that were not recovered are returned first.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -137,20 +137,20 @@ partitions:
       type: str
       choices: [recovered, would_recover, already_online, refused, failed, unrecoverable, unknown]
     reason: {type: str, description: "Why, and what can be done about it."}
-    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
-    designated_leader: {type: int, description: "Broker id of the planned leader, null where no election was planned."}
+    topic_id: {type: str, description: "The topic's id, null if unknown."}
+    designated_leader: {type: int, description: "Broker id of the planned leader, null if no election was planned."}
     leader_before:
-      description: Broker id of the leader before, -1 when there was none, null when it was not found out.
+      description: Broker id of the leader before, -1 if there was none, null if unknown.
       type: int
     leader_after:
-      description: Broker id of the leader after, -1 when there is none, null when it was not found out.
+      description: Broker id of the leader after, -1 if there is none, null if unknown.
       type: int
     leader_epoch_before:
-      description: The partition's leader epoch before, null when it was not found out.
+      description: The partition's leader epoch before, null if unknown.
       type: int
-    leader_epoch_after: {type: int, description: "The partition's leader epoch after, null when it was not found out."}
+    leader_epoch_after: {type: int, description: "The partition's leader epoch after, null if unknown."}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas before, in order of preference."}
-    replicas_after: {type: list, elements: int, description: "Its replicas after, null when it was not found out."}
+    replicas_after: {type: list, elements: int, description: "Its replicas after, null if unknown."}
     candidates:
       description: The replicas of the plan, best first. The fields are those of
         M(kafkaops.recovery.leader_candidate_info).
@@ -162,17 +162,17 @@ partitions:
       type: list
       elements: dict
     losses:
-      description: What electing each candidate was expected to lose. The fields are those of
+      description: The expected loss of electing each candidate. The fields are those of
         M(kafkaops.recovery.leader_candidate_info).
       type: list
       elements: dict
-    isr: {type: list, elements: int, description: "Broker ids of the ISR before, null when it was not found out."}
+    isr: {type: list, elements: int, description: "Broker ids of the ISR before, null if unknown."}
     elr:
-      description: Broker ids of the ELR before, null when it was not found out, as on clusters without ELR.
+      description: Broker ids of the ELR before, null if unknown or if the cluster has no ELR.
       type: list
       elements: int
     last_known_elr:
-      description: Broker ids of the last known ELR before, null when it was not found out.
+      description: Broker ids of the last known ELR before, null if unknown.
       type: list
       elements: int
     dropped: {type: list, elements: int, description: Unregistered brokers that were dropped from its replicas.}
@@ -189,7 +189,7 @@ groups:
   elements: dict
   sample: []
 loss:
-  description: What all elections lose together, in records. The fields are those of
+  description: The loss of all elections together, in records. The fields are those of
     RV(kafkaops.recovery.leader_candidate_info#module:loss).
   returned: always, once the elections began
   type: dict
@@ -200,29 +200,29 @@ summary:
   type: dict
   sample: {recovered: 1, would_recover: 0, already_online: 0, refused: 0, failed: 0, unrecoverable: 0, unknown: 0}
 salvage:
-  description: What was saved of what live replicas held and the designated leaders did not.
+  description: The records of live replicas that were saved because the designated leaders did not hold them.
   returned: always, once the elections began
   type: dict
   contains:
-    salvage_dir: {type: str, description: Where it was saved. Null where nothing was.}
-    salvage_id: {type: str, description: Id of the salvage. Null where nothing was saved.}
+    salvage_dir: {type: str, description: The directory with the saved records. Null if nothing was saved.}
+    salvage_id: {type: str, description: Id of the salvage. Null if nothing was saved.}
     partitions:
-      description: Each partition where such a replica held something, in order of topic and number.
+      description: Each partition of which such a replica held records, in order of topic and number.
       type: list
       elements: dict
       contains:
         topic: {type: str, description: Name of the topic.}
         partition: {type: int, description: Number of the partition.}
-        held_by_losers: {type: int, description: "How many offsets the losers held, each counted once."}
+        held_by_losers: {type: int, description: "How many offsets these replicas held, each counted once."}
         saved: {type: int, description: How many records were saved.}
-        given_back: {type: int, description: How many records were given back. None yet.}
+        given_back: {type: int, description: How many records were replayed. Always 0 here.}
         still_lost:
           description:
-            - What was held and not saved, or saved and not given back. 0 where the election was refused, because then
-              the losers still hold it. Records of aborted transactions do not count.
+            - Records that were held and not saved, or saved and not replayed. 0 if the election was refused, because
+              these replicas then still hold them. Records of aborted transactions do not count.
           type: int
         at_hand: {type: int, description: "How many of RV(salvage.partitions[].still_lost) are saved."}
-        reason: {type: str, description: "What was not saved, and why. Empty when all was."}
+        reason: {type: str, description: "Which records were not saved, and why. Empty if all were saved."}
   sample:
     salvage_dir: /var/tmp/recovery-salvage
     salvage_id: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
@@ -231,8 +231,8 @@ salvage:
          reason: ''}
 aftermath:
   description:
-    - What the elections left behind, most urgent first, and what of it could not be found out. The report file has all.
-    - When there is more than O(max_rows), a last one says how many more.
+    - What the elections left behind, most urgent first, and what could not be checked. The report file has all entries.
+    - If there are more than O(max_rows), the last entry says how many more there are.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -243,14 +243,14 @@ aftermath:
       explanation: group billing committed offset 151, 1 beyond the log end 150
   contains:
     kind:
-      description: What to look at.
+      description: The kind of finding.
       type: str
       choices: [committed_beyond_end, open_transaction, will_truncate, dropped, not_known]
-    topic: {type: str, description: "Name of the topic, null where it is not about one partition."}
-    partition: {type: int, description: "Number of the partition, null where it is not about one."}
+    topic: {type: str, description: "Name of the topic, null if it is not about one partition."}
+    partition: {type: int, description: "Number of the partition, null if it is not about one partition."}
     explanation: {type: str, description: "What was found, with the numbers."}
 leftovers:
-  description: Replica orders that an earlier run changed and could not restore, and how each ended.
+  description: Replica orders that an earlier run changed and did not restore, and how each ended.
   returned: always, once the elections began
   type: list
   elements: dict

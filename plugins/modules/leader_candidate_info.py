@@ -12,16 +12,16 @@ module: leader_candidate_info
 short_description: Rank the replicas of offline partitions and plan elections
 version_added: 1.0.0
 description:
-  - Asks every surviving replica of the offline partitions what it holds, ranks the replicas, explains each rank in
-    words, and plans the election of the best one that can be elected.
-  - The best replica has the highest last written leader epoch. Of those that share it, the longest log is the best.
-    Of those with equal logs, the one that comes first in the replica list is.
-  - The module asks and ranks up to 1,000,000 replicas itself. More are asked and ranked by Spark, in one session.
-  - What electing each of them would lose is derived from the epochs in their logs, exactly where others answered, and
-    as a lower bound, or as unknown, against those that did not.
-  - O(recovery_strategy) says how much to accept. A partition with a live member of the ELR gets an ordinary election.
-  - A partition of which no replica answered, or where the controller would elect another broker than the
-    best one, gets no election, and the reason is reported.
+  - Asks every surviving replica of the offline partitions for the state of its log, ranks the replicas, explains each
+    rank, and plans the election of the best replica that can be elected.
+  - The best replica has the highest last written leader epoch. Among replicas with the same epoch, the longest log is
+    the best. Among equal logs, the first one in the replica list is the best.
+  - The module itself asks and ranks up to 1,000,000 replicas. Above that, Spark does it in one session.
+  - The loss of electing each replica is computed from the epochs in the logs. It is exact against replicas that
+    answered, and a lower bound or unknown against those that did not.
+  - O(recovery_strategy) sets how much loss to accept. A partition with a live member of the ELR gets a clean election.
+  - A partition gets no election if none of its replicas answered, or if the controller would elect another broker than
+    the best one. The reason is reported.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
@@ -34,29 +34,28 @@ attributes:
 options:
   evidence:
     description:
-      - Directory with the evidence of an earlier run, which is ranked in place of asking the replicas. No broker is
-        contacted.
-      - The plan contains what the replicas answered then. When it is carried out, partitions that changed since then
+      - Directory with the evidence of an earlier run. The module ranks this evidence and contacts no broker.
+      - The plan contains the replicas' answers of that time. When it is carried out, partitions that changed since then
         are left alone.
     type: path
   plan_file:
     description:
       - Where to write the plan, a JSON file for M(kafkaops.recovery.designated_election).
-      - Must not exist. That is found out before any connection is opened.
+      - The file must not exist. This is checked before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
   return_plan:
     description:
-      - In which form to return the plan, beside O(plan_file).
+      - The form in which to return the plan, in addition to O(plan_file).
       - V(document) is the whole plan, RV(plan).
-      - V(published) is a form that goes to another job, RV(published_plan). It takes at most 1 MiB, compressed, which
-        is a plan of some 10,000 partitions. A larger plan is not returned, and RV(publish_fault) says what to do.
-      - V(digest) is RV(plan_digest) alone. It is the default with O(plan_file), and V(document) is it without.
+      - V(published) is a form for another job, RV(published_plan). It has at most 1 MiB, compressed, which is a plan of
+        about 10,000 partitions. A larger plan is not returned, and RV(publish_fault) says what to do.
+      - V(digest) is RV(plan_digest) alone. The default is V(digest) with O(plan_file), and V(document) without it.
     type: str
     choices: [document, published, digest]
 seealso:
   - module: kafkaops.recovery.designated_election
-    description: Carries the plan out.
+    description: Carries out the plan.
   - module: kafkaops.recovery.unclean_recovery
     description: Plans and elects in one step.
 """
@@ -68,7 +67,7 @@ EXAMPLES = r"""
     plan_file: plan.json
   register: candidates
 
-- name: Carry the plan out
+- name: Carry out the plan
   kafkaops.recovery.designated_election:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     plan_file: plan.json
@@ -88,8 +87,8 @@ brokers:
   sample: []
 awaited:
   description:
-    - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for, the one to start first before the others.
-    - Brokers whose answer decides no election are not among them.
+    - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for. The broker to start first is the first entry.
+    - Brokers whose answer cannot change an election are not included.
   returned: success
   type: list
   elements: dict
@@ -99,46 +98,46 @@ awaited:
   contains:
     broker_id: {type: int, description: The broker's id.}
     state:
-      description: Its state when it was looked at last.
+      description: Its last observed state.
       type: str
       choices: [online, fenced, unreachable, hung, not_authorised, given_up]
     cause: {type: str, description: Why it was in this state. Empty when it was online.}
-    partitions: {type: int, description: For how many partitions its answer may decide who is elected.}
-    holds_back: {type: int, description: How many of these are not recovered without it.}
+    partitions: {type: int, description: For how many partitions its answer may change the elected leader.}
+    holds_back: {type: int, description: How many of these cannot be recovered without it.}
     limit_ms: {type: int, description: "How long a run waits for it, in milliseconds."}
-    waited_ms: {type: int, description: "Always null, as this module does not wait."}
-    has_returned: {type: bool, description: "Always false, as this module does not wait."}
+    waited_ms: {type: int, description: "Always null, because this module does not wait."}
+    has_returned: {type: bool, description: "Always false, because this module does not wait."}
 partitions:
   returned: success
   type: list
   elements: dict
   description:
-    - Each partition with what is planned for it, in order of topic, then partition.
+    - Each partition with its planned election, in order of topic, then partition.
     - If there are more than O(max_rows), those without a planned election are returned first.
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
     status:
-      description: V(would_recover) where an election is planned, or why there is none.
+      description: V(would_recover) if an election is planned, otherwise why there is none.
       type: str
       choices: [would_recover, already_online, refused, unrecoverable, unknown]
-    reason: {type: str, description: "Why, for a person."}
-    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
-    designated_leader: {type: int, description: "Broker id of the planned leader, null where no election is planned."}
+    reason: {type: str, description: "Why, in words."}
+    topic_id: {type: str, description: "The topic's id, null if unknown."}
+    designated_leader: {type: int, description: "Broker id of the planned leader, null if no election is planned."}
     leader_before:
-      description: Broker id of the present leader, -1 when there is none, null when it was not found out.
+      description: Broker id of the present leader, -1 if there is none, null if unknown.
       type: int
     leader_after:
-      description: The same as RV(partitions[].leader_before) where no election is planned, otherwise null.
+      description: The same as RV(partitions[].leader_before) if no election is planned, otherwise null.
       type: int
     leader_epoch_before:
-      description: The partition's present leader epoch, null when it was not found out.
+      description: The partition's present leader epoch, null if unknown.
       type: int
     leader_epoch_after:
-      description: The same as RV(partitions[].leader_epoch_before) where no election is planned, otherwise null.
+      description: The same as RV(partitions[].leader_epoch_before) if no election is planned, otherwise null.
       type: int
     replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
-    replicas_after: {type: list, elements: int, description: "Always null, as nothing is done."}
+    replicas_after: {type: list, elements: int, description: "Always null, because the module changes nothing."}
     candidates:
       description: The replicas that answered, best first.
       type: list
@@ -147,7 +146,7 @@ partitions:
         broker_id: {type: int, description: The replica's broker.}
         rank: {type: int, description: Its place in the ranking. 1 is the best.}
         last_written_epoch:
-          description: Newest leader epoch that the log holds records of, null when it has none.
+          description: Newest leader epoch that the log holds records of, null if the log is empty.
           type: int
         log_start_offset: {type: int, description: First offset of the log.}
         log_end_offset: {type: int, description: Offset after the last record of the log.}
@@ -155,15 +154,15 @@ partitions:
           description: Every leader epoch of the log with the offset after its last record, oldest first.
           type: list
           elements: dict
-        size_bytes: {type: int, description: "Bytes on disk, null when the broker did not return it."}
+        size_bytes: {type: int, description: "Bytes on disk, null if the broker did not return it."}
         flags:
-          description: What to know before electing it.
+          description: Properties to check before electing it.
           type: list
           elements: str
           choices: [empty_log, gap, future_replica, fenced, diverged, local_only]
         explanation: {type: str, description: "Why it has this rank, in words."}
         local_log_start_offset:
-          description: Of a tiered topic, the first offset on its own disk. What is before it is in the tier only.
+          description: Of a tiered topic, the first offset on its own disk. Earlier offsets are only in the tier.
           type: int
         last_tiered_offset:
           description: Of a tiered topic, the last offset that its broker knows to be in the tier.
@@ -175,19 +174,19 @@ partitions:
       contains:
         broker_id: {type: int, description: The replica's broker.}
         cause: {type: str, description: "Why it gave no answer, in one word."}
-        error: {type: str, description: "What was found, for a person."}
+        error: {type: str, description: "The error, in words."}
     losses:
-      description: What electing each of the candidates would lose, in their order.
+      description: The loss of electing each of the candidates, in the same order.
       type: list
       elements: dict
       contains:
         broker_id: {type: int, description: The candidate.}
         at_least: {type: int, description: Records that are lost for certain.}
         at_most:
-          description: Records that can be lost, null when that is unknown, as it mostly is while a replica is silent.
+          description: Records that can be lost at most. Null if unknown, which is usual while a replica is silent.
           type: int
         more_than_first:
-          description: Records more than rank 1 would lose, negative for fewer, null when it is unknown.
+          description: Records more than rank 1 would lose, negative for fewer, null if unknown.
           type: int
         explanation: {type: str, description: "The same in words, with the offsets."}
         against: {type: list, elements: dict, description: The comparison with each other replica.}
@@ -227,8 +226,8 @@ truncated:
 groups:
   description:
     - All partitions, grouped by what they share, worst first. Never truncated.
-    - Partitions share a status, a leader, a reason and what is lost. When that makes more than eight groups, brokers
-      may differ, and when it still does, reasons.
+    - The partitions of a group have the same status, leader, reason and loss. If there are more than eight groups, the
+      leaders in a group may differ, and if there are still more, the reasons too.
   returned: success
   type: list
   elements: dict
@@ -238,32 +237,31 @@ groups:
        reason: the longest log of the newest leader epoch,
        loss: loses nothing that broker 2 holds, total: {at_least: 0, at_most: 0, unbounded: 0}}
   contains:
-    status: {type: str, description: The status that they share.}
+    status: {type: str, description: Their common status.}
     partitions: {type: int, description: How many partitions there are in the group.}
     topics:
       {type: dict, description: "C(named) has the four topics with the most partitions, each with ranges of its
         partitions. C(more) is the number of topics that are not named."}
     leaders:
-      description: Which brokers lead, or would lead, how many of the partitions. Empty where no election is planned.
+      description: The brokers that lead, or would lead, with their number of partitions. Empty if no election is
+        planned.
       type: list
       elements: dict
     reason:
-      description: What the partitions share of their reasons. Numbers that differ are given from the lowest to the
-        highest.
+      description: Their common reason. Numbers that differ are given as a range.
       type: str
     loss:
-      description: What the election of the leader, or of the best surviving replica, loses. Empty where nothing was
-        compared.
+      description: The loss of electing the leader, or the best surviving replica. Empty if nothing was compared.
       type: str
     total: {type: dict, description: The fields of RV(loss) for the group.}
 loss:
-  description: What all elections lose together, in records.
+  description: The loss of all elections together, in records.
   returned: success
   type: dict
   sample: {at_least: 5, at_most: null, unbounded: 1}
   contains:
     at_least: {type: int, description: Records that are lost for certain.}
-    at_most: {type: int, description: "Records that can be lost, null when that is unknown for a partition."}
+    at_most: {type: int, description: "Records that can be lost at most, null if this is unknown for a partition."}
     unbounded: {type: int, description: Number of partitions for which RV(loss.at_most) is unknown.}
 summary:
   description: How many partitions have each status.
@@ -277,10 +275,10 @@ plan_digest:
   sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 published_plan:
   description:
-    - The whole plan as data that another job can be given, for the O(kafkaops.recovery.designated_election#module:plan)
-      option. It is in C(data), as one string of JSON (C(encoding) is V(json)).
-    - JSON of more than 64 KiB, or with the characters that begin a template, is compressed (V(zlib+base64)).
-  returned: with O(return_plan=published), unless it is too large
+    - The whole plan as data for another job, for the option O(kafkaops.recovery.designated_election#module:plan).
+      C(data) has it as one string of JSON (C(encoding) is V(json)).
+    - JSON of more than 64 KiB, or with characters that begin a template, is compressed (V(zlib+base64)).
+  returned: with O(return_plan=published), unless the plan is too large
   type: dict
   sample:
     encoding: zlib+base64
@@ -288,12 +286,12 @@ published_plan:
     data: eJyrVkrLz1eyUlBKSixSqgUAHfgEbw==
 publish_fault:
   description: Why there is no RV(published_plan), and what to do.
-  returned: with O(return_plan=published), where the compressed plan takes more than 1 MiB
+  returned: with O(return_plan=published), if the compressed plan has more than 1 MiB
   type: str
   sample: 'plan is refused: 1 problem'
 plan:
-  description: The whole plan, as it would stand in O(plan_file), for the
-    O(kafkaops.recovery.designated_election#module:plan) option.
+  description: The whole plan with the content of O(plan_file), for the option
+    O(kafkaops.recovery.designated_election#module:plan).
   returned: with O(return_plan=document)
   type: dict
   sample: {schemaVersion: 1, clusterId: 4L6g3nShT-eMCtK--X86sw}

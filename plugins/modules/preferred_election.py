@@ -12,17 +12,18 @@ module: preferred_election
 short_description: Move leaderships away from brokers, or back to them, by preferred elections
 version_added: 1.0.0
 description:
-  - Asks for preferred elections of the partitions that one of O(from_brokers) leads, and of those whose preferred
-    replica is on one of O(to_brokers) and does not lead.
-  - No more than O(max_moves) leaders move at a time. All of them are seen to lead before the next ones are asked for.
-  - A preferred election takes the first replica in order, if it is in sync, and nothing else. So nothing is lost, and
-    M(kafkaops.recovery.preferred_leader_blacklist) comes first, which changes the orders.
-  - Where the first replica of a partition is not in sync, and another one is that may lead, that one is put first for
-    the time of the election. The order is remembered before it and restored after it.
-  - Partitions where no other broker can lead are named, and keep their leader.
-  - After the elections all leaders are looked at again. What a broker that lags behind the controller did not show at
-    first is moved as well, in up to O(attempts) rounds.
-  - The task fails when one of O(from_brokers) leads a partition that it need not lead, after all others were done.
+  - Requests preferred elections of the partitions that one of O(from_brokers) leads, and of the partitions whose
+    preferred replica is on one of O(to_brokers) and does not lead.
+  - At most O(max_moves) leaders move at a time. The next elections are requested after all of these leaders were seen.
+  - A preferred election elects only the first replica of the order, and only if it is in sync. So no record is lost.
+    Run M(kafkaops.recovery.preferred_leader_blacklist) first, which changes the orders.
+  - If the first replica of a partition is not in sync, another replica that is in sync and may lead is moved to the
+    front during the election. The order is stored before and restored afterwards.
+  - Partitions that no other broker can lead are reported, and keep their leader.
+  - After the elections all leaders are read again. Leaders that were missed at first, because a broker's metadata was
+    old, are moved too, in up to O(attempts) rounds.
+  - The task fails if one of O(from_brokers) still leads a partition that another broker could lead. All other
+    partitions are handled first.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.leadership_memory, kafkaops.recovery.gathering.max_rows,
@@ -33,28 +34,28 @@ attributes:
   check_mode:
     support: full
     details:
-      - Returns the elections that would be requested. The brokers of O(from_brokers) count as last in every order
-        already, as M(kafkaops.recovery.preferred_leader_blacklist) would have put them.
-      - The brokers of O(to_brokers) count as taken off the list already, and the remembered orders are read to find
-        the orders that this would leave.
+      - Returns the elections that it would request. It treats O(from_brokers) as last in every order already, where
+        M(kafkaops.recovery.preferred_leader_blacklist) would put them.
+      - It treats O(to_brokers) as removed from the list already, and computes the resulting orders from the stored
+        original orders.
   diff_mode: {support: full, details: ["The leaders that change, up to O(max_rows)."]}
   idempotent: {support: full}
 options:
   from_brokers:
     description:
-      - Ids of brokers that shall lead nothing that another one can lead.
+      - Ids of brokers whose leaderships are moved to other brokers that can lead.
     type: list
     elements: int
     default: []
   to_brokers:
     description:
-      - Ids of brokers that shall lead what they are the preferred replica of.
+      - Ids of brokers that get the leadership of all partitions whose preferred replica they have.
     type: list
     elements: int
     default: []
   topics:
     description:
-      - Patterns of the topics to look at, with V(*) for any characters and V(?) for one. All topics, if empty.
+      - Patterns of the topics to handle, with V(*) for any characters and V(?) for one character. All topics, if empty.
     type: list
     elements: str
     default: []
@@ -65,7 +66,7 @@ options:
     default: 1000
   report_file:
     description:
-      - Path of the report that M(kafkaops.recovery.preferred_leader_blacklist) wrote. What becomes of the leaders is
+      - Path of the report that M(kafkaops.recovery.preferred_leader_blacklist) wrote. The outcome of the leaders is
         added to it.
     type: path
 seealso:
@@ -74,7 +75,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Make broker 1 the last choice as a leader
+- name: Deprioritize broker 1 as a leader
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: [1]
@@ -88,13 +89,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 targets:
-  description: How many leaderships move to each broker, or would in check mode, those with the most first.
+  description: How many leaderships move to each broker, or would move in check mode, in descending order.
   returned: success, and when leaders are not as they should be
   type: list
   elements: dict
   sample: [{broker_id: 2, partitions: 40}]
   contains:
-    broker_id: {type: int, description: "The broker that leads them now, or would."}
+    broker_id: {type: int, description: "The new leader."}
     partitions: {type: int, description: How many partitions.}
 cluster_id:
   description: The cluster's id.
@@ -104,7 +105,7 @@ cluster_id:
 partitions:
   description:
     - Every partition whose leader moved, or should have, in order of topic, then partition.
-    - When there are more than O(max_rows), those whose leader did not move go in first.
+    - If there are more than O(max_rows), those whose leader did not move are returned first.
   returned: success, and when leaders are not as they should be
   type: list
   elements: dict
@@ -123,14 +124,14 @@ partitions:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
     status:
-      description: What became of its leadership.
+      description: The outcome for its leadership.
       type: str
       choices: [moved, would_move, only_in_sync, all_listed, lagging, still_preferred, leaderless, failed]
     reason: {type: str, description: "Why, and what can be done about it."}
-    leader_before: {type: int, description: "Broker id of the leader before, -1 when there was none."}
-    leader_after: {type: int, description: "Broker id of the leader after, -1 when there is none, null in check mode."}
+    leader_before: {type: int, description: "Broker id of the leader before, -1 if there was none."}
+    leader_after: {type: int, description: "Broker id of the leader after, -1 if there is none, null in check mode."}
     target:
-      description: Broker id of the replica that shall lead, which is the preferred one unless that is not in sync.
+      description: Broker id of the planned leader. It is the preferred replica, unless that is not in sync.
       type: int
     topic_id: {type: str, description: The topic's id.}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
@@ -151,13 +152,13 @@ groups:
       topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0}
       reason: broker 1 is on the list
   contains:
-    status: {type: str, description: The status that they share.}
+    status: {type: str, description: Their common status.}
     partitions: {type: int, description: How many partitions there are in the group.}
     topics:
       description: C(named) has the four topics with the most partitions, each with ranges of its
         partitions. C(more) is the number of topics that are not named.
       type: dict
-    reason: {type: str, description: Their reason. Numbers that differ are given from the lowest to the highest.}
+    reason: {type: str, description: Their common reason. Numbers that differ are given as a range.}
 summary:
   description: How many partitions have each status.
   returned: success, and when leaders are not as they should be

@@ -12,21 +12,20 @@ module: preferred_leader_blacklist
 short_description: Deprioritize brokers for leadership, and restore every replica order
 version_added: 1.0.0
 description:
-  - Keeps the list of brokers that are the last choice as leaders (KIP-491). They lead only where no other replica is
-    in sync.
-  - Writes the list to the cluster-default dynamic config C(preferred_leader_blacklist). Released Kafka accepts it, does
-    not know it, and never returns its value again. So it is given its effect by replica order, which is what preferred
-    elections, fail-over and the automatic rebalance go by. Listed brokers come last in every replica list, and go back
-    to their places when they are taken off the list. The replica set is never changed.
-  - Moves no leadership by itself. M(kafkaops.recovery.preferred_election) does.
-  - The list, and each changed partition's original order with its topic id, are remembered in a compacted topic of
-    ours, before anything is changed. So any host can go on or undo it. After a crash at any point, the next run does.
-  - Run it again to give new topics and partitions the same order, with O(brokers) empty and O(state=present).
-  - Where somebody reassigned a partition meanwhile, the set stays theirs. A listed broker goes back to its place among
-    the replicas that are still there. An order that somebody else set stays. A topic that was made again is left alone.
-  - A partition with a running reassignment or without a leader is left alone and named. A later run does it.
-  - Where every broker knows the config, as none of a released Kafka does, Kafka heeds it by itself. Then no order is
-    changed for it, and orders changed before are restored.
+  - Maintains the list of deprioritized brokers (KIP-491). They lead a partition only if no other replica is in sync.
+  - Writes the list to the cluster-default dynamic config C(preferred_leader_blacklist). Released Kafka accepts this
+    config, ignores it, and never returns its value. So the module applies the list by replica orders, which preferred
+    elections, fail-over and the automatic rebalance follow. Listed brokers are last in every replica list, and return
+    to their positions when they are removed from the list. The replica set is never changed.
+  - Moves no leadership. M(kafkaops.recovery.preferred_election) does that.
+  - Before any change, the list and each partition's original order with its topic id are stored in a compacted topic,
+    O(memory_topic). So any host can continue or undo the change. After a crash at any point, the next run does so.
+  - To apply the list to new topics and partitions, run it again with O(brokers) empty and O(state=present).
+  - If somebody reassigned a partition in the meantime, the new replica set stays. A listed broker returns to its
+    position among the remaining replicas. An order that somebody else set stays. A re-created topic is left alone.
+  - A partition with a running reassignment or without a leader is left alone and reported. Run the module again later.
+  - If every broker supports the config, which no released Kafka does, Kafka applies it by itself. Then the module
+    changes no order, and restores orders that it changed before.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
@@ -37,38 +36,39 @@ attributes:
   check_mode:
     support: full
     details:
-      - Returns the list and the orders that would be set. No request that writes is sent.
+      - Returns the list and the orders that it would set. It sends no write request.
   diff_mode: {support: full, details: ["The list, and the replica orders that change, up to O(max_rows)."]}
   idempotent: {support: full}
 options:
   brokers:
     description:
-      - Ids of the brokers to put on the list, or to take off it.
+      - Ids of the brokers to add to the list, or to remove from it.
     type: list
     elements: int
     required: true
   state:
     description:
       - V(present) adds the brokers to the list.
-      - V(absent) takes them off it.
-      - V(exact) makes them the whole list. With an empty O(brokers), the list is empty then. Without O(topics), so are
-        the lists of all patterns, and every order is restored.
+      - V(absent) removes the brokers from the list.
+      - V(exact) replaces the list by the brokers. With an empty O(brokers), the list becomes empty. Without O(topics),
+        the lists of all patterns become empty too, and every order is restored.
     type: str
     choices: [present, absent, exact]
     default: present
   topics:
     description:
-      - Patterns of topics whose own list is meant, in place of the list for every topic. V(*) stands for any
-        characters and V(?) for one, as in V(orders-*).
-      - A broker is last in a topic when it is on the list for every topic, or on that of a pattern that matches.
-      - Kafka has no config for these lists, so they are only remembered.
+      - Patterns of topics. If given, the lists of these patterns are changed, and not the list for all topics. V(*)
+        stands for any characters and V(?) for one character, as in V(orders-*).
+      - A broker is last in a topic if it is on the list for all topics, or on the list of a pattern that matches the
+        topic.
+      - Kafka has no config for these lists, so they are only in O(memory_topic).
     type: list
     elements: str
     default: []
   report_file:
     description:
-      - Where to write the report, a JSON file with the list and with what became of each partition's order.
-      - Must not exist. That is found out before any connection is opened.
+      - Where to write the report, a JSON file with the list and with the outcome of each partition.
+      - The file must not exist. This is checked before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 seealso:
@@ -80,19 +80,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what would be reordered
+- name: Show what would be reordered
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: [1]
   check_mode: true
   diff: true
 
-- name: Make broker 1 the last choice as a leader
+- name: Deprioritize broker 1 as a leader
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: [1]
 
-- name: Give new topics and partitions the same order, on a schedule
+- name: Apply the list to new topics and partitions, on a schedule
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: []
@@ -103,7 +103,7 @@ EXAMPLES = r"""
     brokers: [7, 8]
     topics: ["orders-*", "payments"]
 
-- name: Put everything back
+- name: Restore all orders
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: []
@@ -130,20 +130,20 @@ after:
   type: dict
   sample: {brokers: [1], by_topic: []}
 is_native:
-  description: Whether every broker knows the config, so that no replica order has to be changed for it.
+  description: Whether every broker supports the config, so that no replica order has to be changed.
   returned: success, and when replica orders could not be changed
   type: bool
   sample: false
 remembered_in:
-  description: What the list and the original orders are remembered in.
+  description: Where the list and the original orders are stored.
   returned: success, and when replica orders could not be changed
   type: str
   sample: topic _kafkaops_leadership
 partitions:
   description:
-    - Every partition with a replica on a listed broker, or with an original order that is remembered, in order of
-      topic, then partition.
-    - When there are more than O(max_rows), those that a person should look at go in first.
+    - Every partition with a replica on a listed broker or with a stored original order, in order of topic, then
+      partition.
+    - If there are more than O(max_rows), those that a person should check are returned first.
   returned: success, and when replica orders could not be changed
   type: list
   elements: dict
@@ -161,7 +161,7 @@ partitions:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
     status:
-      description: What became of its replica order.
+      description: The outcome for its replica order.
       type: str
       choices:
         - reordered
@@ -175,14 +175,14 @@ partitions:
         - left_alone
         - failed
     reason: {type: str, description: "Why, and what can be done about it."}
-    topic_id: {type: str, description: "The topic's id, null when it was not found out."}
+    topic_id: {type: str, description: "The topic's id, null if unknown."}
     drift:
-      description: What somebody else did to it since it was left.
+      description: What somebody else changed since the last run.
       type: str
       choices: [none, recreated, reassigned, reordered]
-    replicas: {type: list, elements: int, description: "The order before, null when it was not found out."}
+    replicas: {type: list, elements: int, description: "The order before, null if unknown."}
     replicas_after:
-      description: The order after or, in check mode, the one that would be set; null when it was not found out.
+      description: The order after, or in check mode the order that would be set. Null if unknown.
       type: list
       elements: int
     original: {type: list, elements: int, description: The order that it would have if no broker were listed.}

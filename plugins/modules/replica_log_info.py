@@ -9,14 +9,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: replica_log_info
-short_description: Ask every surviving replica of offline partitions what it holds
+short_description: Read the log state of every surviving replica of offline partitions
 version_added: 1.0.0
 description:
-  - Asks each replica of the offline partitions what its log holds. The replica itself is asked, not the cluster's
-    metadata.
-  - The last written leader epoch and the lineage come from Fetch probes that no consumer offset or replica state
-    depends on.
-  - Brokers are asked in parallel, by the module itself up to 1,000,000 replicas, and by Spark tasks above that.
+  - Asks each replica of the offline partitions for the state of its log. The answer comes from the replica itself, not
+    from the cluster's metadata.
+  - The last written leader epoch and the lineage come from Fetch requests that change no consumer offset and no replica
+    state.
+  - Brokers are asked in parallel, up to 1,000,000 replicas by the module itself, and above that by Spark tasks.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
@@ -28,7 +28,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what the replicas of all offline partitions hold
+- name: Read the logs of all offline partitions
   kafkaops.recovery.replica_log_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
   register: logs
@@ -60,12 +60,12 @@ rows:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
     broker_id: {type: int, description: The broker that was asked about its own replica.}
-    place: {type: int, description: "Its place in the replica list, from 0."}
+    place: {type: int, description: "Its position in the replica list, from 0."}
     is_fenced: {type: bool, description: Whether the controller fences the broker.}
     log_start_offset: {type: int, description: First offset of the log.}
     log_end_offset: {type: int, description: Offset after the last record of the log.}
     current_leader_epoch:
-      description: The partition's leader epoch as the broker knows it. Says nothing about what the log holds.
+      description: The partition's leader epoch as the broker knows it. It does not describe the content of the log.
       type: int
     last_written_epoch: {type: int, description: Newest leader epoch that the log holds records of.}
     lineage:
@@ -75,10 +75,10 @@ rows:
     size_bytes: {type: int, description: Bytes on disk.}
     log_dir: {type: str, description: The broker's log directory that holds the replica.}
     is_future:
-      description: Whether a move to another log directory is running, null when the broker returned no log directory.
+      description: Whether a move to another log directory is running, null if the broker returned no log directory.
       type: bool
     cause:
-      description: Why values are missing, null when none is.
+      description: Why values are missing, null if none is missing.
       type: str
       choices:
         - fenced
@@ -94,10 +94,10 @@ rows:
         - error
         - deadline
         - given_up
-    error: {type: str, description: "What was found, for a person. Empty when nothing went wrong."}
+    error: {type: str, description: "The error, in words. Empty if there was none."}
     is_tiered: {type: bool, description: "Whether C(remote.storage.enable) is set for the topic, null if unknown."}
     local_log_start_offset:
-      description: Of a tiered topic, the first offset on the broker's own disk. What is before it is in the tier only.
+      description: Of a tiered topic, the first offset on the broker's own disk. Earlier offsets are only in the tier.
       type: int
     last_tiered_offset:
       description: Of a tiered topic, the last offset that the broker knows to be in the tier. Null if unknown.
@@ -124,7 +124,7 @@ truncated:
   type: bool
   sample: false
 summary:
-  description: How many partitions are offline, how many replicas they have, and how many of those answered, or why not.
+  description: How many partitions are offline, how many replicas they have, and how many of these answered.
   returned: success
   type: dict
   sample: {partitions: 1, replicas: 3, answered: 2, silent: {unreachable: 1}}
@@ -132,10 +132,10 @@ summary:
     partitions: {type: int, description: Number of offline partitions.}
     replicas: {type: int, description: Number of their replicas.}
     answered: {type: int, description: Number of replicas that answered everything.}
-    silent: {type: dict, description: "Number of replicas that did not, for each cause that occurred."}
+    silent: {type: dict, description: "Number of replicas that did not, for each cause."}
 left_alone:
   description:
-    - Partitions that were asked for, or are offline, and that are not looked at. At most O(max_rows).
+    - Partitions that were requested or are offline, and whose replicas were not asked. At most O(max_rows).
     - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
   returned: success
   type: list

@@ -12,16 +12,16 @@ module: unclean_recovery
 short_description: Elect the best replicas of offline partitions
 version_added: 1.0.0
 description:
-  - Does in one step what M(kafkaops.recovery.leader_candidate_info) and M(kafkaops.recovery.designated_election) do
-    in two, for when nobody reviews the plan. The rules are the same ones.
-  - Waits for brokers that are away and whose answer may decide an election, up to O(recovery_duration_ms). Each is
-    connected to every second, and so are brokers that have registered meanwhile. Asking those that are there takes at
-    most a third of that time more.
-  - The controller quorum is observed meanwhile, for O(quorum_window_ms). Where elections are planned and the quorum
-    cannot bear them, the module fails before it writes anything.
-  - The task fails when any partition was not recovered, after all others were.
-  - When it is asked to end by SIGTERM or SIGINT during the elections, it finishes the request in flight, puts orders
-    back, and returns what was done. Before the elections it ends at once.
+  - Does in one step what M(kafkaops.recovery.leader_candidate_info) and M(kafkaops.recovery.designated_election) do in
+    two steps. Use it when nobody reviews the plan. The rules are the same.
+  - Waits up to O(recovery_duration_ms) for offline brokers whose answer may decide an election. It tries to connect to
+    each of them every second, also to brokers that register in the meantime. To ask the brokers that are online takes
+    at most a third of that time in addition.
+  - Observes the controller quorum for O(quorum_window_ms) at the same time. If elections are planned and the quorum is
+    not healthy enough for them, the module fails before it writes anything.
+  - The task fails if any partition was not recovered. All other partitions are recovered first.
+  - After SIGTERM or SIGINT during the elections, the module completes the current request, restores replica orders, and
+    returns its results. Before the elections it ends at once.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
@@ -37,17 +37,17 @@ attributes:
   check_mode:
     support: full
     details:
-      - Asks the replicas and plans, looks at every partition again, and returns the elections that would be requested.
-        No broker is waited for, and no write request is sent.
+      - Asks the replicas, plans, reads every partition again, and returns the elections that it would request. It does
+        not wait for brokers and sends no write request.
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
-    description: Makes a plan that a person reviews.
+    description: Writes a plan for review.
   - module: kafkaops.recovery.designated_election
-    description: Carries a reviewed plan out.
+    description: Carries out a reviewed plan.
 """
 
 EXAMPLES = r"""
-- name: See what a recovery of all offline partitions would do
+- name: Show what a recovery of all offline partitions would do
   kafkaops.recovery.unclean_recovery:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
   check_mode: true
@@ -67,8 +67,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 awaited:
-  description: Brokers that were waited for, the one to start first before the others. The fields are those of
-    RV(kafkaops.recovery.leader_candidate_info#module:awaited).
+  description: The brokers that the module waited for. The broker to start first is the first entry. The fields are
+    those of RV(kafkaops.recovery.leader_candidate_info#module:awaited).
   returned: always, once the elections began
   type: list
   elements: dict
@@ -79,7 +79,7 @@ partitions:
   description:
     - How each partition ended, in order of topic, then partition. The fields are those of
       RV(kafkaops.recovery.designated_election#module:partitions).
-    - When there are more than O(max_rows), those that were not recovered go in first.
+    - If there are more than O(max_rows), those that were not recovered are returned first.
   returned: always, once the elections began
   type: list
   elements: dict
@@ -87,7 +87,7 @@ partitions:
 summary:
   description:
     - How many partitions have each status.
-    - There are also RV(kafkaops.recovery.designated_election#module:cluster_id),
+    - The module also returns RV(kafkaops.recovery.designated_election#module:cluster_id),
       RV(kafkaops.recovery.designated_election#module:brokers),
       RV(kafkaops.recovery.designated_election#module:truncated),
       RV(kafkaops.recovery.designated_election#module:groups), RV(kafkaops.recovery.designated_election#module:loss),
