@@ -12,13 +12,13 @@ module: incident_report
 short_description: Write one HTML file about one incident
 version_added: 1.1.0
 description:
-  - Joins the documents of one incident on one page, with the verdict first, then a timeline, brokers, what each replica
-    holds as pictures, records lost, leaders, what is left behind, findings, and the documents with their digests.
+  - Joins the documents of one incident on one page. The page has the verdict, a timeline, brokers, pictures of the
+    replicas' logs, lost records, leaders, the aftermath, findings, and the documents with their digests.
   - Reads recovery, leadership, log cleaner, quorum and readiness reports, plans, results of
     M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and reports of salvages
-    and replays. It shows what each of these runs did, and accounts for each partition what losers held, what was
-    saved and given back, and what is still lost.
-  - The file has no script and loads nothing. It can be printed, and read on a phone.
+    and replays. It shows what each of these runs did, and for each partition how many records were held, saved,
+    replayed, and are still lost.
+  - The file has no script and loads no other file. It can be printed, and read on a phone.
   - Connects to no broker.
 author: [the kafkaops.recovery authors (@kafkaops)]
 requirements:
@@ -30,18 +30,19 @@ extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery
 options:
   files:
     description:
-      - Paths of the documents. A directory is evidence.
+      - Paths of the documents. A directory must be evidence.
     type: list
     elements: path
     default: []
   directory:
     description:
-      - Directory whose JSON files, and whose directories with evidence, are all documents of the incident. Of
-        salvage directories in it, the manifest is read.
+      - Directory with all documents of the incident. All its JSON files and evidence directories are read, and the
+        manifest of each salvage directory in it.
     type: path
   html:
     description:
-      - Where to write the page. Must not exist. Written in check mode too, because it changes nothing of the cluster.
+      - Where to write the page. The file must not exist. It is written in check mode too, because it does not change
+        the cluster.
     type: path
     required: true
   title:
@@ -51,14 +52,14 @@ options:
     default: Kafka incident report
   approvals:
     description:
-      - Who approved a plan, for the timeline. No document has it.
+      - Who approved a plan, for the timeline. No document contains this.
     type: list
     elements: dict
     default: []
     suboptions:
       at: {type: str, required: true, description: "When, in UTC, such as V(2026-01-31T23:59:59Z)."}
-      by: {type: str, required: true, description: "Who, for people."}
-      plan_digest: {type: str, description: The C(digest) of the plan. It must be one of the documents then.}
+      by: {type: str, required: true, description: "The name of the person."}
+      plan_digest: {type: str, description: The C(digest) of the plan. The plan must be one of the documents.}
 """
 
 EXAMPLES = r"""
@@ -76,14 +77,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-html: {type: str, returned: success, sample: /srv/incidents/2026-01-31.html, description: Where the page is.}
+html: {type: str, returned: success, sample: /srv/incidents/2026-01-31.html, description: Path of the page.}
 verdict:
-  description: The sentence that the page begins with.
+  description: The first sentence of the page.
   returned: success
   type: str
   sample: '3 of 3 partitions recovered; no record was lost.'
 documents:
-  description: What was read.
+  description: The documents that were read.
   returned: success
   type: list
   elements: dict
@@ -93,7 +94,7 @@ documents:
       sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
   contains:
     path: {type: str, description: The file or directory.}
-    kind: {type: str, description: What it is.}
+    kind: {type: str, description: The kind of document.}
     sha256: {type: str, description: Digest of its content.}
 has_pictures:
   description: Whether vl-convert-python is installed. The page has no pictures without it.

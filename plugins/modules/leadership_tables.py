@@ -9,12 +9,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: leadership_tables
-short_description: Print what became of replica orders and leaders, for a person
+short_description: Print the outcome for replica orders and leaders
 version_added: 1.0.0
 description:
-  - Prints the list of deprioritized brokers, and the partitions whose order or leader changed or should have, grouped
-    by what they share. With C(-v), prints a row for each partition too.
-  - Fails, in the same words, where one of the tasks failed that it is given.
+  - Prints the list of deprioritized brokers, and the partitions whose order or leader changed or should have changed,
+    grouped by status and reason. With C(-v), it also prints a row for each partition.
+  - Fails with the same message if one of the given tasks failed.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
@@ -26,19 +26,19 @@ options:
     required: true
   leaders:
     description:
-      - What M(kafkaops.recovery.preferred_election) returned. That it was skipped is fine.
+      - What M(kafkaops.recovery.preferred_election) returned. It may have been skipped.
     type: dict
     default: {}
 """
 
 EXAMPLES = r"""
-- name: Make broker 1 the last choice as a leader
+- name: Deprioritize broker 1 as a leader
   kafkaops.recovery.preferred_leader_blacklist:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     brokers: [1]
   register: orders
 
-- name: Show what became of it
+- name: Print the outcome
   kafkaops.recovery.leadership_tables:
     orders: "{{ orders }}"
 """

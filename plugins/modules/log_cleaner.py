@@ -9,17 +9,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner
-short_description: Restart log cleaner threads where that helps, or change cleaner settings
+short_description: Restart log cleaner threads if that helps, or change cleaner settings
 version_added: 1.0.0
 description:
-  - With O(state=restarted), restarts the cleaner threads of brokers by a dynamic config edit (KIP-226). It is the
-    least intrusive one that takes effect, one more millisecond of C(log.cleaner.backoff.ms), or else one more
-    thread. Then the value and its source are restored. What was unset is deleted again.
-  - That is only done where the diagnosis says that it helps, as with dead threads. It does not clear the marks of
-    uncleanable partitions, and for those M(kafkaops.recovery.log_cleaner_repair) is there.
-  - The edit is in a journal on disk before it is made, so that a run after a crash puts it back.
-  - With O(state=configured), changes settings of the cleaner for good. That restarts the threads, too.
-  - Brokers come one after the other.
+  - With O(state=restarted), restarts the cleaner threads of brokers by a change of a dynamic config (KIP-226). It makes
+    the smallest change that takes effect, one more millisecond of C(log.cleaner.backoff.ms), or else one more thread.
+    Then it restores the value and its source. A config that was not set before is deleted.
+  - It restarts threads only if the diagnosis says that this helps, for example with dead threads. A restart does not
+    clear the marks of uncleanable partitions. Use M(kafkaops.recovery.log_cleaner_repair) for those.
+  - The change is in the journal before it is made, so that the next run after a crash restores the config.
+  - With O(state=configured), changes settings of the cleaner permanently. That restarts the threads, too.
+  - Brokers are handled one after the other.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
@@ -34,29 +34,29 @@ attributes:
   idempotent:
     support: partial
     details:
-      - Nothing is changed where every cleaner is healthy, so that it can be run on a schedule. With O(force=true),
-        the threads are restarted each time.
+      - Nothing is changed if every cleaner is healthy, so it can run on a schedule. With O(force=true), the threads are
+        restarted each time.
 options:
   state:
     description:
-      - V(restarted) restarts threads where that helps, V(configured) brings settings to O(settings) and O(unset).
+      - V(restarted) restarts threads if that helps. V(configured) applies O(settings) and O(unset).
     type: str
     choices: [restarted, configured]
     default: restarted
   force:
     description:
-      - Restart the threads regardless of the diagnosis. A thread that hangs may keep its broker from applying configs
-        until it ends.
+      - Restart the threads regardless of the diagnosis. A hanging thread may prevent its broker from applying configs
+        until the thread ends.
     type: bool
     default: false
   settings:
     description:
-      - The cleaner's settings that the brokers shall have as their own. What is not given stays as it is.
+      - The cleaner's settings to set at each broker. Settings that are not given stay unchanged.
     type: dict
     suboptions:
       threads:
         description:
-          - C(log.cleaner.threads). Kafka takes from half to double of the current number at a time.
+          - C(log.cleaner.threads). Kafka accepts half to double of the current number in one change.
         type: int
       dedupe_buffer_size:
         description:
@@ -71,15 +71,16 @@ options:
       backoff_ms: {type: int, description: C(log.cleaner.backoff.ms).}
   unset:
     description:
-      - Settings that the brokers shall not have as their own, so that the cluster's default, C(server.properties) or
-        Kafka's default holds.
+      - Settings to delete at each broker, so that the cluster's default, C(server.properties) or Kafka's default
+        applies.
     type: list
     elements: str
     choices: [threads, dedupe_buffer_size, io_buffer_size, io_buffer_load_factor, io_max_bytes_per_second, backoff_ms]
     default: []
   verify_timeout_ms:
     description:
-      - Milliseconds in which a change must be seen, and the threads must be alive and have run, by the metrics.
+      - Milliseconds in which a change must be visible, and in which the metrics must show that the threads are alive
+        and have run.
     type: int
     default: 60000
 seealso:
@@ -90,13 +91,13 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Restart the cleaner threads wherever some are dead
+- name: Restart the cleaner threads of brokers with dead threads
   kafkaops.recovery.log_cleaner:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     metrics_source: jolokia
     metrics_url: http://{host}:8778/jolokia
 
-- name: Give broker 3 two cleaner threads for good
+- name: Set two cleaner threads for broker 3 permanently
   kafkaops.recovery.log_cleaner:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     state: configured
@@ -120,20 +121,20 @@ outcomes:
   contains:
     broker_id: {type: int, description: The broker.}
     status:
-      description: What became of it. V(not_helped) means that something is wrong that a restart does not mend.
+      description: The outcome. V(not_helped) means that a restart does not repair the fault.
       type: str
       choices: [restarted, would_restart, not_needed, not_helped, unknown, changed, would_change, as_wanted, stopped,
         failed]
     reason: {type: str, description: "Why, in words."}
     edits:
-      description: What was changed, each with C(name), C(before) and C(after). Null is "not set".
+      description: The changes, each with C(name), C(before) and C(after). Null is "not set".
       type: list
       elements: dict
     case_before: {type: str, description: The diagnosis before.}
-    case_after: {type: str, description: "The diagnosis after a restart, by metrics. Null without them."}
-    verified_by: {type: str, description: "How it was seen, V(metrics) or V(config). Empty where nothing was done."}
+    case_after: {type: str, description: "The diagnosis after a restart, by metrics. Null without metrics."}
+    verified_by: {type: str, description: "How it was verified, V(metrics) or V(config). Empty if nothing was done."}
 leftovers:
-  description: What an earlier run had left changed, each with C(change), C(undoing) and C(reason).
+  description: Changes that an earlier run did not undo, each with C(change), C(undoing) and C(reason).
   returned: success
   type: list
   elements: dict

@@ -12,12 +12,12 @@ module: log_cleaner_info
 short_description: Diagnose the log cleaners of brokers
 version_added: 1.0.0
 description:
-  - Reads the metrics of each broker's log cleaner (KIP-346) and its settings, and says which one case it is. Dead
-    threads, uncleanable partitions and a stalled cleaner need different remedies.
-  - Without metrics it takes looks at the sizes of compacted partitions, keeps them, and compares them on Spark. What
-    follows is an inference, and RV(brokers[].is_inferred) says so.
-  - Names copies of compacted partitions that are suspicious, C(__consumer_offsets) first.
-  - A broker whose metrics cannot be read is V(unknown), with the reason. The module fails when none can be read.
+  - Reads the metrics of each broker's log cleaner (KIP-346) and its settings, and returns one case as the diagnosis.
+    Dead threads, uncleanable partitions and a stalled cleaner need different remedies.
+  - Without metrics, it reads the sizes of compacted partitions, stores them, and compares them on Spark. The diagnosis
+    is then an inference, and RV(brokers[].is_inferred) is true.
+  - Names suspicious copies of compacted partitions, C(__consumer_offsets) first.
+  - A broker whose metrics cannot be read is V(unknown), with the reason. The module fails if no metrics can be read.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.sizes,
@@ -34,14 +34,14 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Look at all cleaners through the brokers' JMX exporters
+- name: Diagnose all cleaners by the brokers' JMX exporters
   kafkaops.recovery.log_cleaner_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     metrics_source: prometheus
     metrics_url: http://{host}:7071/metrics
   register: cleaners
 
-- name: Infer it from sizes, compared with the looks of earlier runs
+- name: Infer the diagnosis from sizes, compared with the sizes of earlier runs
   kafkaops.recovery.log_cleaner_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     evidence_dir: /var/lib/kafkaops/sizes
@@ -56,19 +56,20 @@ brokers:
   elements: dict
   contains:
     broker_id: {type: int, description: The broker.}
-    host: {type: str, description: "Its advertised host, null when none is known."}
+    host: {type: str, description: "Its advertised host, null if unknown."}
     diagnosis:
       description:
-        - The one case. V(idle) means that it runs and nothing is dirty. With several, it is the one to mend first.
+        - The case. V(idle) means that the cleaner runs and nothing is dirty. If several cases apply, the one to repair
+          first.
       type: str
       choices: [healthy, idle, dead_threads, uncleanable_partitions, stalled, unknown]
     reason: {type: str, description: "Why, in words."}
-    restart_helps: {type: bool, description: Whether a restart of the cleaner threads mends it.}
-    is_inferred: {type: bool, description: "Whether it was concluded from sizes, without metrics."}
-    threads: {type: int, description: "How many cleaner threads it is set to, null when it is unknown."}
-    dead_threads: {type: int, description: "C(DeadThreadCount), null when it is unknown."}
-    time_since_last_run_ms: {type: int, description: "C(time-since-last-run-ms), null when it is unknown."}
-    max_dirty_percent: {type: int, description: "C(max-dirty-percent), null when it is unknown."}
+    restart_helps: {type: bool, description: Whether a restart of the cleaner threads repairs it.}
+    is_inferred: {type: bool, description: "Whether it was inferred from sizes, without metrics."}
+    threads: {type: int, description: "The configured number of cleaner threads, null if unknown."}
+    dead_threads: {type: int, description: "C(DeadThreadCount), null if unknown."}
+    time_since_last_run_ms: {type: int, description: "C(time-since-last-run-ms), null if unknown."}
+    max_dirty_percent: {type: int, description: "C(max-dirty-percent), null if unknown."}
     log_dirs:
       description: The log directories.
       type: list
@@ -76,10 +77,10 @@ brokers:
       contains:
         log_dir: {type: str, description: Path of the directory.}
         uncleanable_partitions:
-          description: How many partitions are marked as uncleanable, null when unknown.
+          description: How many partitions are marked as uncleanable, null if unknown.
           type: int
         uncleanable_bytes:
-          description: Bytes of these partitions that wait to be cleaned, null when unknown.
+          description: Bytes of these partitions that wait to be cleaned, null if unknown.
           type: int
     configs:
       description: The cleaner's settings, each with C(name), C(value) and C(source).
@@ -87,7 +88,7 @@ brokers:
       elements: dict
     suspects:
       description:
-        - Copies that seem not to be compacted. C(__consumer_offsets) comes first.
+        - Copies that are probably not compacted, C(__consumer_offsets) first.
       type: list
       elements: dict
       contains:
@@ -97,14 +98,14 @@ brokers:
         log_dir: {type: str, description: Its log directory.}
         size_bytes: {type: int, description: Bytes on disk.}
         smallest_copy_bytes:
-          description: Size of the smallest other copy of the partition, null when there is none.
+          description: Size of the smallest other copy of the partition, null if there is none.
           type: int
         reason: {type: str, description: Why it is suspicious.}
         is_proven:
           description: Whether the copy was read and is damaged. Otherwise it is an inference from sizes.
           type: bool
-    metrics_error: {type: str, description: "Why its metrics could not be read, empty when they were."}
-    settings_error: {type: str, description: "Why its settings could not be read, empty when they were."}
+    metrics_error: {type: str, description: "Why its metrics could not be read, empty if they were read."}
+    settings_error: {type: str, description: "Why its settings could not be read, empty if they were read."}
 summary:
   description: How many brokers are in each case.
   returned: success

@@ -12,16 +12,17 @@ module: log_cleaner_repair
 short_description: Re-create uncleanable replicas without a broker restart
 version_added: 1.0.0
 description:
-  - A partition that the log cleaner failed on is marked as uncleanable in its broker's memory (KIP-346), and grows
-    from then on. The mark goes when the broker drops the replica.
-  - For each marked or named replica, leadership is moved off the broker, the replica is dropped, and once the mark
-    is forgotten, it is re-created on the same broker by a reassignment, from a copy that was read and found whole.
-    The original replica order is back afterwards.
-  - B(It removes a copy of the data, for a while.) So it is refused unless the in-sync replicas without it stay at or
-    above C(min.insync.replicas), and at least two copies stay. All refusals are reported, each with its remedy.
-  - Without O(partitions), the copies in the marked log directories are read, and those that are damaged are taken.
-  - On failure or timeout, what runs is cancelled, and the original replicas are asked for in their order. A journal
-    remembers that for a run after a crash.
+  - If the log cleaner fails on a partition, the broker marks it as uncleanable in its memory (KIP-346), and the
+    partition grows from then on. The broker forgets the mark when it drops the replica.
+  - For each marked or named replica, the module moves leadership off the broker and drops the replica. After the mark
+    is gone, it re-creates the replica on the same broker by a reassignment, from a copy that was read and found
+    complete. At the end it restores the original replica order.
+  - B(It removes one copy of the data until the new replica is in sync.) So it is refused unless the other in-sync
+    replicas reach C(min.insync.replicas) and at least two copies remain. All refusals are reported, each with its
+    remedy.
+  - Without O(partitions), it reads the copies in the marked log directories, and repairs the damaged ones.
+  - On failure or timeout, it cancels the running reassignment and restores the original replicas in their order. The
+    journal holds this for the next run after a crash.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.log_cleaner, kafkaops.recovery.log_cleaner.partitions,
@@ -38,58 +39,58 @@ attributes:
 options:
   allow_below_min_isr:
     description:
-      - Goes on although fewer replicas than C(min.insync.replicas) stay in sync, so that producers with C(acks=all)
-        are refused meanwhile.
+      - Continue although fewer replicas than C(min.insync.replicas) stay in sync. Producers with C(acks=all) are
+        refused during that time.
     type: bool
     default: false
   allow_single_copy:
     description:
-      - Goes on although only one in-sync copy stays, so that its loss is a loss of data.
+      - Continue although only one in-sync copy remains. If that copy is lost, data is lost.
     type: bool
     default: false
   force:
     description:
-      - Repairs named replicas although their log directory has no mark, or it is not known whether cleaner threads are
-        dead, and accepts a copy as complete that was not
-        read to its end.
+      - Repair named replicas although their log directory has no mark or it is unknown whether cleaner threads are
+        dead. Also accept a copy as complete that was not read to its end.
     type: bool
     default: false
   max_concurrent:
     description:
-      - On how many brokers replicas are re-created at a time, one after the other on each.
+      - On how many brokers replicas are re-created at the same time. On each broker, it is one after the other.
     type: int
     default: 1
   throttle_bytes_per_second:
     description:
-      - How fast each broker may fetch the new replicas. Other replication is not held back. V(0) is no limit.
+      - How fast each broker may fetch the new replicas. Other replication is not throttled. V(0) is no limit.
     type: int
     default: 52428800
   max_read_bytes:
     description:
-      - How much of a copy to read to find damage in it. A copy that is larger is not known to be whole.
+      - How many bytes of a copy to read in search of damage. A larger copy does not count as complete.
     type: int
     default: 10737418240
   max_total_read_bytes:
     description:
-      - How much to read in search of marked replicas in all copies together. Marks whose replicas were not found by
-        then are named in RV(unidentified_marks).
+      - How many bytes of all copies together to read in search of marked replicas. Marks whose replicas were not found
+        are in RV(unidentified_marks).
     type: int
     default: 107374182400
   search_in_check_mode:
     description:
-      - Whether check mode reads copies in search of marked replicas. Otherwise RV(unidentified_marks) has the marks.
+      - Whether check mode also reads copies in search of marked replicas. Otherwise RV(unidentified_marks) has the
+        marks.
     type: bool
     default: false
   repair_timeout_ms:
     description:
       - Milliseconds for one replica, from when it is dropped until it is in sync again.
-      - It is given up earlier, and restored, when the cleaner has completed several passes without the replica and the
-        number of marks did not fall.
+      - The repair stops earlier, and the replica is restored, if the cleaner completed several passes without the
+        replica and the number of marks did not decrease.
     type: int
     default: 3600000
   verify_timeout_ms:
     description:
-      - Milliseconds in which a change must be seen.
+      - Milliseconds in which a change must be visible.
     type: int
     default: 30000
 seealso:
@@ -101,7 +102,7 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Re-create all marked replicas where that is safe
+- name: Re-create all marked replicas if that is safe
   kafkaops.recovery.log_cleaner_repair:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     metrics_source: prometheus
@@ -133,25 +134,25 @@ outcomes:
     partition: {type: int, description: The partition.}
     broker_id: {type: int, description: Whose replica it is.}
     status:
-      description: What became of it.
+      description: The outcome.
       type: str
       choices: [repaired, would_repair, not_needed, refused, stopped, failed]
-    reason: {type: str, description: "Why, in words, and what helps where this does not."}
-    source: {type: int, description: "Whose copy it is made from, null where none was chosen."}
+    reason: {type: str, description: "Why, in words, and what to do if the repair did not help."}
+    source: {type: int, description: "The broker whose copy was the source, null if none was chosen."}
     replicas: {type: list, elements: int, description: "The replica order, the same before and after."}
     size_before: {type: int, description: Bytes of the copy before.}
-    size_after: {type: int, description: Bytes of the new copy when it was in sync.}
+    size_after: {type: int, description: Bytes of the new copy at the time it was in sync.}
     verified_by:
-      description: V(metrics) when the broker's metrics show fewer marks, V(replicas) when only the replica itself
-        was looked at.
+      description: V(metrics) if the broker's metrics show fewer marks, V(replicas) if only the replica itself was
+        checked.
       type: str
 unidentified_marks:
-  description: Marks whose partitions could not be found, in words.
+  description: Marks whose partitions were not found, in words.
   returned: success
   type: list
   elements: str
 leftovers:
-  description: What an earlier run had left changed, each with C(change), C(undoing) and C(reason).
+  description: Changes that an earlier run did not undo, each with C(change), C(undoing) and C(reason).
   returned: success
   type: list
   elements: dict

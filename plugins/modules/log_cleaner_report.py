@@ -12,19 +12,18 @@ module: log_cleaner_report
 short_description: Write the report of a log cleaner recovery
 version_added: 1.0.0
 description:
-  - Puts together what the modules of the log cleaner returned, checks it by its JSON Schema, and writes it to a new
-    file.
-  - Without O(before), only makes sure that the file can be written.
+  - Joins the results of the log cleaner modules, checks them by their JSON Schema, and writes them to a new file.
+  - Without O(before), it only checks that the file can be written.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.log_cleaner.results]
 attributes:
-  check_mode: {support: full, details: ["Writes the report, which is about the check then."]}
+  check_mode: {support: full, details: ["Writes the report of the check."]}
   diff_mode: {support: none}
   idempotent: {support: none, details: [A report is never overwritten.]}
 options:
   report_file:
     description:
-      - Where to write it. Must not exist.
+      - Where to write the report. The file must not exist.
     type: path
     required: true
 """

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: log_cleaner_tables
-short_description: Print what was found and done about log cleaners, for a person
+short_description: Print the state of log cleaners and what was done
 version_added: 1.0.0
 description:
-  - Prints how many log cleaners are healthy, what was changed, and a row for each broker with its diagnosis.
+  - Prints how many log cleaners are healthy, the changes, and a row for each broker with its diagnosis.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
@@ -21,20 +21,20 @@ options:
   before: {required: true}
   fail_on_unhealthy:
     description:
-      - Fail, after printing, when a cleaner is neither healthy nor idle in the end. What failed makes it fail anyway.
+      - Fail, after printing, if a cleaner is neither healthy nor idle at the end. Failed tasks always fail it.
     type: bool
     default: false
 """
 
 EXAMPLES = r"""
-- name: Look at all cleaners
+- name: Diagnose all cleaners
   kafkaops.recovery.log_cleaner_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     metrics_source: prometheus
     metrics_url: http://{host}:7071/metrics
   register: cleaners
 
-- name: Show them, and fail when one is not healthy
+- name: Print the result, and fail if one is not healthy
   kafkaops.recovery.log_cleaner_tables:
     before: "{{ cleaners }}"
     fail_on_unhealthy: true

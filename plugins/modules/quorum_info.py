@@ -12,11 +12,11 @@ module: quorum_info
 short_description: Return the state of the controller quorum, findings and verdicts
 version_added: 1.0.0
 description:
-  - Describes the KRaft quorum by what its leader says, and by what each controller says that can be reached.
-  - Finds what endangers it, among that the disruptive servers of KIP-996, with numbers, meaning and remedy.
-  - Says whether elections may be asked for, which controller may be restarted, and which voters may be added
-    and removed. What is not known counts against it, and so do a second leader and an election within the window.
-  - A quorum without a leader is a result, not a failure. The module fails when neither brokers nor controllers answer.
+  - Describes the KRaft quorum by the answers of its leader and of each controller that can be reached.
+  - Reports what endangers the quorum, for example the disruptive servers of KIP-996, with numbers, meaning and remedy.
+  - Says whether elections may be requested, which controller may be restarted, and which voters may be added and
+    removed. Unknown values count against an action, and so do a second leader and an election within the window.
+  - A quorum without a leader is a result, not a failure. The module fails if neither brokers nor controllers answer.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.report.findings,
@@ -27,25 +27,25 @@ attributes:
 options:
   window_ms:
     description:
-      - Milliseconds to look at the quorum, four times a second. V(0) is one look.
-      - The window begins after the first look, which waits for silent controllers.
+      - Milliseconds in which the quorum is read four times a second. With V(0), it is read once.
+      - The window begins after the first read, which waits for silent controllers.
       - Only a window shows leaders that come and go, voters that come and go, and logs that shrink.
     type: int
     default: 0
 seealso:
   - module: kafkaops.recovery.quorum_voter
 notes:
-  - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster it returns timeouts and which controller is at
-    which address, and with CLUSTER_ACTION at the controllers, each controller's own epoch.
+  - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster, it also returns timeouts and the address of
+    each controller. With CLUSTER_ACTION at the controllers, it also returns each controller's own epoch.
 """
 
 EXAMPLES = r"""
-- name: Look at the quorum through the brokers
+- name: Read the quorum through the brokers
   kafkaops.recovery.quorum_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
   register: quorum
 
-- name: Restart a controller only when the others can do without it
+- name: Restart a controller only if the others have a majority without it
   ansible.builtin.assert:
     that: (quorum.verdicts.restart | selectattr('node_id', 'equalto', 103) | first).allowed
 
@@ -59,13 +59,13 @@ EXAMPLES = r"""
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 leader_id:
-  description: The leader of the quorum, null when there is none that could be asked.
+  description: The leader of the quorum, null if none answered.
   returned: success
   type: int
   sample: 101
 leader_epoch: {type: int, returned: success, sample: 7, description: Its epoch.}
 high_watermark:
-  description: Offset up to which the metadata log is committed, null while that is not known.
+  description: Offset up to which the metadata log is committed, null if unknown.
   returned: success
   type: int
   sample: 8129
@@ -81,19 +81,19 @@ metadata_version:
   sample: 29
 fetch_timeout_ms:
   description:
-    - The leader's C(controller.quorum.fetch.timeout.ms), or the smallest that could be read where the leader's is not
-      known, of controllers before brokers.
+    - The leader's C(controller.quorum.fetch.timeout.ms). If it is unknown, the smallest value of the controllers, or
+      else of the brokers.
   returned: success
   type: int
   sample: 2000
 election_timeout_ms:
-  description: Largest C(controller.quorum.election.timeout.ms) that could be read, of controllers before brokers.
+  description: Largest C(controller.quorum.election.timeout.ms) of the controllers, or else of the brokers.
   returned: success
   type: int
   sample: 1000
-window_ms: {type: int, returned: success, sample: 10000, description: How long it was looked at.}
+window_ms: {type: int, returned: success, sample: 10000, description: How long it was observed.}
 voters:
-  description: The voters, in order of their ids, as the leader sees them. Empty when there is no leader.
+  description: The voters, in order of their ids, as the leader reports them. Empty if there is no leader.
   returned: success
   type: list
   elements: dict
@@ -102,31 +102,31 @@ voters:
       description: Its node id.
       type: int
     directory_id:
-      description: Id of its metadata log directory. Null in a static quorum while it is not known.
+      description: Id of its metadata log directory. Null if unknown, in a static quorum.
       type: str
     endpoints:
       description: Its listeners as controller, each with C(name), C(host) and C(port).
       type: list
       elements: dict
     log_end_offset:
-      description: Its log end offset, null when the leader does not know it.
+      description: Its log end offset, null if the leader does not know it.
       type: int
     lag_records:
-      description: How many records the leader has and it has not, null when not known.
+      description: How many records it lacks in comparison with the leader, null if unknown.
       type: int
     lag_ms:
-      description: Milliseconds since it last had all that the leader had, null when not known.
+      description: Milliseconds since it last had all records of the leader, null if unknown.
       type: int
     since_fetch_ms:
-      description: Milliseconds since its last Fetch. Null for the leader, and when not known.
+      description: Milliseconds since its last Fetch. Null for the leader, and if unknown.
       type: int
     is_caught_up:
       description:
-        - Whether C(lag_ms) is within the fetch timeout. Unknown means it is not, and so does a log that is empty while
-          the leader's is not.
+        - Whether C(lag_ms) is within the fetch timeout. False if C(lag_ms) is unknown, or if its log is empty and the
+          leader's log is not.
       type: bool
 observers:
-  description: The observers, likewise. Brokers are observers.
+  description: The observers, with the same fields. Brokers are observers.
   returned: success
   type: list
   elements: dict
@@ -138,17 +138,17 @@ controllers:
   elements: dict
   contains:
     address: {type: str, description: Where it was asked.}
-    node_id: {type: int, description: "Its node id, null when it could not be found out."}
+    node_id: {type: int, description: "Its node id, null if unknown."}
     supports_pre_vote: {type: bool, description: "Whether it has Pre-Vote (KIP-996, Kafka 4.0)."}
     fetch_timeout_ms: {type: int, description: Its C(controller.quorum.fetch.timeout.ms).}
     election_timeout_ms: {type: int, description: Its C(controller.quorum.election.timeout.ms).}
     auto_join: {type: bool, description: "Its C(controller.quorum.auto.join.enable), null before Kafka 4.2."}
     election_backoff_ms: {type: int, description: Its C(controller.quorum.election.backoff.max.ms).}
     retry_backoff_ms: {type: int, description: Its C(controller.quorum.retry.backoff.ms).}
-    cause: {type: str, description: "Why it did not answer, for example V(hung) or V(unreachable). Null when it did."}
-    error: {type: str, description: The same for a person.}
+    cause: {type: str, description: "Why it did not answer, for example V(hung) or V(unreachable). Null if it did."}
+    error: {type: str, description: "The same, in words."}
 findings:
-  description: What is wrong, most severe first. Empty for a healthy quorum.
+  description: The findings, most severe first. Empty for a healthy quorum.
   returned: success
   type: list
   elements: dict
@@ -169,15 +169,15 @@ findings:
       remedy: 'It does not answer us either: start it, or find out why it hangs.'
   contains:
     kind:
-      description: What was found.
+      description: The kind of finding.
       type: str
       choices: [no_leader, two_leaders, majority_not_caught_up, voter_not_fetching, voter_lags,
         new_voter_not_caught_up, disk_replaced, epoch_churn, epoch_ahead, removed_voter_active, voter_joined,
         controller_silent, timeouts_too_low, timeouts_differ, single_voter, even_voters, pre_vote_missing]
     severity:
       description:
-        - V(critical) when the quorum does not work or cannot be trusted, V(warning) when something is wrong, and
-          V(info) for what is worth to know before a change.
+        - V(critical) if the quorum does not work or its answers are not reliable, V(warning) if something is wrong, and
+          V(info) for facts to consider before a change.
       type: str
       choices: [critical, warning, info]
     node_ids: {type: list, elements: int, description: The controllers that it is about.}
@@ -185,11 +185,11 @@ findings:
     meaning: {type: str, description: What it means.}
     remedy: {type: str, description: What to do.}
 verdicts:
-  description: What may be done now.
+  description: Which actions are safe now.
   returned: success
   type: dict
   contains:
-    elections: {type: dict, description: "Whether elections may be asked for, as C(allowed), with C(reasons) why not."}
+    elections: {type: dict, description: "Whether elections may be requested, as C(allowed), with C(reasons) why not."}
     restart:
       description: Which voter may be stopped. A majority must be caught up without it.
       type: list
@@ -204,7 +204,7 @@ verdicts:
       elements: dict
       contains: *verdict
     addition:
-      description: Which controller that is no voter may become one.
+      description: Which controller that is not a voter may become a voter.
       type: list
       elements: dict
       contains: *verdict

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: quorum_tables
-short_description: Print what was found out about the quorum, for a person
+short_description: Print the state of the quorum
 version_added: 1.0.0
 description:
-  - Prints the verdict, the findings with their remedies, what may be done with which controller, and the members.
+  - Prints the verdict, the findings with their remedies, the actions that each controller allows, and the members.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
@@ -21,19 +21,19 @@ options:
   result: {description: What M(kafkaops.recovery.quorum_info) returned.}
   fail_on:
     description:
-      - Fail, after printing, when elections must not be asked for, or when something this severe or worse was found.
-      - When it is not given, the task does not fail for what it prints.
+      - Fail, after printing, if elections must not be requested, or if there is a finding of this severity or worse.
+      - Without it, findings do not fail the task.
     type: str
     choices: [critical, warning, info]
 """
 
 EXAMPLES = r"""
-- name: Look at the quorum
+- name: Read the state of the quorum
   kafkaops.recovery.quorum_info:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
   register: quorum
 
-- name: Show it, and fail when something is wrong
+- name: Print it, and fail if something is wrong
   kafkaops.recovery.quorum_tables:
     result: "{{ quorum }}"
     fail_on: warning

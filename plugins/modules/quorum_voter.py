@@ -13,26 +13,26 @@ short_description: Add a voter to the controller quorum, or remove one
 version_added: 1.0.0
 description:
   - Makes a running controller a voter of a dynamic quorum (KIP-853), or removes a voter from it.
-  - Refuses, with all reasons at once, where that would endanger the majority. That is when the voters that are caught
-    up are no majority, before the change or after it, when the new voter is not caught up or is a broker, when the one
-    to remove would add itself again, and when the quorum is static. What is not known counts against it.
-  - A node that is both broker and controller can only be added when O(bootstrap_controllers) leads to it.
-  - Holds the lock of the cluster meanwhile, which needs a broker that answers. Where none does, O(journal=file) keeps
-    the lock on this host.
-  - Afterwards looks until the quorum is as it was asked for. A voter that was added has to be caught up then.
+  - Refuses a change that would endanger the majority, with all reasons. It refuses if the caught-up voters are not a
+    majority before or after the change, if the new voter is not caught up or is a broker, if the removed controller
+    would add itself again, and if the quorum is static. Unknown values count against the change.
+  - A node that is both broker and controller can only be added if O(bootstrap_controllers) names it.
+  - Holds the lock of the cluster during the change, which needs a broker that answers. If no broker answers,
+    O(journal=file) keeps the lock on this host.
+  - Afterwards it reads the quorum until the change is visible. An added voter must also be caught up.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
-  check_mode: {support: full, details: ["Refuses what it would refuse otherwise, too."]}
+  check_mode: {support: full, details: ["Refuses the same changes as without check mode."]}
   diff_mode: {support: full}
   idempotent: {support: full}
 options:
   state:
     description:
-      - Whether the controller shall be a voter.
+      - V(present) adds the controller as a voter, V(absent) removes it.
     type: str
     choices: [present, absent]
     default: present
@@ -43,16 +43,16 @@ options:
     required: true
   directory_id:
     description:
-      - Id of its metadata log directory, as C(meta.properties) there has it.
-      - A voter is a node with this very directory. After a disk was replaced, the old one is to be removed, and the new
-        one to be added.
-      - Defaults to that of the voter with this id. When there is none, to that of the only observer with this id that
-        fetches.
+      - Id of its metadata log directory, from C(meta.properties) in that directory.
+      - A voter is a node with one directory. After a disk was replaced, remove the voter with the old directory id and
+        add it with the new one.
+      - Defaults to the directory id of the voter with this node id. If there is none, defaults to that of the only
+        observer with this node id that fetches.
     type: str
   endpoints:
     description:
-      - Where the other controllers and the brokers reach it, one for each of its C(controller.listener.names).
-      - Required when O(state=present). A controller that is a voter already keeps the endpoints that it has.
+      - Where the other controllers and the brokers reach it, one entry for each of its C(controller.listener.names).
+      - Required with O(state=present). A controller that is already a voter keeps its endpoints.
     type: list
     elements: dict
     suboptions:
@@ -61,7 +61,7 @@ options:
       port: {type: int, required: true, description: "Port to reach it at, from 1 to 65535."}
   verify_timeout_ms:
     description:
-      - Milliseconds in which the change must be seen.
+      - Milliseconds in which the change must be visible.
     type: int
     default: 30000
 seealso:
@@ -90,7 +90,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 voter:
-  description: The controller that it is about, with its directory id and the endpoints that were given.
+  description: The controller, with its directory id and the given endpoints.
   returned: success
   type: dict
   sample:
@@ -99,8 +99,7 @@ voter:
     endpoints: [{name: CONTROLLER, host: controller3.example.com, port: 9093}]
 voters:
   description:
-    - All voters as the quorum returned them after the change, or as they would be in check mode. Each has the keys of
-      RV(voter).
+    - All voters after the change, or in check mode the voters that there would be. Each has the keys of RV(voter).
   returned: success
   type: list
   elements: dict

@@ -12,16 +12,16 @@ module: readiness_info
 short_description: Check before an incident whether a recovery would work
 version_added: 1.0.0
 description:
-  - Checks all that a recovery will need, on a day on which nothing is wrong. Run it on a schedule.
+  - Checks everything that a recovery needs, before an incident. Run it on a schedule.
   - Checks that every broker answers at its advertised address, and every controller at its own listener; certificates;
-    how this principal authenticates, and the ACLs that each playbook needs; requests and features of every broker;
-    the journal's topic; changes that a run that died left behind; Java, Python libraries and Spark's class archive on
-    this host; space on disks; clocks; and the settings of topics that decide how much an outage costs.
-  - Predicts for each broker which partitions would have no leader, and which of them could not be recovered, if that
-    broker died now.
-  - Changes nothing. The ACLs are found by the operations that brokers say are allowed (KIP-430), and by a request to
+    how this principal authenticates, and the ACLs that each playbook needs; requests and features of every broker; the
+    journal's topic; changes that a killed run left behind; Java, Python libraries and Spark's class archive on this
+    host; space on disks; clocks; and the settings of topics that decide how much an outage costs.
+  - Predicts for each broker which partitions would have no leader if it died now, and which of these could not be
+    recovered.
+  - Changes nothing. ACLs are checked by the operations that brokers report as allowed (KIP-430), and by a request to
     create the journal's topic with C(validate_only).
-  - What could not be found out is red. The module does not fail for what it found.
+  - A check that could not be completed is red. The module does not fail because of its findings.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
@@ -37,11 +37,11 @@ options:
     default: _kafkaops_leadership
   evidence_dir:
     description:
-      - Directory below which evidence will be written, to check the space there. Nothing is written.
+      - Directory below which evidence will be written. Its free space is checked, and nothing is written.
     type: path
   salvage_dir:
     description:
-      - Directory below which a salvage will be written, to check the space there. Nothing is written.
+      - Directory below which a salvage will be written. Its free space is checked, and nothing is written.
       - It must have room for the largest replica of the cluster.
     type: path
   certificate_days:
@@ -51,15 +51,15 @@ options:
     default: 30
   local_spark:
     description:
-      - Whether plans are made by Spark on this host. Java and the class archive are not checked otherwise.
+      - Whether Spark on this host makes plans. Otherwise Java and the class archive are not checked.
     type: bool
     default: true
 seealso:
   - module: kafkaops.recovery.quorum_info
 notes:
-  - Needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics. What is missing is a finding.
-  - No RPC returns a broker's clock. The clock that is compared is the active controller's.
-  - WRITE on a transactional id and ACLs at controllers cannot be found out without a write.
+  - Needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics. A missing permission is a finding.
+  - No RPC returns a broker's clock. So the clock of the active controller is compared.
+  - WRITE on a transactional id and ACLs at controllers cannot be checked without a write.
 """
 
 EXAMPLES = r"""
@@ -70,24 +70,24 @@ EXAMPLES = r"""
     salvage_dir: /var/tmp
   register: readiness
 
-- name: Stop unless it would
+- name: Fail if it would not
   ansible.builtin.assert:
     that: readiness.is_ready
 """
 
 RETURN = r"""
 cluster_id:
-  description: The cluster's id, null where no broker answers.
+  description: The cluster's id, null if no broker answers.
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
 is_ready:
-  description: Whether no check failed and everything could be found out. Warnings do not count.
+  description: Whether no check is V(failed) or V(unknown). Warnings do not count.
   returned: success
   type: bool
   sample: false
 checks:
-  description: What was checked, the worst first.
+  description: The checks, the worst first.
   returned: success
   type: list
   elements: dict
@@ -106,16 +106,16 @@ checks:
         unclean_election, broker_loss]
     status:
       description:
-        - V(failed) when a recovery would fail, or harm more than it has to, and V(unknown) when it could not be found
-          out. Both are red.
-        - V(warning) when a recovery would work, and cost more time or records than it has to.
+        - V(failed) if a recovery would fail or do more harm than necessary, and V(unknown) if the check could not be
+          completed. Both are red.
+        - V(warning) if a recovery would work, but cost more time or records than necessary.
       type: str
       choices: [failed, unknown, warning, ok]
     subject:
-      description: What it is about, such as a broker. Empty where it is about the whole cluster or this host.
+      description: What was checked, for example one broker. Empty for the whole cluster or this host.
       type: str
-    found: {type: str, description: What was found.}
-    remedy: {type: str, description: What to do. Empty where nothing has to be done.}
+    found: {type: str, description: The result in words.}
+    remedy: {type: str, description: What to do. Empty if nothing has to be done.}
 broker_losses:
   description: What would happen if one broker died now, for each broker that answers.
   returned: success
@@ -132,12 +132,11 @@ broker_losses:
     broker_id: {type: int, description: The broker.}
     offline_partitions: {type: int, description: How many partitions would have no leader.}
     offline: {type: str, description: "Their topics, with partition numbers."}
-    unrecoverable_partitions: {type: int, description: How many of these have no replica on another broker that lives.}
+    unrecoverable_partitions: {type: int, description: How many of these have no replica on another live broker.}
     unrecoverable: {type: str, description: "Their topics, with partition numbers."}
     below_min_isr_partitions:
       description:
-        - How many partitions would have a leader and take no record with acks=all. Null where settings could not be
-          read.
+        - How many partitions would have a leader but refuse records with acks=all. Null if settings could not be read.
       type: int
 """
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: readiness_tables
-short_description: Print whether a recovery would work, for a person
+short_description: Print whether a recovery would work
 version_added: 1.0.0
 description:
-  - Prints the verdict, what is red with its remedy, then warnings, then what is fine, and what each broker's death
-    would do.
+  - Prints the verdict, the red checks with their remedies, then warnings, then passed checks, and the effect of each
+    broker's death.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
@@ -22,14 +22,14 @@ options:
   result: {description: What M(kafkaops.recovery.readiness_info) returned.}
   fail_on:
     description:
-      - Fail, after printing, when a check is red (V(failed)), or also when there is a warning (V(warning)).
-      - When it is not given, the task does not fail for what it prints.
+      - Fail, after printing, if a check is red (V(failed)), or also if there is a warning (V(warning)).
+      - Without it, checks do not fail the task.
     type: str
     choices: [failed, warning]
 """
 
 EXAMPLES = r"""
-- name: Print the result of readiness_info, and fail when a recovery would not work
+- name: Print the result of readiness_info, and fail if a recovery would not work
   kafkaops.recovery.readiness_tables:
     result: "{{ readiness }}"
     fail_on: failed

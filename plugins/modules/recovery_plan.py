@@ -9,14 +9,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: recovery_plan
-short_description: Check a plan file, or renew its digest after an edit by hand
+short_description: Check a plan file, or renew its digest after a manual edit
 version_added: 1.0.0
 description:
-  - Checks a plan file that M(kafkaops.recovery.leader_candidate_info) wrote, and names every error with its place in
-    the file.
-  - Renews the digest of a plan file that was edited by hand, for example to designate another candidate. Without that,
-    M(kafkaops.recovery.designated_election) refuses a file of which one byte was changed.
-  - Opens no connection. Whether the cluster is still as the plan says is found out when the plan is carried out.
+  - Checks a plan file that M(kafkaops.recovery.leader_candidate_info) wrote, and reports every error with its position
+    in the file.
+  - Renews the digest of a plan file that was edited manually, for example to designate another candidate. Without a new
+    digest, M(kafkaops.recovery.designated_election) refuses an edited file.
+  - Opens no connection. The plan is compared with the cluster when it is carried out.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [kafkaops.recovery.attributes]
 attributes:
@@ -27,16 +27,16 @@ options:
   path:
     description:
       - The plan file.
-      - At most 256 MiB of UTF-8, with a byte order mark or without. A file that others may write is refused.
+      - At most 256 MiB of UTF-8, with or without a byte order mark. A file that other users may write is refused.
     type: path
     required: true
   state:
     description:
-      - V(checked) only reads. It fails unless everything is right, the digest too.
-      - V(digest_renewed) judges each election like a new one, by the strategy and the limit of lost records that its
-        entry has, and fails where one is refused or anything but the digest is wrong. It then rewrites the plan, with
-        the reason and the forecast of what was edited, in the usual layout and with the digest of its content, as one
-        atomic replacement that keeps owner and mode.
+      - V(checked) only reads. It fails if anything is wrong, the digest included.
+      - V(digest_renewed) checks each election like a new one, by the strategy and the limit of lost records in its
+        entry. It fails if an election is refused, or if anything except the digest is wrong. It then rewrites the plan
+        with new reasons and forecasts of edited elections, in the usual layout, and with the digest of its content. The
+        file is replaced atomically and keeps its owner and mode.
     type: str
     choices: [checked, digest_renewed]
     default: checked
@@ -52,7 +52,7 @@ EXAMPLES = r"""
   kafkaops.recovery.recovery_plan:
     path: plan.json
 
-- name: Stand by an edit that someone has reviewed
+- name: Renew the digest after a reviewed edit
   kafkaops.recovery.recovery_plan:
     path: plan.json
     state: digest_renewed
@@ -66,13 +66,13 @@ cluster_id:
   sample: 4L6g3nShT-eMCtK--X86sw
 created_at: {type: str, returned: success, sample: "2026-01-31T23:59:59Z", description: "When the plan was made, UTC."}
 digest:
-  description: The digest that fits the plan's content.
+  description: The digest of the plan's content.
   returned: success
   type: str
   sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 elections: {type: int, returned: success, sample: 3000, description: How many elections are planned.}
 left_alone:
-  description: How many partitions were asked for and get no election.
+  description: How many requested partitions get no election.
   returned: success
   type: int
   sample: 2

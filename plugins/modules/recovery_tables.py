@@ -9,11 +9,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: recovery_tables
-short_description: Print what was found and done, for a person
+short_description: Print the state and the outcome of a recovery
 version_added: 1.0.0
 description:
   - Prints the verdict, the brokers that are not online with their cause, the next steps as commands, and the
-    partitions, grouped by what they share. With C(-v), prints a row for each partition too.
+    partitions, grouped by outcome, cause and loss. With C(-v), it also prints a row for each partition.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,
@@ -22,20 +22,21 @@ options:
   result:
     description:
       - What M(kafkaops.recovery.unclean_recovery), M(kafkaops.recovery.designated_election) or
-        M(kafkaops.recovery.leader_candidate_info) returned. Of M(kafkaops.recovery.offline_partition_info), the
-        partitions that are left alone are printed.
+        M(kafkaops.recovery.leader_candidate_info) returned. Of the result of
+        M(kafkaops.recovery.offline_partition_info), it prints the partitions that were left alone.
   tables:
     description:
-      - What to print, in this order. V(replicas) has a row for each replica, with its rank. V(outcomes) has all else.
+      - What to print, in this order. V(replicas) has a row for each replica, with its rank. V(outcomes) has everything
+        else.
     type: list
     elements: str
     choices: [replicas, outcomes]
     default: [outcomes]
   accepted:
     description:
-      - Fail, after printing, when a partition has another status than these, or when a replica order that an earlier
-        run changed was not restored.
-      - When it is not given, the task does not fail for what it prints.
+      - Fail, after printing, if a partition has another status than these, or if a replica order that an earlier run
+        changed was not restored.
+      - Without it, these do not fail the task.
     type: list
     elements: str
   start_order:
@@ -58,10 +59,10 @@ options:
     default: ""
   variables:
     description:
-      - Variables of the role P(kafkaops.recovery.unclean_recovery#role) that the commands of the next steps repeat.
-        They must hold no secret.
-      - Of C(unclean_recovery_plan), only whether a plan was given as data.
-      - Without any variable, the next steps are named without their commands.
+      - Variables of the role P(kafkaops.recovery.unclean_recovery#role) for the commands of the next steps. They must
+        not contain secrets.
+      - For C(unclean_recovery_plan), give only whether a plan was given as data.
+      - Without any variable, the next steps are printed without commands.
     type: dict
     default: {}
 """
@@ -72,12 +73,12 @@ EXAMPLES = r"""
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
   register: candidates
 
-- name: Show the replicas
+- name: Print the replicas
   kafkaops.recovery.recovery_tables:
     result: "{{ candidates }}"
     tables: [replicas]
 
-- name: Show how the elections ended, and fail unless every partition is back
+- name: Print the outcome of the elections, and fail unless every partition has a leader
   kafkaops.recovery.recovery_tables:
     result: "{{ elections }}"
     accepted: [recovered, already_online]

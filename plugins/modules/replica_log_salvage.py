@@ -13,59 +13,60 @@ short_description: Save records that only the disks of a stopped broker hold
 version_added: 1.0.0
 description:
   - Reads the log directories of a broker that does not run, compares them with the logs of the current leaders, and
-    saves every record that the leaders never held. After an unclean election, and before that broker is started again,
-    these records exist nowhere else. A broker that is started truncates them.
-  - Runs on the broker's host, or wherever its log directories, or a copy of them, are mounted.
-  - Nothing is written to the log directories or to Kafka. While the module reads, it holds a shared lock on each
-    C(.lock) file, so that a broker that is started meanwhile stops before it truncates anything.
-  - Which records the cluster lacks is decided by leader epoch and offset, as a forecast of losses is. It does not
-    matter how long ago the election was.
-  - The headers of some batches say what the cluster lacks. Only the segments with such records are read whole,
-    without their indexes, and every checksum is verified. Torn tails, corrupt batches, and blocks that the disk
-    refuses to read are named and skipped.
-  - The records are saved as Parquet with their raw batches, read back, and then given their manifest. The files are
-    B(production data). They have mode 0600.
+    saves every record that the leaders never held. After an unclean election, these records exist nowhere else, and the
+    broker truncates them when it is started again.
+  - Runs on the broker's host, or on any host where its log directories or a copy of them are mounted.
+  - Writes nothing to the log directories or to Kafka. While the module reads, it holds a shared lock on each C(.lock)
+    file. So a broker that is started at that time stops before it truncates anything.
+  - Finds the records that the cluster lacks by leader epoch and offset, like a forecast of losses. The time since the
+    election does not matter.
+  - Reads the headers of some batches to find the segments with such records. It reads only these segments completely,
+    without their indexes, and verifies every checksum. Incomplete batches at the end of a log, corrupt batches, and
+    blocks that the disk cannot read are reported and skipped.
+  - Saves the records as Parquet with their raw batches, reads them back, and then writes the manifest. The files are
+    B(production data) and have mode 0600.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.progress,
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
-  check_mode: {support: full, details: ["Reads the disks and the cluster, and returns what would be saved."]}
+  check_mode: {support: full, details: ["Reads the disks and the cluster, and returns the records that it would save."]}
   diff_mode: {support: none}
-  idempotent: {support: full, details: [A salvage directory that has all of it already is left as it is.]}
+  idempotent: {support: full, details: [A salvage directory that has all records already is not changed.]}
 options:
   log_dirs:
     description:
-      - The log directories of one broker, all that its C(log.dirs) names.
-      - Refused while a broker runs on one of them, and when C(meta.properties) names another cluster.
+      - All log directories of one broker, as in its C(log.dirs).
+      - Refused if a broker runs on one of them, or if C(meta.properties) names another cluster.
     type: list
     elements: path
     required: true
   salvage_dir:
     description:
-      - The directory to save to. It is made, and must not exist, unless an earlier run of the same salvage made it.
-      - It gets its name when it is whole. Until then it has the suffix C(.unfinished).
+      - The directory to save to. The module creates it. It must not exist, unless an earlier run of the same salvage
+        created it.
+      - It has the suffix C(.unfinished) until it is complete.
       - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
         Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
-      - On such a file system it has its name from the beginning, and is finished when it has a C(manifest.json).
+      - On such a file system it never has a suffix, and is complete when it has a C(manifest.json).
     type: path
     required: true
   topics:
     description:
-      - The topics to salvage. Every topic on the disks unless given.
+      - The topics to salvage. Defaults to every topic on the disks.
     type: list
     elements: str
   leaders_timeout_ms:
     description:
-      - Milliseconds that the current leaders may take to say what they hold.
-      - A leader that does not answer is awaited for so long, unless another broker leads before, or none does.
-        Right after a broker has died, the cluster still names it as the leader for some seconds.
+      - Milliseconds that the current leaders may take to describe their logs.
+      - The module waits so long for a leader that does not answer, unless another broker becomes leader or the
+        partition has no leader. Right after a broker died, the cluster still names it as the leader for some seconds.
     type: int
     default: 30000
   spark:
     description:
-      - How Spark runs, on the host that has the disks.
-      - Without this option it runs only where more than 4 GiB are read, or something is saved on another file system.
+      - How Spark runs on the host that has the disks.
+      - Without this option, it runs only if more than 4 GiB are read, or if records are saved on another file system.
     type: dict
     suboptions:
       driver_memory: {type: str, description: "Memory of its JVM, V(1g) unless given."}
@@ -73,7 +74,7 @@ options:
   report_file:
     description:
       - Where to write the report of the run, a JSON file with every replica on the disks. It holds no record.
-      - Must not exist. Written in check mode too.
+      - The file must not exist. It is written in check mode too.
     type: path
 seealso:
   - module: kafkaops.recovery.salvage_info
@@ -81,20 +82,20 @@ requirements:
   - aiokafka >= 0.12
   - crc32c >= 2.7
   - pyarrow >= 20
-  - Java >= 17, pyspark >= 4.1 and pandas >= 2.2, where Spark runs
+  - Java >= 17, pyspark >= 4.1 and pandas >= 2.2, if Spark runs
 notes:
   - Needs DESCRIBE and READ on the topics, and read access to the log directories.
 """
 
 EXAMPLES = r"""
-- name: See what only the disks of this broker hold
+- name: Show the records that only the disks of this broker hold
   kafkaops.recovery.replica_log_salvage:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     log_dirs: [/var/lib/kafka/a, /var/lib/kafka/b]
     salvage_dir: /var/tmp/salvage-2026-01-31
   check_mode: true
 
-- name: Save it
+- name: Save these records
   kafkaops.recovery.replica_log_salvage:
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     log_dirs: [/var/lib/kafka/a, /var/lib/kafka/b]
@@ -103,11 +104,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id:
-  description: Id of the cluster, which is that of the disks too.
+  description: Id of the cluster, the same as on the disks.
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
-broker_id: {type: int, returned: success, sample: 1, description: The broker that the log directories are of.}
+broker_id: {type: int, returned: success, sample: 1, description: The broker of the log directories.}
 log_dirs:
   description: The log directories that were read.
   returned: success
@@ -120,7 +121,7 @@ salvage_dir:
   type: str
   sample: /var/tmp/salvage-2026-01-31
 salvage_id:
-  description: Id of the salvage, null when nothing was saved.
+  description: Id of the salvage, null if nothing was saved.
   returned: success
   type: str
   sample: 6cfb1b2c-20c5-4a38-9a51-0a4c1d8d6f35
@@ -138,15 +139,15 @@ summary:
     damages: 0
 account:
   description:
-    - What the disks held that the cluster lacks, what of it was saved, and what is still lost. Partitions of which it
-      is unknown what the cluster lacks are in it, too.
+    - How many records of the disks the cluster lacks, how many of these were saved, and how many are still lost.
+      Partitions where this is unknown are included.
   returned: success
   type: dict
   contains:
     total:
       description:
-        - Sums of what is known over all partitions. C(unknown) is how many partitions there are of which it is unknown
-          what is still lost.
+        - Sums of the known values over all partitions. C(unknown) is the number of partitions for which C(still_lost)
+          is unknown.
       type: dict
     partitions:
       description: At most O(max_rows) of the partitions, in order of topic and number.
@@ -156,15 +157,15 @@ account:
         topic: {type: str, description: Name of the topic.}
         partition: {type: int, description: Number of the partition.}
         held_by_losers:
-          description: Offsets that replicas or disks held and the leader did not. Null where that is unknown.
+          description: Offsets that replicas or disks held and the leader did not. Null if unknown.
           type: int
         saved: {type: int, description: Records that are saved.}
-        given_back: {type: int, description: "Records. Null where the records were saved by an earlier run."}
+        given_back: {type: int, description: "Records that were replayed. Null if an earlier run saved the records."}
         still_lost:
           description:
-            - What was held and not saved, or saved and not given back. Records of aborted transactions do not count,
-              nor those that a compacted topic does not need. A batch that does not decode counts as one. Null where
-              that is unknown.
+            - Records that were held and not saved, or saved and not replayed. Records of aborted transactions do not
+              count, nor records that a compacted topic does not need. A batch that does not decode counts as one
+              record. Null if unknown.
           type: int
         at_hand: {type: int, description: "How many of RV(account.partitions[].still_lost) are saved."}
   sample:
@@ -186,7 +187,7 @@ account:
         at_hand: 250
 partitions:
   description:
-    - Every replica on the disks, in order of topic and number. Ranges are offsets of one leader epoch each, the end
+    - Every replica on the disks, in order of topic and number. Each range has offsets of one leader epoch, the end
       exclusive.
   returned: success
   type: list
@@ -197,36 +198,36 @@ partitions:
     topic_id: {type: str, description: "Id of the topic, as C(partition.metadata) on the disk has it."}
     directory_id: {type: str, description: Id of the log directory.}
     status:
-      description: How the disk compares with the cluster, and what was done.
+      description: The result of the comparison with the cluster, and what was done.
       type: str
       choices: [saved, would_be_saved, already_saved, nothing_lacking, left_alone, failed]
-    reason: {type: str, description: "Why it has this status, for a person."}
+    reason: {type: str, description: "Why it has this status, in words."}
     leader_id: {type: int, description: The leader that the disk was compared with.}
     held:
       description:
-        - What the disk holds, by the headers of the batches. What of it is in RV(partitions[].lost) has good checksums.
+        - The ranges on the disk, by the headers of the batches. Those in RV(partitions[].lost) have verified checksums.
       type: list
       elements: dict
     lost:
-      description: What the leader never held. Offsets of transaction markers and of compacted records count.
+      description: The ranges that the leader never held. Offsets of transaction markers and of compacted records count.
       type: list
       elements: dict
     unreadable:
-      description: What of RV(partitions[].lost) is in no batch that could be read.
+      description: The ranges of RV(partitions[].lost) that are in no readable batch.
       type: list
       elements: dict
     before_log_start:
       description:
-        - What lies before the leader's log start offset, where it is unknown whether the leader ever held it. It is not
+        - The ranges before the leader's log start offset. It is unknown whether the leader ever held them. They are not
           saved.
       type: list
       elements: dict
     damages:
-      description: What could not be read of which segment file, with the offsets around it.
+      description: The unreadable parts of segment files, with the offsets around them.
       type: list
       elements: dict
     saved:
-      description: What the files hold, counted when they were read back. Null when nothing was saved.
+      description: The content of the files, counted when they were read back. Null if nothing was saved.
       type: dict
   sample:
     - topic: orders
@@ -244,8 +245,8 @@ partitions:
       saved: {records: 250, bytes: 3120}
 newer_commits:
   description:
-    - Groups whose committed offset in the saved records of C(__consumer_offsets) is further than the one that the
-      cluster has, at most O(max_rows). These records are never given back. Reset the offsets where that is wanted.
+    - Groups whose committed offset in the saved records of C(__consumer_offsets) is higher than in the cluster, at most
+      O(max_rows). These records are never replayed. Reset the offsets if necessary.
   returned: success
   type: list
   elements: dict

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: salvage_info
-short_description: Say what a salvage directory holds
+short_description: Describe the content of a salvage directory
 version_added: 1.0.0
 description:
-  - Reads the manifest of a salvage directory, and compares the files with it. Returns counts, ranges and times for each
-    partition, and never a key or a value.
+  - Reads the manifest of a salvage directory, and compares the files with it. Returns counts, ranges and times of each
+    partition, but no key and no value.
   - Connects to no cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
@@ -22,7 +22,7 @@ options:
   verify_files:
     description:
       - Whether to read every file and compare its SHA-256 with the manifest.
-      - The module fails when one differs.
+      - The module fails if one differs.
     type: bool
     default: true
 seealso:
@@ -30,7 +30,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what was saved
+- name: Show what was saved
   kafkaops.recovery.salvage_info:
     salvage_dir: /var/tmp/salvage-2026-01-31
   register: salvage
@@ -52,7 +52,7 @@ collection_version:
   type: str
   sample: 1.0.0
 origins:
-  description: The brokers that the records are from, with their log directories where they were read from disk.
+  description: The brokers of the records, with their log directories if the records were read from disk.
   returned: success
   type: list
   elements: dict
@@ -66,19 +66,20 @@ partitions:
   returned: success
   type: list
   elements: dict
-  description: What is kept of each partition, in order of topic and number. Times are milliseconds since the epoch.
+  description: The saved records of each partition, in order of topic and number. Times are milliseconds since the
+    epoch.
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
     topic_id: {type: str, description: Id of the topic.}
     ranges: {type: list, elements: dict, description: "Offsets of one leader epoch each, the end exclusive."}
-    records: {type: int, description: Data records. Control records are not among them.}
+    records: {type: int, description: Data records without control records.}
     bytes: {type: int, description: Bytes of keys and values.}
     first_timestamp_ms: {type: int, description: The oldest timestamp.}
     last_timestamp_ms: {type: int, description: The newest timestamp.}
     committed: {type: int, description: Records of committed transactions.}
     aborted: {type: int, description: Records of aborted transactions.}
-    unknown: {type: int, description: "Records of transactions without a marker, whose outcome is unknown."}
+    unknown: {type: int, description: "Records of transactions without a marker. Their outcome is unknown."}
     committed_transactions: {type: int, description: Commit markers.}
     aborted_transactions: {type: int, description: Abort markers.}
     open_transactions: {type: int, description: Transactions without a marker.}

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: salvage_replay
-short_description: Give saved records back to Kafka, each exactly once
+short_description: Replay saved records to Kafka, each exactly once
 version_added: 1.0.0
 description:
-  - Reads a salvage directory, and writes its records to side topics or to the topics that they came from, with their
-    keys, values, headers and timestamps. Headers that begin with C(kafkaops.salvage.) are added, and name the cluster,
-    broker, topic, partition, leader epoch, offset and timestamp that the record had.
-  - B(Exactly once.) Records are written in transactions. What was given back is kept in the topic
-    O(progress_topic), in the same transactions. A run that is killed anywhere can be run again, from another host too,
-    and continues without gap and without duplicate. A record that two salvages have, of a dead broker's disk and of a
-    live replica, is given back once.
-  - Records of aborted transactions are left out and counted. Those of transactions whose outcome is unknown are left
-    out unless O(include_unknown) is set. Internal topics are never given back.
+  - Reads a salvage directory, and writes its records to side topics or to the original topics, with their keys, values,
+    headers and timestamps. It adds headers that begin with C(kafkaops.salvage.) and name the original cluster, broker,
+    topic, partition, leader epoch, offset and timestamp of the record.
+  - B(Exactly once.) Records are written in transactions. The same transactions write the progress to the topic
+    O(progress_topic). A killed run can be repeated, from another host too, and continues without gap and without
+    duplicate. A record that is in two salvages, of a dead broker's disk and of a live replica, is replayed once.
+  - Records of aborted transactions are skipped and counted. Records of transactions with an unknown outcome are skipped
+    unless O(include_unknown) is set. Internal topics are never replayed.
   - Before anything is written, every file of the salvage is compared with its manifest, and every partition that cannot
-    take its records is refused by name. That is one whose topic is gone, re-created or smaller, has no leader, too few
-    replicas in sync or a smaller C(max.message.bytes), or may not be written to. The others are given back all the
-    same, and the module fails in the end.
+    accept its records is refused by name. A partition is refused if its topic was deleted, was re-created or has fewer
+    partitions, if it has no leader or too few in-sync replicas, if C(max.message.bytes) is too small, or if the
+    principal may not write to it. The other partitions are replayed, and the module fails at the end.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.salvage.source, kafkaops.recovery.gathering.max_rows,
@@ -33,33 +32,34 @@ extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
-  check_mode: {support: full, details: [Returns how many records would be given back and left out.]}
+  check_mode: {support: full, details: [Returns how many records would be replayed and skipped.]}
   diff_mode: {support: none}
-  idempotent: {support: full, details: [A second run gives nothing back.]}
+  idempotent: {support: full, details: [A second run replays nothing.]}
 options:
   topics:
     description:
-      - The topics to give back. Every topic of the salvage unless given.
+      - The topics to replay. Defaults to every topic of the salvage.
     type: list
     elements: str
   target:
     description:
-      - V(side) writes to topic C(<topic>.salvaged), which is created where it does not exist, with as many partitions
-        and replicas, and without retention. No consumer is surprised.
-      - V(original) writes to the topic and partition that the records came from. They are appended.
+      - V(side) writes to the topic C(<topic>.salvaged). It is created if it does not exist, with as many partitions and
+        replicas, and without retention. No existing consumer reads it.
+      - V(original) appends to the original topic and partition.
     type: str
     choices: [side, original]
     default: side
   include_unknown:
     description:
-      - Give back records of transactions whose outcome is unknown, too. Some of them may have been aborted.
+      - Also replay records of transactions whose outcome is unknown. Some of them may have been aborted.
     type: bool
     default: false
   include_compacted:
     description:
-      - Give records back to compacted topics, with O(target=original). A record whose key has a newer record there is
-        left out.
-      - Nobody else should write these keys meanwhile. Kafka cannot write on the condition that a key is unchanged.
+      - Replay records to compacted topics, with O(target=original). A record is skipped if the topic has a newer record
+        with the same key.
+      - Nobody else should write these keys during the replay. Kafka has no write on the condition that a key is
+        unchanged.
     type: bool
     default: false
   throttle_bytes_per_second:
@@ -69,14 +69,14 @@ options:
     default: 0
   progress_topic:
     description:
-      - Name of the compacted topic that keeps what was given back. It is created where it does not exist.
-      - Delete it when the salvages are no longer needed. Without it a run would give everything back again.
+      - Name of the compacted topic that holds the progress. It is created if it does not exist.
+      - Delete it when the salvages are no longer needed. Without it, a run would replay everything again.
     type: str
     default: _kafkaops_salvage
   report_file:
     description:
       - Where to write the report of the run, a JSON file with every partition. It holds no record.
-      - Must not exist. Written in check mode too.
+      - The file must not exist. It is written in check mode too.
     type: path
 seealso:
   - module: kafkaops.recovery.replica_log_salvage
@@ -90,22 +90,22 @@ notes:
   - Needs DESCRIBE, DESCRIBE_CONFIGS and WRITE on the topics, READ on compacted ones, CREATE on those that are created,
     READ and WRITE on O(progress_topic), and DESCRIBE and WRITE on the transactional id
     C(kafkaops.recovery.<progress_topic>).
-  - GSSAPI and AWS_MSK_IAM cannot be used, because the confluent-kafka that PyPI has is built without them.
+  - GSSAPI and AWS_MSK_IAM cannot be used, because the confluent-kafka of PyPI is built without them.
 """
 
 EXAMPLES = r"""
-- name: See what would be given back
+- name: Show which records would be replayed
   kafkaops.recovery.salvage_replay:
     bootstrap_servers: kafka2.example.com:9092
     salvage_dir: /var/tmp/salvage-2026-01-31
   check_mode: true
 
-- name: Give it back to side topics
+- name: Replay them to side topics
   kafkaops.recovery.salvage_replay:
     bootstrap_servers: kafka2.example.com:9092
     salvage_dir: /var/tmp/salvage-2026-01-31
 
-- name: Give one topic back to where it came from, at 10 MB/s
+- name: Replay one topic to the original topic, at 10 MB/s
   kafkaops.recovery.salvage_replay:
     bootstrap_servers: kafka2.example.com:9092
     salvage_dir: /var/tmp/salvage-2026-01-31
@@ -116,7 +116,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id:
-  description: Id of the cluster, which is that of the salvage too.
+  description: Id of the cluster, the same as in the salvage.
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
@@ -127,7 +127,7 @@ salvage_dir:
   returned: success
   type: str
   sample: /var/tmp/salvage-2026-01-31
-target: {type: str, returned: success, sample: side, description: Where records were given back to.}
+target: {type: str, returned: success, sample: side, description: Where records were replayed to.}
 summary:
   description: Counts over all partitions.
   returned: success
@@ -149,8 +149,8 @@ summary:
     left_out: {aborted: 20}
 account:
   description:
-    - What was held, by the forecast or the disks that the salvage was made of, what its files have, what all runs gave
-      back to this target, and what is still lost.
+    - How many records the replicas or disks held, how many the salvage has, how many all runs replayed to this target,
+      and how many are still lost.
     - The fields are those of RV(kafkaops.recovery.replica_log_salvage#module:account). C(given_back) counts the records
       of this run and of earlier ones.
   returned: success
@@ -165,32 +165,33 @@ partitions:
   type: list
   elements: dict
   contains:
-    topic: {type: str, description: The topic that the records came from.}
-    partition: {type: int, description: "Number of the partition, there and in the target topic."}
-    topic_id: {type: str, description: Id of the topic that the records came from.}
-    target_topic: {type: str, description: The topic that they are given back to.}
+    topic: {type: str, description: The original topic of the records.}
+    partition: {type: int, description: "Number of the partition, in the original and in the target topic."}
+    topic_id: {type: str, description: Id of the original topic.}
+    target_topic: {type: str, description: The topic that they are replayed to.}
     status:
-      description: What became of the records.
+      description: The outcome for the records.
       type: str
       choices: [given_back, would_be_given_back, nothing_left, never_replayed, refused, failed]
-    reason: {type: str, description: "Why it has this status, for a person."}
+    reason: {type: str, description: "Why it has this status, in words."}
     saved: {type: int, description: Records that the salvage has.}
-    to_give: {type: int, description: Records that were to be given back when the run began.}
-    given: {type: int, description: Records that this run gave back.}
+    to_give: {type: int, description: Records to replay at the beginning of the run.}
+    given: {type: int, description: Records that this run replayed.}
     given_bytes: {type: int, description: Bytes of their keys and values.}
     given_before:
       description:
-        - Records that earlier runs gave back to this topic, of this salvage or of others of the same partition.
+        - Records that earlier runs replayed to this topic, of this salvage or of other salvages of the same partition.
       type: int
     superseded:
       description:
-        - Records that a compacted topic does not need, left out by this run and earlier ones. They have no key, or the
-          topic has a newer record of it.
+        - Records that this run and earlier ones skipped because a compacted topic does not need them. They have no key,
+          or the topic has a newer record with the same key.
       type: int
     left_out:
       description:
-        - How many records are left out, by reason. C(aborted) and C(unknown) are outcomes of transactions. C(newer_key)
-          and C(no_key) are of compacted topics. C(undecodable) counts batches, which are kept as raw batches.
+        - How many records were skipped, by reason. C(aborted) and C(unknown) are outcomes of transactions. C(newer_key)
+          and C(no_key) occur in compacted topics. C(undecodable) counts batches, which the salvage keeps as raw
+          batches.
       type: dict
   sample:
     - topic: orders

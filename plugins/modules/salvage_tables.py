@@ -9,10 +9,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: salvage_tables
-short_description: Print what a salvage found and saved, or gave back
+short_description: Print what a salvage found and saved, or replayed
 version_added: 1.0.0
 description:
-  - Prints one line for each partition that lacks something or could not be compared, and what became of all of them.
+  - Prints one line for each partition that lacks records or could not be compared, and a summary of all partitions.
   - Prints no key and no value.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
@@ -23,7 +23,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show what was saved
+- name: Print what was saved
   kafkaops.recovery.salvage_tables:
     result: "{{ salvage }}"
 """
