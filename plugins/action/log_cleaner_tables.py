@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints what the modules of the log cleaner returned, and fails where they did."""
+"""Print the results of the log cleaner modules, and fail if they failed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints what quorum_info returned, and fails where the quorum is worse than accepted."""
+"""Print the result of quorum_info, and fail if the quorum is worse than accepted."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints what readiness_info returned, and fails where a recovery would not work."""
+"""Print the result of readiness_info, and fail if a recovery would not work."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints how partitions ended, and fails where one was not recovered."""
+"""Print the outcome of each partition, and fail if one was not recovered."""
 
 from __future__ import annotations
 

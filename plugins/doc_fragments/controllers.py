@@ -12,19 +12,19 @@ class ModuleDocFragment:
 options:
   bootstrap_controllers:
     description:
-      - Controllers to ask on their own listener, each as V(host:port), where they can be reached from here. Those that
-        they list are asked too.
-      - They are asked with the same security protocol and credentials as the brokers, unless
-        O(controllers_command_config) is given.
-      - Only a controller returns its epoch and whether it has Pre-Vote. Brokers wait for a leader,
-        where a controller says at once that it knows none.
-      - A string with commas is taken too.
+      - Controllers to ask on their own listener, each as V(host:port), if this host can reach them. The controllers
+        that they list are asked too.
+      - They are asked with the security protocol and credentials of the brokers, unless O(controllers_command_config)
+        is given.
+      - Only a controller returns its epoch and whether it has Pre-Vote. If there is no leader, a controller reports it
+        at once, and a broker waits for a leader.
+      - A string with commas is accepted too.
     type: list
     elements: str
   controllers_command_config:
     description:
-      - Path of a Java C(client.properties) for the controllers' own listeners, where their protocol, mechanism,
-        credentials or stores differ from the brokers'. It is read as O(command_config) is.
+      - Path of a Java C(client.properties) for the controllers' own listeners, if their protocol, mechanism,
+        credentials or stores differ from those of the brokers. It is read like O(command_config).
       - Requires O(bootstrap_controllers).
     type: path
 """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be elected; module_utils/_recovery/designations.py has the argument spec."""
+"""The options of a plan to carry out; module_utils/_recovery/designations.py has the argument spec."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ options:
   plan_file:
     description:
       - Path of a plan that M(kafkaops.recovery.leader_candidate_info) wrote.
-      - The whole file is checked before any connection is opened, and every error in it is named with its place. One
-        is that it was edited and its digest not renewed, and another that others may write it.
+      - The whole file is checked before any connection is opened, and every error is reported with its position. The
+        file is also refused if it was edited without a new digest, or if other users may write it.
       - Exactly one of O(plan_file), O(plan) and O(partitions) is required.
     type: path
   plan:
@@ -28,13 +28,14 @@ options:
     type: str
   max_lost_records:
     description:
-      - The most that an election may be known to lose. The plan is refused unless each of its elections was planned
-        with this limit or a lower one. Each is judged by its own again, where a replica that was silent answers.
+      - The limit of records that an election may be known to lose. The plan is refused unless each of its elections was
+        planned with this limit or a lower one. If a replica that was silent answers now, each election is checked again
+        by its own limit.
     type: int
   partitions:
     description:
-      - The partitions and who is to lead them, chosen by you. What the replicas hold is not compared.
-      - Those of Kafka's internal topics need O(include_internal_topics).
+      - The partitions and their new leaders, chosen by you. The logs of the replicas are not compared.
+      - Partitions of Kafka's internal topics need O(include_internal_topics).
     type: list
     elements: dict
     suboptions:
@@ -42,7 +43,7 @@ options:
       partition: {type: int, required: true, description: "Number of the partition, from 0."}
       designated_leader:
         description:
-          - Id of the broker that is to lead. It must hold a replica.
+          - Id of the new leader. It must have a replica.
         type: int
         required: true
 """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of elections, whoever planned them; module_utils/_recovery/options.py has their argument spec."""
+"""The options of elections; module_utils/_recovery/options.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ class ModuleDocFragment:
 options:
   recovery_election_attempts:
     description:
-      - How often to try a request that fails in a way that may pass. A request whose outcome is unknown is looked up
-        before it is sent again.
+      - How often to try a request that fails with an error that may pass. If the outcome of a request is unknown, it is
+        looked up in the metadata before the request is sent again.
     type: int
     default: 3
   verify_timeout_ms:
     description:
-      - Milliseconds in which a change must be seen in the cluster's metadata before it counts as not done.
+      - Milliseconds in which a change must be seen in the cluster's metadata. After that, it counts as not done.
     type: int
     default: 30000
   election_timeout_ms:
     description:
-      - Milliseconds that all elections may take together. What was not requested by then is not requested any more.
-        Orders are restored after that time too, and the result says what was done.
-      - An election whose response was lost may be executed for up to one minute. Its replica order is restored
-        after that. With less time left the order stays, the journal has it, and the next run restores it.
+      - Milliseconds that all elections may take together. After that, no further election is requested. Orders are
+        still restored after that time, and the result reports what was done.
+      - An election whose response was lost may still be executed for up to one minute. Its replica order is restored
+        after that. If less time is left, the order stays changed, and the next run restores it from the journal.
     type: int
     default: 600000
   report_aftermath:
     description:
-      - Report what the elections left behind. Nothing is aborted or reset.
-      - Groups whose committed offset lies beyond the new log end, open transactions, and replicas that truncate when
-        they return. Costs a few requests to each broker, and nothing when nothing was recovered.
+      - Report what the elections left behind. The module aborts and resets nothing.
+      - It lists groups whose committed offset is beyond the new log end, open transactions, and replicas that truncate
+        when they return. This needs a few requests to each broker, and none if nothing was recovered.
     type: bool
     default: true
 attributes:
   diff_mode:
     support: full
     details:
-      - Leader and replica order of the partitions where they change, up to O(max_rows).
+      - Leader and replica order of the partitions that change, up to O(max_rows).
   idempotent: {support: full, details: [A partition that has a leader is left alone.]}
 """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of asking replicas; module_utils/_recovery/gather.py has their argument spec."""
+"""The options for asking replicas; module_utils/_recovery/gather.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ class ModuleDocFragment:
 options:
   recovery_duration_ms:
     description:
-      - Milliseconds that asking all brokers may take. Until then, a broker that does not answer is tried again.
-      - A broker that has not answered by then is named as silent, with the cause.
-      - Where Spark is slow to begin, brokers still get a third of this time.
+      - Milliseconds in which all brokers are asked. Until then, a broker that does not answer is asked again.
+      - A broker that has not answered by then is reported as silent, with the cause.
+      - If Spark starts slowly, brokers still get a third of this time.
     type: int
     default: 30000
   evidence_dir:
     description:
-      - Directory for the answers of the replicas, as Parquet. It is created and must not exist.
+      - Directory for the answers of the replicas, as Parquet. The module creates it. It must not exist.
       - It holds no secret.
     type: path
   replica_log_source:
     description:
-      - By which RPC replicas are asked for their log ends. The answers, and so the ranking, are the same.
+      - The RPC by which replicas are asked for their log ends. The answers and the ranking are the same.
       - V(public) uses what every supported Kafka has.
       - V(native) uses GetReplicaLogInfo, as KIP-966 and KAFKA-20098 propose it. No released Kafka has it, so it is used
-        only when you name it here. A broker that does not offer it counts as silent.
-      - An answer from another broker epoch than the one before voids all that the broker said.
+        only on request. A broker that does not offer it counts as silent.
+      - If an answer has another broker epoch than an earlier one, all answers of that broker are discarded.
     type: str
     choices: [public, native]
     default: public
   replica_log_api_key:
     description:
       - The API key under which your brokers have GetReplicaLogInfo. Required with O(replica_log_source=native).
-      - Keys up to 93 are refused, because Apache Kafka releases use them for other RPCs, 93 among them.
+      - Keys up to 93 are refused, because released Apache Kafka uses them for other RPCs.
     type: int
   spark:
     description:
-      - Where Spark runs, and how. Given any suboption, Spark asks the replicas, however few they are.
-      - Without it, up to 1,000,000 replicas are asked and ranked by the module's own process, and more by Spark on the
-        host that runs the module.
-      - Nothing in it may be secret, because Spark shows its settings in event logs and process lists.
+      - Where and how Spark runs. If any suboption is given, Spark asks the replicas, whatever their number.
+      - Without it, the module's own process asks and ranks up to 1,000,000 replicas. Above that, Spark on the host that
+        runs the module does it.
+      - It must not contain secrets, because Spark shows its settings in event logs and process lists.
     type: dict
     suboptions:
       master:
@@ -63,17 +63,18 @@ options:
         type: str
       executor_python:
         description:
-          - The Python on the hosts with executors, in the same minor version as ours. Defaults to the path of ours.
+          - Path of Python on the hosts with executors, in the same minor version as the module's Python. Defaults to
+            the path of the module's Python.
         type: path
       settings_reference:
         description:
-          - Path of a file with the connection settings, which must be on every host with executors, for their user
-            alone to read. Required unless Spark runs on this host alone.
+          - Path of a file with the connection settings. It must be on every host with executors, and only their user
+            may read it. Required unless Spark runs only on this host.
         type: path
       conf:
         description:
-          - Further Spark settings. They win over those of this collection.
-          - Names that Spark takes for secrets are refused.
+          - Further Spark settings. They override those of this collection.
+          - Names that Spark treats as secrets are refused.
         type: dict
 requirements:
   - Java >= 17
@@ -87,7 +88,7 @@ requirements:
 options:
   max_rows:
     description:
-      - How many rows to return at most. The summary counts all of them, and the files hold all of them.
+      - How many rows to return at most. The summary and the files always include all rows.
     type: int
     default: 1000
 """

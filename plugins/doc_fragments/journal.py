@@ -12,21 +12,21 @@ class ModuleDocFragment:
 options:
   journal:
     description:
-      - Where the journal is kept. A run records in it what it is about to change for a while, before it changes it, so
-        that a later run can put it back. It is also the lock, so that only one run at a time writes to a cluster.
-      - V(topic) is the topic O(journal_topic) of the cluster itself. Every host, user and container sees it.
-      - V(file) is a file in O(journal_dir). Only runs of this user on this host see it.
-      - V(auto) is V(topic). Where the topic cannot be used because our principal lacks an ACL, it is V(file), with a
-        warning. In a container, or where the home directory is on overlayfs or tmpfs, a file would be lost with the
-        run. The module fails then, unless O(journal_dir) is set.
+      - Where the journal is stored. Before a run makes a temporary change, it records the change in the journal, so
+        that a later run can undo it. The journal is also the lock. Only one run at a time writes to a cluster.
+      - V(topic) is the topic O(journal_topic) of the cluster itself. Every host, user and container can use it.
+      - V(file) is a file in O(journal_dir). Only runs of this user on this host can use it.
+      - V(auto) is V(topic). If the topic cannot be used because the principal lacks an ACL, it is V(file), with a
+        warning. In a container, or if the home directory is on overlayfs or tmpfs, a file would be lost after the run.
+        In that case the module fails unless O(journal_dir) is set.
     type: str
     choices: [auto, topic, file]
     default: auto
   journal_topic:
     description:
-      - Name of the topic. A run creates it when it begins to write, and deletes it once nothing has to be put back.
-      - Our principal needs CREATE, DESCRIBE, READ, WRITE and DELETE on it. Whoever may write to it can make a run
-        change replica orders and configs, so nobody else should.
+      - Name of the topic. A run creates it before it writes, and deletes it when no change is pending.
+      - The principal needs CREATE, DESCRIBE, READ, WRITE and DELETE on it. Nobody else should have WRITE, because its
+        records make a run change replica orders and configs.
     type: str
     default: _kafkaops_run
   journal_dir:
@@ -36,8 +36,8 @@ options:
     type: path
   journal_discard_lost:
     description:
-      - Go on although the journal of an earlier run is lost, because no replica of its topic is left.
-      - What that run had changed and not put back stays as it is.
+      - Continue although the journal of an earlier run is lost because no replica of its topic is left.
+      - Changes that the earlier run did not undo stay.
     type: bool
     default: false
 """

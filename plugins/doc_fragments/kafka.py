@@ -12,36 +12,36 @@ class ModuleDocFragment:
 options:
   bootstrap_servers:
     description:
-      - The brokers to ask first, each as V(host:port). An IPv6 address stands in brackets, as in V([::1]:9092).
-      - A string with commas is taken too.
-      - When one broker is silent, another one is asked. So name more than one.
+      - The brokers to ask first, each as V(host:port). Write an IPv6 address in brackets, as in V([::1]:9092).
+      - A string with commas is accepted too.
+      - If one broker does not answer, another one is asked. So name more than one.
       - One of O(bootstrap_servers) and O(command_config) is required.
     type: list
     elements: str
   command_config:
     description:
-      - Path of a Java C(client.properties), as Kafka's own tools take it with C(--command-config).
-      - Options that are given outright win over what the file says.
+      - Path of a Java C(client.properties), as for C(--command-config) of Kafka's own tools.
+      - Module options override the file.
       - A file that Kafka's own tools accept works unchanged. Key and trust stores may be PKCS12, JKS (read by Java's
         keytool) or PEM, in files or inline. References to C(FileConfigProvider), C(EnvVarConfigProvider) and
         C(DirectoryConfigProvider) are resolved where the module runs.
-      - What cannot be obeyed is refused by the name of the property, before any connection is opened.
-        See docs/connecting.md.
+      - Properties that the module cannot follow are refused by name, before any connection is opened. See
+        docs/connecting.md.
     type: path
   request_timeout_ms:
     description:
-      - Milliseconds that one attempt at one broker may take, connecting and authenticating included.
+      - Milliseconds that one attempt at one broker may take, including connection and authentication.
       - Defaults to C(request.timeout.ms) of O(command_config), or else to V(5000).
     type: int
   security_protocol:
     description:
-      - How to talk to the brokers.
+      - The security protocol of the brokers.
       - Defaults to C(security.protocol) of O(command_config), or else to V(PLAINTEXT).
     type: str
     choices: [PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL]
   sasl_mechanism:
     description:
-      - How to authenticate, where O(security_protocol) uses SASL.
+      - The SASL mechanism, if O(security_protocol) uses SASL.
     type: str
     choices: [PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI, AWS_MSK_IAM]
   sasl_username:
@@ -60,33 +60,33 @@ options:
   sasl_kerberos_domain_name:
     description:
       - Kerberos domain name of the brokers, for GSSAPI.
-      - Defaults to the host that is connected to.
+      - Defaults to the broker's host name.
     type: str
   sasl_kerberos_principal:
     description:
-      - Our principal, for GSSAPI.
-      - Defaults to that of O(command_config), or else to the one of the ticket cache.
+      - The client's principal, for GSSAPI.
+      - Defaults to that of O(command_config), or else to that of the ticket cache.
     type: str
   sasl_kerberos_keytab:
     description:
       - File with the keys of O(sasl_kerberos_principal).
-      - Defaults to that of O(command_config). Without one the ticket cache is used, which C(kinit) fills.
+      - Defaults to that of O(command_config). Without a keytab, the ticket cache of C(kinit) is used.
     type: path
   sasl_oauthbearer_token:
     description:
-      - A token for OAUTHBEARER, in place of a client that fetches one.
+      - A token for OAUTHBEARER. Use it instead of a client that fetches a token.
     type: str
   sasl_oauthbearer_token_endpoint_url:
     description:
-      - Where to fetch a token for OAUTHBEARER, by the client credentials grant.
+      - URL to fetch a token for OAUTHBEARER from, by the client credentials grant.
     type: str
   sasl_oauthbearer_client_id:
     description:
-      - Who fetches the token.
+      - Id of the client that fetches the token.
     type: str
   sasl_oauthbearer_client_secret:
     description:
-      - The secret of who fetches the token.
+      - Secret of the client that fetches the token.
     type: str
   sasl_oauthbearer_scope:
     description:
@@ -94,7 +94,7 @@ options:
     type: str
   sasl_oauthbearer_cafile:
     description:
-      - PEM file with the CA certificates that the token endpoint's certificate is checked against.
+      - PEM file with the CA certificates for the token endpoint's certificate.
       - Defaults to those in C(sasl.jaas.config) of O(command_config), or else to the system's.
     type: path
   sasl_oauthbearer_allow_http:
@@ -104,12 +104,12 @@ options:
     type: bool
   ssl_cafile:
     description:
-      - PEM file with the CA certificates that brokers' certificates are checked against.
+      - PEM file with the CA certificates for the brokers' certificates.
       - Defaults to the system's.
     type: path
   ssl_certfile:
     description:
-      - PEM file with our certificate, where brokers want one, and with the certificates that lead to its CA.
+      - PEM file with the client's certificate chain, if brokers require a client certificate.
     type: path
   ssl_keyfile:
     description:
@@ -118,11 +118,11 @@ options:
     type: path
   ssl_key_password:
     description:
-      - Password of the key, where it is encrypted.
+      - Password of the key, if it is encrypted.
     type: str
   ssl_check_hostname:
     description:
-      - Whether a broker's certificate must be for the host that is connected to.
+      - Whether a broker's certificate must match its host name.
       - Defaults to V(false) where C(ssl.endpoint.identification.algorithm) of O(command_config) is empty, or else to
         V(true).
     type: bool

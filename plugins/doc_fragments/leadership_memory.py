@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of the memory of replica orders; module_utils/_leadership/memory_homes.py has their argument spec."""
+"""The options for storing original replica orders; module_utils/_leadership/memory_homes.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class ModuleDocFragment:
 options:
   memory:
     description:
-      - Where the list and the original orders are remembered.
-      - V(topic) is a compacted topic of ours. Where it cannot be written, the file takes over, and a warning says so.
-        It goes back into the topic with the next run on this host that can write there.
-      - V(file) is a file in O(journal_dir), on this host only. It is refused while the topic remembers something.
+      - Where the list and the original orders are stored.
+      - V(topic) is the compacted topic O(memory_topic). If it cannot be written, the file is used with a warning. The
+        next run on this host that can write to the topic moves the content of the file into it.
+      - V(file) is a file in O(journal_dir), on this host only. It is refused while the topic has stored orders.
     type: str
     choices: [topic, file]
     default: topic
   memory_topic:
     description:
-      - Name of our topic. It is made where there is none, with one partition and up to three replicas.
-      - One that is there already and has more partitions, or another C(cleanup.policy) than V(compact), is refused.
-      - Our principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it.
+      - Name of the topic. If it does not exist, it is created with one partition and up to three replicas.
+      - An existing topic with more partitions, or with another C(cleanup.policy) than V(compact), is refused.
+      - The principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it.
     type: str
     default: _kafkaops_leadership
   attempts:

@@ -12,28 +12,28 @@ class ModuleDocFragment:
 options:
   brokers:
     description:
-      - Ids of the brokers that are meant.
-      - All of them when it is empty.
+      - Ids of the brokers to handle.
+      - All brokers, if empty.
     type: list
     elements: int
     default: []
   metrics_source:
     description:
       - Source of the cleaner metrics. V(prometheus) is a Prometheus JMX exporter, V(jolokia) a Jolokia agent.
-      - With V(none), only what Kafka itself returns is used, the sizes of compacted partitions. What follows from them
-        is an inference, and labeled as one.
+      - With V(none), the module uses only the sizes of compacted partitions, which Kafka itself returns. The diagnosis
+        is then an inference, and is labeled as an inference.
     type: str
     choices: [prometheus, jolokia, none]
     default: none
   metrics_url:
     description:
-      - URL of each broker's metrics, with C({broker_id}) and C({host}), the advertised host, for what differs.
+      - URL of each broker's metrics. C({broker_id}) and C({host}), the advertised host, are replaced for each broker.
       - For example V(http://{host}:7071/metrics) or V(https://{host}:8778/jolokia). A user name or a password in it is
-        refused, see O(metrics_username) and O(metrics_password).
+        refused. Use O(metrics_username) and O(metrics_password).
     type: str
   metrics_names:
     description:
-      - Names of the metrics as the exporter has them, where it does not have the usual ones.
+      - Names of the exporter's metrics, if they are not the usual ones.
       - The usual ones are C(kafka_log_logcleanermanager_uncleanable_partitions_count) and so on, in any case, and
         C(kafka_log_LogCleanerManager_Value) with a label C(name).
     type: dict
@@ -48,7 +48,7 @@ options:
       uncleanable_bytes: {type: str, description: Name of C(uncleanable-bytes). It has a label with the log directory.}
   metrics_timeout_ms:
     description:
-      - Milliseconds that one answer of a metrics endpoint may take, as a whole.
+      - Milliseconds that one complete answer of a metrics endpoint may take.
     type: int
     default: 5000
   metrics_username:
@@ -66,12 +66,12 @@ options:
     default: true
   metrics_ca_file:
     description:
-      - PEM file with the CA certificates that they are checked against.
+      - PEM file with the CA certificates for these endpoints.
     type: path
   stalled_after_ms:
     description:
-      - Milliseconds without a run after which a cleaner counts as stalled. A thread in the middle of a very large
-        log does not run either.
+      - Milliseconds without a completed run after which a cleaner counts as stalled. The cleaning of a very large log
+        may also take so long.
     type: int
     default: 900000
   tolerated_uncleanable_partitions:
@@ -81,12 +81,13 @@ options:
     default: 0
   suspect_ratio:
     description:
-      - A copy of a compacted partition is suspicious that is this many times as large as the smallest copy of it...
+      - A copy of a compacted partition is suspicious if it is this many times as large as the smallest copy of the
+        partition, and also larger by O(suspect_bytes).
     type: float
     default: 2.0
   suspect_bytes:
     description:
-      - ...and larger by this many bytes.
+      - The number of bytes for O(suspect_ratio).
     type: int
     default: 67108864
 """
@@ -96,18 +97,18 @@ options:
 options:
   evidence_dir:
     description:
-      - Directory that keeps the looks at the sizes of compacted partitions, as Parquet, one file a look. Earlier
-        looks in it are compared with, and the newest 200 are kept. Give each cluster one of its own.
-      - Is only used, and only made, with O(metrics_source=none). In check mode, too.
+      - Directory for the sizes of compacted partitions, as Parquet, one file for each measurement. New sizes are
+        compared with earlier ones, and the newest 200 files are kept. Use one directory for each cluster.
+      - Used and created only with O(metrics_source=none), in check mode too.
     type: path
   looks:
     description:
-      - How many looks to take, with O(metrics_source=none).
+      - How often to measure the sizes, with O(metrics_source=none).
     type: int
     default: 1
   look_interval_ms:
     description:
-      - Milliseconds between two looks.
+      - Milliseconds between two measurements.
     type: int
     default: 10000
 """
@@ -127,8 +128,8 @@ options:
 options:
   partitions:
     description:
-      - The partitions whose replicas on O(brokers) are meant.
-      - When neither this nor O(partitions_file) is given, the marked replicas are looked for, which takes metrics.
+      - The partitions whose replicas on O(brokers) to repair.
+      - Without this and O(partitions_file), the module searches for marked replicas, which needs metrics.
   partitions_file:
     description:
       - Path of a JSON file with the partitions, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
@@ -140,7 +141,7 @@ options:
 options:
   before:
     description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the beginning.
+      - What M(kafkaops.recovery.log_cleaner_info) returned at the beginning.
     type: dict
   restart:
     description:
@@ -154,6 +155,6 @@ options:
     default: {}
   after:
     description:
-      - What M(kafkaops.recovery.log_cleaner_info) returned in the end. Defaults to O(before).
+      - What M(kafkaops.recovery.log_cleaner_info) returned at the end. Defaults to O(before).
     type: dict
 """

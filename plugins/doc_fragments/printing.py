@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options of everything that prints a summary; plugin_utils/printing_action.py has their argument spec."""
+"""Options of the modules that print a summary; plugin_utils/printing_action.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 class ModuleDocFragment:
     DOCUMENTATION = r"""
 notes:
-  - Runs on the controller. The text is the same in a terminal and in AWX, but for color.
+  - Runs on the Ansible controller. The text is the same in a terminal and in AWX, except for color.
 options:
   report_file:
     description:
-      - Path of the report, to name it at the end.
+      - Path of the report, which is printed at the end.
     type: path
   page:
     description:
-      - What M(kafkaops.recovery.incident_report) returned, to name the HTML file at the end, or to fail when it could
-        not be written. That it was skipped is fine.
+      - What M(kafkaops.recovery.incident_report) returned. The path of the HTML file is printed at the end, and the
+        task fails if the file could not be written. The module may have been skipped.
     type: dict
     default: {}
 """

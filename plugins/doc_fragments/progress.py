@@ -12,7 +12,7 @@ class ModuleDocFragment:
 options:
   progress_file:
     description:
-      - File to add a line of JSON to at each step, with C(text), C(done) and C(total).
-      - On a local connection it need not be given to see progress, because the task prints it by itself.
+      - File to which each step appends a line of JSON, with C(text), C(done) and C(total).
+      - On a local connection it is not needed, because the task itself prints the progress.
     type: path
 """

@@ -11,15 +11,15 @@ class ModuleDocFragment:
 options:
   ignore_quorum:
     description:
-      - Goes on although the controller quorum has no leader, or no majority of it is caught up, or our principal may
-        not ask (DESCRIBE on the cluster).
-      - Without it nothing is asked of a controller that could not commit it.
+      - Continue although the controller quorum has no leader or no caught-up majority, or although the principal may
+        not read its state (DESCRIBE on the cluster).
+      - Without it, the module requests no change that the controller could not commit.
     type: bool
     default: false
   quorum_window_ms:
     description:
-      - For how many milliseconds to observe the quorum before something is written. V(0) is one look, which shows no
-        leader that comes and goes. In check mode it is one look.
+      - For how many milliseconds to observe the quorum before the first write. With V(0) and in check mode, the quorum
+        is read once, which does not show leader changes.
     type: int
     default: 3000
 """
@@ -28,13 +28,13 @@ options:
 options:
   quorum_seen:
     description:
-      - Who led the quorum when an earlier task on the same host looked,
-        RV(kafkaops.recovery.offline_partition_info#module:quorum_seen). The time of O(quorum_window_ms) counts from
-        then on, because epochs only rise and so whatever has changed since shows.
-      - Without effect where it is older than a minute.
+      - The leader of the quorum that an earlier task on the same host observed,
+        RV(kafkaops.recovery.offline_partition_info#module:quorum_seen). O(quorum_window_ms) counts from that time,
+        because a higher epoch shows every change since then.
+      - Ignored if it is older than a minute.
     type: dict
     suboptions:
       leader_id: {type: int, required: true, description: Id of the leader.}
       leader_epoch: {type: int, required: true, description: Its epoch.}
-      seen_at_ms: {type: int, required: true, description: "When that was, by the host's monotonic clock."}
+      seen_at_ms: {type: int, required: true, description: "When it was observed, by the host's monotonic clock."}
 """

@@ -12,7 +12,7 @@ class ModuleDocFragment:
 options:
   report_file:
     description:
-      - Where to write the report of the run, a JSON file with the brokers and with what became of each partition.
+      - Where to write the report of the run, a JSON file with the brokers and the outcome of each partition.
       - Must not exist. That is found out before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path

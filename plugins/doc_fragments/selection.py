@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options that say which partitions; module_utils/_module/options.py has their argument spec."""
+"""The options that select partitions; module_utils/_module/options.py has their argument spec."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ class ModuleDocFragment:
 options:
   partitions:
     description:
-      - The partitions to look at.
-      - When neither this nor O(partitions_file) is given, all offline partitions are looked at. Topics that our
-        principal may not describe are silently absent then, as Kafka leaves them out.
+      - The partitions to handle.
+      - Without this and O(partitions_file), all offline partitions are handled. Kafka does not list topics that the
+        principal may not describe, so these are missing without a warning.
   partitions_file:
     description:
-      - Path of a JSON file with the partitions to look at, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
-        Files of C(kafka-leader-election.sh), with one C("partition") an entry, are taken too.
-      - The whole file is checked before any connection is opened, and every error in it is named with its place.
+      - Path of a JSON file with the partitions to handle, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
+        Files of C(kafka-leader-election.sh), with one C("partition") in each entry, are accepted too.
+      - The whole file is checked before any connection is opened, and every error is reported with its position.
       - A file that others may write is refused.
     type: path
   include_internal_topics:
     description:
-      - Whether to look at offline partitions of Kafka's internal topics, such as C(__consumer_offsets), too.
-      - They hold the state of consumer groups and transactions. To lose records of these can make consumers and
-        producers fail or read again.
+      - Whether to handle offline partitions of Kafka's internal topics too, such as C(__consumer_offsets).
+      - They hold the state of consumer groups and transactions. If records of these are lost, consumers and producers
+        can fail or process records again.
     type: bool
     default: false
 """
@@ -35,18 +35,18 @@ options:
 options:
   designations:
     description:
-      - The partitions to recover and who is to lead each, chosen by you. Replicas are asked, losses are forecast, and
-        strategy, limit and all refusals hold as for any other partition.
-      - At most one of this, O(designations_file), O(partitions) and O(partitions_file) is given.
+      - The partitions to recover and the new leader of each, chosen by you. Replicas are asked, losses are forecast,
+        and strategy, limit and all refusals apply as for any other partition.
+      - Give at most one of this, O(designations_file), O(partitions) and O(partitions_file).
     type: list
     elements: dict
     suboptions:
       topic: {type: str, required: true, description: Name of the topic.}
       partition: {type: int, required: true, description: "Number of the partition, from 0."}
-      designated_leader: {type: int, required: true, description: Id of the broker that is to lead.}
+      designated_leader: {type: int, required: true, description: Id of the new leader.}
   designations_file:
     description:
-      - Path of a JSON file with the same, as the elect tool of KAFKA-20098 takes it,
+      - Path of a JSON file with the same, in the format of the elect tool of KAFKA-20098,
         C({"partitions":[{"topic":"orders","partition":0,"designatedLeader":2}]}).
       - A file that others may write is refused.
     type: path

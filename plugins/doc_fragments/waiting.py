@@ -12,17 +12,17 @@ class ModuleDocFragment:
 options:
   recovery_wait_ms:
     description:
-      - How many milliseconds M(kafkaops.recovery.unclean_recovery) waits for replicas without which
-        O(recovery_strategy) does not recover a partition, where that is longer than O(recovery_duration_ms). This is
-        KIP-966's C(unclean.recovery.timeout.ms).
-      - The controller elects most of them by itself when they return. What is left is judged then.
+      - How many milliseconds M(kafkaops.recovery.unclean_recovery) waits for replicas that O(recovery_strategy) needs
+        to recover a partition, if that is longer than O(recovery_duration_ms). This is KIP-966's
+        C(unclean.recovery.timeout.ms).
+      - The controller elects most of them by itself when they return. The remaining partitions are planned after that.
     type: int
     default: 0
   lost_brokers:
     description:
-      - Ids of brokers that are gone for good. They are not awaited, and V(balanced) compares the replicas that are
-        left.
-      - One that answers is not gone. It is treated as all others are.
+      - Ids of brokers that are lost permanently. The module does not wait for them, and V(balanced) compares the other
+        replicas.
+      - A listed broker that answers is treated like any other broker.
     type: list
     elements: int
     default: []

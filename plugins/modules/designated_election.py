@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries out a plan: designated elections, verified, with every replica order restored."""
+"""Carry out a plan: request designated elections, verify them, and restore every replica order."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who should lead each offline partition, why, and the plan to make it so."""
+"""Rank the replicas of offline partitions, and plan elections."""
 
 from __future__ import annotations
 

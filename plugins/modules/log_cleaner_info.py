@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the log cleaners of brokers are."""
+"""Diagnose the log cleaners of brokers."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clears the uncleanable marks of replicas by re-creating them."""
+"""Clear the uncleanable marks of replicas: re-create the replicas."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes the report of a recovery of log cleaners."""
+"""Write the report of a log cleaner recovery."""
 
 from __future__ import annotations
 

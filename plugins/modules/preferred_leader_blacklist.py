@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Deprioritizes brokers as leaders by replica order, and puts every order back (KIP-491)."""
+"""Deprioritize brokers as leaders by replica order, and restore every order (KIP-491)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the quorum of the controllers is, and what may be done to it."""
+"""Read the state of the controller quorum, and say which actions are safe."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Adds a voter to a dynamic quorum, or removes one."""
+"""Add a voter to a dynamic quorum, or remove one."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a cluster and this host are ready for a recovery."""
+"""Check whether a cluster and this host are ready for a recovery."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Is a plan file right, and has it been edited on purpose?"""
+"""Check a plan file, and renew its digest after a manual edit."""
 
 from __future__ import annotations
 

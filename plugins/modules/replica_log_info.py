@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each surviving replica of the offline partitions holds."""
+"""Read the log state of each surviving replica of the offline partitions."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Saves what only the disks of a stopped broker hold."""
+"""Save records that only the disks of a stopped broker hold."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans and elects in one step: the best replica that can be elected, of each offline partition."""
+"""Plan and elect in one step: for each offline partition, the best replica that can be elected."""
 
 from __future__ import annotations
 
