@@ -19,7 +19,8 @@ description:
   - The module itself asks and ranks up to 1,000,000 replicas. Above that, Spark does it in one session.
   - The loss of electing each replica is computed from the epochs in the logs. It is exact against replicas that
     answered, and a lower bound or unknown against those that did not.
-  - O(recovery_strategy) sets how much loss to accept. A partition with a live member of the ELR gets an ordinary election.
+  - O(recovery_strategy) sets how much loss to accept. A partition with a live member of the ELR gets an ordinary
+    election.
   - A partition gets no election if none of its replicas answered, or if the controller would elect another broker than
     the best one. The reason is reported.
 author: [the kafkaops.recovery authors (@kafkaops)]
