@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of the account of an incident's records. Standard library only."""
+"""Print the account of an incident's records. Standard library only."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _COLUMNS = ("Partition", "Found", "Saved", "Given back", "Still lost")
 
 
 def account_blocks(account: Result) -> Iterator[Block]:
-    """Return the account that a module returned, the most lost first."""
+    """Return the blocks of a module's account, partitions with the most lost records first."""
     if account["partitions"]:
         yield from _blocks(account["partitions"], Total(**account["total"]), "")
 
 
 def losers_blocks(salvage: Result) -> Iterator[Block]:
-    """Return the account of what only live replicas held that were not elected, those not saved first."""
+    """Return the account of records that only live, not elected replicas held; partitions not saved come first."""
     partitions = salvage.get("partitions", [])
     if partitions:
         names = [each.name for each in fields(Balance)]
@@ -53,7 +53,7 @@ def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[
 
 
 def _lost(each: Result) -> float:
-    """Return what the rows are sorted by: what is unknown is the worst."""
+    """Return the sort key of a row. An unknown number is the worst."""
     return float("inf") if each["still_lost"] is None else float(each["still_lost"])
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of log cleaners. Standard library only."""
+"""Print the state of log cleaners and the changes. Standard library only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUIET = ("not_needed", "as_wanted")
 
 
 def blocks(before: Result, restart: Result, repair: Result, after: Result) -> Iterator[Block]:
-    """All that is printed of the cleaners: before, what was done, and after."""
+    """Return all blocks: the state before, the changes, and the state after."""
     yield Paragraph(verdict(restart, repair, after), "bold")
     yield from _actions(restart, repair)
     if after["brokers"]:
@@ -28,7 +28,7 @@ def blocks(before: Result, restart: Result, repair: Result, after: Result) -> It
 
 
 def verdict(restart: Result, repair: Result, after: Result) -> str:
-    """How many cleaners are healthy, and what was done."""
+    """Say how many cleaners are healthy, and what was done."""
     brokers = after["brokers"]
     sick = [each for each in brokers if each["diagnosis"] not in _WELL]
     sentence = (
@@ -45,7 +45,7 @@ def verdict(restart: Result, repair: Result, after: Result) -> str:
 
 
 def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy: bool) -> str:
-    """Why the play fails, in one sentence; empty when it does not."""
+    """Return why the play fails, in one sentence; empty if it does not fail."""
     sentences = []
     results = (restart, repair)
     failed = [each for result in results for each in result.get("outcomes", []) if each["status"] in _FAILED]
@@ -62,7 +62,7 @@ def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy
 
 
 def _broker_table(before: Result, after: Result) -> Table:
-    """Return a row for each broker, with the numbers of the last inspection and the reason where it is not healthy."""
+    """Return a row for each broker, with the numbers of the last inspection and, if it is not healthy, the reason."""
     earlier = {each["broker_id"]: each for each in before["brokers"]}
     rows = []
     for each in after["brokers"]:
@@ -106,7 +106,7 @@ def _actions(restart: Result, repair: Result) -> Iterator[Block]:
 
 
 def _diagnosis(broker: Result) -> str:
-    """Return the diagnosis, with a question mark where it was inferred."""
+    """Return the diagnosis, with a question mark if it was inferred."""
     return words(broker["diagnosis"]) + ("?" if broker["is_inferred"] else "")
 
 

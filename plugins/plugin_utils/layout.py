@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The layout of a page (`page`): wraps text, aligns columns, and keeps what a person copies in one piece."""
+"""Lay out a page (`page`): wrap text, align columns, and do not break text that a person copies."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ with suppress(ImportError):  # ansible-test imports this file without rich
     from rich.text import Text
 
 _MIN_PROSE = 50
-"""Columns that a table's column of prose needs beside the others. With less, the prose goes below its row."""
+"""Minimum width of a table's column of prose. If less is free, the prose is printed below its row."""
 _INDENT = 2
 
 
 def laid_out(blocks: Iterable[Block], width: int, *, color: bool) -> str:
-    """Return the blocks as text. No line is wider than ``width``, but for lines to copy."""
+    """Return the blocks as text. No line is wider than ``width``, except lines to copy."""
     output = StringIO()
     console = Console(
         file=output,
@@ -40,7 +40,7 @@ def laid_out(blocks: Iterable[Block], width: int, *, color: bool) -> str:
     )
     for block in blocks:
         if isinstance(block, Command | Line):
-            # Not wrapped: it could no longer be copied.
+            # A wrapped line could not be copied.
             console.print(Text(_unwrapped(block, min(width, PROSE_WIDTH))), soft_wrap=True)
             continue
         for part in _parts(block, width):
@@ -102,7 +102,7 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
 def _grid(
     table: Table, widths: Sequence[int], prose_width: int | None, vertical: Literal["top", "bottom"] = "top"
 ) -> Grid:
-    """Return a table whose columns have the same widths as all other parts of it."""
+    """Return one part of a table. All parts have the same column widths."""
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=0)
     for name, each in zip(table.columns, widths, strict=True):
@@ -114,7 +114,7 @@ def _grid(
 
 
 def _widths(table: Table, width: int) -> list[int]:
-    """As wide as the widest cell, and as a title's longest word. The widest column gives way."""
+    """Return column widths that fit each cell and the longest word of each title; only the widest is narrowed."""
     widths = [
         max([*map(len, name.split()), *(len(printable(row.cells[index])) for row in table.rows)])
         for index, name in enumerate(table.columns)
@@ -126,7 +126,7 @@ def _widths(table: Table, width: int) -> list[int]:
 
 
 def _command_lines(words: Sequence[str], width: int) -> Iterator[str]:
-    """Return the command, with an option at the begin of each further line."""
+    """Return the lines of a command. Each further line begins with an option."""
     first, *others = _pieces(words)
     line = " " * 2 * _INDENT + first
     for piece in others:
@@ -139,7 +139,7 @@ def _command_lines(words: Sequence[str], width: int) -> Iterator[str]:
 
 
 def _pieces(words: Sequence[str]) -> list[str]:
-    """Keep an option and its value in one piece."""
+    """Join each option and its value."""
     pieces: list[str] = []
     for word in (shlex.quote(printable(each)) for each in words):
         if not pieces or word.startswith("-"):
@@ -150,5 +150,5 @@ def _pieces(words: Sequence[str]) -> list[str]:
 
 
 def _text(text: str, style: str = "") -> Text:
-    # Text, not str: rich would take a topic called "[red]" for markup.
+    # Text, not str: rich would read a topic called "[red]" as markup.
     return Text(printable(text), style=style, overflow="fold")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of the blacklist, of replica orders and of leaders. Standard library only."""
+"""Print the outcome for the blacklist, replica orders and leaders. Standard library only."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST_TARGETS = 20
 
 
 def blocks(orders: Result, leaders: Result, *, rows: bool) -> Iterator[Block]:
-    """All that is printed. ``leaders`` is empty where no election was asked for; ``rows`` adds single partitions."""
+    """Return all blocks. ``leaders`` is empty if no election was requested; ``rows`` adds a row for each partition."""
     yield Paragraph(verdict(orders, leaders), "bold")
     yield Paragraph(_list_change(orders))
     yield from _section("Replica orders", orders, _order_table, rows=rows)
-    # A task that was skipped has returned nothing of the kind.
+    # A skipped task has returned no summary.
     if "summary" in leaders:
         if leaders.get("targets"):
             yield Paragraph(_targets(leaders))
@@ -46,7 +46,7 @@ def _targets(leaders: Result) -> str:
 
 
 def verdict(orders: Result, leaders: Result) -> str:
-    """How many orders and leaders ended in which way."""
+    """Say how many orders and leaders have each status."""
     sentences = [f"Replica orders: {_counts(orders['summary'])}."]
     if "summary" in leaders:
         sentences.append(f"Leaders: {_counts(leaders['summary'])}.")
@@ -54,7 +54,7 @@ def verdict(orders: Result, leaders: Result) -> str:
 
 
 def failure(*results: Result) -> str:
-    """Return what the tasks did not do, in their own words; empty when they did everything."""
+    """Return the failure messages of the tasks; empty if none failed."""
     return "\n".join(printable(line) for each in results if each.get("msg") for line in str(each["msg"]).split("\n"))
 
 
@@ -63,9 +63,9 @@ def _counts(summary: Mapping[str, int]) -> str:
 
 
 def _list_change(orders: Result) -> str:
-    native = "; every broker knows it, so that no order is needed for it" if orders["is_native"] else ""
+    native = "; every broker supports it, so no replica order is changed for it" if orders["is_native"] else ""
     lists = change(_list(orders["before"]), _list(orders["after"]))
-    return f"preferred_leader_blacklist: {lists}; remembered in {orders['remembered_in']}{native}"
+    return f"preferred_leader_blacklist: {lists}; stored in {orders['remembered_in']}{native}"
 
 
 def _list(blacklist: Result) -> str:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What to do next, as commands to paste. Standard library only."""
+"""Print the next steps, as commands to copy. Standard library only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OLD_DISK = (
 )
 _LOOK_AT = {
     "committed_beyond_end": (
-        "Consumer groups have read records that are lost. Agree with their owners where they go on:",
+        "Consumer groups have read records that are lost. Decide with their owners where they continue:",
         ("kafka-consumer-groups.sh", "--describe", "--all-groups"),
     ),
     "open_transaction": (
@@ -30,7 +30,7 @@ _LOOK_AT = {
 
 
 def recovery_steps(result: Result, commands: Result, start_order: Sequence[Result]) -> Iterator[Block]:
-    """Return the steps that the result calls for, numbered. Nothing where everything is well."""
+    """Return the next steps after this result, numbered. There are none if everything is well."""
     counts: Mapping[str, int] = result.get("summary", {})
     steps = [*_steps(result, counts, commands, start_order)]
     if not steps:
@@ -53,16 +53,16 @@ def _steps(
         yield "Then look again:", look
     if counts.get("refused") and commands.get("aggressive"):
         yield (
-            "If the brokers that are away cannot come back: see what it costs to elect the best surviving replicas. "
-            "To carry it out, leave out --check:",
+            "If the brokers that are not online cannot return: see what it costs to elect the best surviving replicas. "
+            "To carry it out, omit --check:",
             commands["aggressive"],
         )
     if counts.get("would_recover") and commands.get("recover"):
         plan_file = commands.get("plan_file")
-        text = f"Let a second person read {plan_file}, then carry it out:" if plan_file else "Carry it out:"
+        text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
         yield text, commands["recover"]
     if commands.get("replay"):
-        yield "Give back what was saved of other replicas, first with --check:", commands["replay"]
+        yield "Replay the saved records of other replicas, first with --check:", commands["replay"]
     kinds = {each["kind"] for each in result.get("aftermath", [])}
     for kind, (text, words) in _LOOK_AT.items():
         if kind in kinds:
@@ -72,13 +72,14 @@ def _steps(
 
 
 def _salvage(result: Result, counts: Mapping[str, int], commands: Result) -> Iterator[tuple[str, Sequence[str]]]:
-    """Save the disks of brokers that are away, where a new leader may lack what they hold."""
+    """Return the step that saves the disks of offline brokers, if new leaders may lack records of these disks."""
     away = [each["broker_id"] for each in result.get("brokers", []) if each["state"] != "online"]
     if counts.get("recovered") and away and result["loss"]["unbounded"] and commands.get("salvage"):
         are, their = ("is", "its") if len(away) == 1 else ("are", "their")
         yield (
-            f"Before {brokers(away)} {are} started: save what only {their} disks may hold. A broker that starts "
-            "deletes what the new leaders lack. Fill in INVENTORY, HOST, LOG_DIR (each of log.dirs) and NEW_DIR:",
+            f"Before {brokers(away)} {are} started: save the records that only {their} disks may hold. A broker that "
+            "starts deletes records that the new leaders lack. Fill in INVENTORY, HOST, LOG_DIR (each of log.dirs) and "
+            "NEW_DIR:",
             commands["salvage"],
         )
 
@@ -90,7 +91,7 @@ def _starts(start_order: Sequence[Result]) -> Iterator[str]:
         yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
     rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:]]
     if rest:
-        yield f"If that is not enough, start brokers {', '.join(rest[:10])}, in this order."
+        yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."
 
 
 def _effect(advice: Result) -> str:
@@ -101,4 +102,4 @@ def _effect(advice: Result) -> str:
         return f"{counted(always, 'partition')} get{'s' if always == 1 else ''} a leader as soon as it returns"
     if clean:
         return f"{counted(clean, 'partition')} get{'s' if clean == 1 else ''} a leader if it was stopped cleanly"
-    return f"it alone brings no partition back, but its {counted(advice['replica_of'], 'replica')} can then be compared"
+    return f"no partition gets a leader by it alone, but its {counted(advice['replica_of'], 'replica')} can be compared"

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tasks print for a person: paragraphs, labelled entries, tables, commands."""
+"""The blocks that tasks print: paragraphs, labelled entries, tables, commands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 PROSE_WIDTH = 120
-"""Longer lines are hard to read, however wide the terminal is."""
+"""Longer lines are hard to read, also in a wider terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What the blocks below it are about, with an empty line above."""
+    """The title of the blocks below it, with an empty line above."""
 
     text: str
 
@@ -35,7 +35,7 @@ class Entry:
     label: str
     lines: tuple[str, ...]
     style: str = ""
-    """Of the label."""
+    """The style of the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells of a table, and what explains them."""
+    """Cells of a table, and a text that explains them."""
 
     cells: tuple[str, ...]
     prose: str = ""
@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of short cells. A row's prose stands beside them where there is room, and below them otherwise."""
+    """Rows of short cells. A row's prose is printed beside them if there is room, and below them otherwise."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -67,7 +67,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to paste, broken only between options."""
+    """A command to copy, with line breaks only between options."""
 
     words: tuple[str, ...]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The base of actions that print results for a person."""
+"""The base class of actions that print results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILES = {"report_file": {"type": "path"}, "page": {"type": "dict", "default": {
 
 
 class PrintingAction(ActionBase):
-    """Runs on the controller and changes nothing. Fails after printing, when ``failure`` says so."""
+    """Prints on the Ansible controller and changes nothing. Fails after printing if ``failure`` returns a text."""
 
     TRANSFERS_FILES = False
     ARGUMENT_SPEC: ClassVar[dict[str, Any]]
@@ -43,20 +43,20 @@ class PrintingAction(ActionBase):
 
     @abstractmethod
     def blocks(self, arguments: dict[str, Any]) -> Iterable[Block]:
-        """Return what to print."""
+        """Return the blocks to print."""
 
     def failure(self, _arguments: dict[str, Any]) -> str:
-        """Why the task fails; empty when it does not."""
+        """Return why the task fails; empty if it does not fail."""
         return ""
 
     @property
     def is_verbose(self) -> bool:
-        """True with -v: single rows are printed too."""
+        """Return whether -v is given, so that single rows are printed too."""
         return bool(display.verbosity)
 
 
 def named_files(arguments: dict[str, Any]) -> Iterator[Block]:
-    """Where the report and its page are. They come last: that is what a terminal still shows."""
+    """Return the paths of the report and its page. They come last, so that they are still visible in a terminal."""
     lines = [f"Report: {arguments['report_file']}"] if arguments["report_file"] else []
     lines += [f"HTML report: {arguments['page']['html']}"] if "html" in arguments["page"] else []
     if lines:
@@ -65,8 +65,8 @@ def named_files(arguments: dict[str, Any]) -> Iterator[Block]:
 
 
 def page_failure(page: dict[str, Any]) -> str:
-    """Why the page could not be written; empty when it was, and when nobody asked for it."""
+    """Return why the page could not be written; empty if it was written or not requested."""
     if not page or "html" in page or page.get("skipped"):
         return ""
-    # A module that crashed leaves no message where the task must not fail.
+    # A module that crashed returns no message if its task must not fail.
     return f"the HTML report could not be written: {page.get('msg', 'the module failed')}"

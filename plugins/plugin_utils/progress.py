@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Follow the progress file of a module that runs on this host, and print what it waits for and the time left."""
+"""Follow the progress file of a module that runs on this host, and print its steps and the remaining time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 
 _READ_EVERY_S = 0.5
 _QUIET_AT_FIRST_S = 3.0
-"""Work that ends sooner needs no progress."""
+"""Shorter work prints no progress."""
 _SAME_STEP_FACTOR = 5
-"""A step that goes on is printed again after this many times the usual interval, so that nobody takes it for hung."""
+"""An unchanged step is printed again after this many times the usual interval, to show that the run does not hang."""
 
 
 @contextmanager
@@ -50,14 +50,14 @@ def _follow(path: Path, show: Callable[[str], None], seconds_between: float, is_
 
 
 class Rate:
-    """How fast a step proceeds, from when it was first seen."""
+    """The speed of a step since it was first seen."""
 
     def __init__(self) -> None:
         self._text = ""
         self._first: tuple[float, int] = (0.0, 0)
 
     def seconds_left(self, step: dict[str, Any], now: float) -> float | None:
-        """Return the seconds that the rest of the step takes at its speed so far; None while that is unknown."""
+        """Return the seconds that the rest of the step takes at its present speed; None if unknown."""
         if not step or not step["total"]:
             return None
         done = int(step["done"] or 0)
@@ -68,7 +68,7 @@ class Rate:
 
 
 def newest(path: Path) -> dict[str, Any]:
-    """Return the last whole line's step: ``text``, ``done`` and ``total``. Empty where there is none yet."""
+    """Return the step of the last complete line: ``text``, ``done`` and ``total``. Empty if there is none yet."""
     with suppress(OSError, ValueError, TypeError, KeyError, IndexError):
         step = json.loads(path.read_text(encoding="utf-8", errors="replace").split("\n")[-2])
         return {name: step[name] for name in ("text", "done", "total")}
@@ -76,7 +76,7 @@ def newest(path: Path) -> dict[str, Any]:
 
 
 def in_words(step: dict[str, Any], seconds_left: float | None) -> str:
-    """Return the step, how far it is, and about how long it will still take."""
+    """Return the step, its progress, and about how long it will still take."""
     if not step["total"]:
         return str(step["text"])
     left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"

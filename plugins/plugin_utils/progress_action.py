@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The base of actions that run the module of their own name."""
+"""The base classes of actions that run the module of the same name."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ except ImportError:  # ansible-core 2.18 packs each module
 display = Display()
 
 _PROFILE = "legacy"
-"""How Ansible and a module that is not packed encode arguments and results for each other."""
+"""The format of arguments and results between Ansible and a module that is not packed."""
 _SECONDS_BETWEEN = 2.0
 _SECONDS_BETWEEN_IN_A_LOG = 10.0
 
 
 class ModuleAction(ActionBase):
-    """Runs the module from its installed files if it runs on this host, as this user, by this Python."""
+    """Runs the module from its installed files if it runs on this host, as this user, with this Python."""
 
     _supports_check_mode = True
     _supports_async = True
@@ -53,7 +53,7 @@ class ModuleAction(ActionBase):
 
     @property
     def is_here(self) -> bool:
-        """Whether the module runs on this host as this user, and the task waits for it."""
+        """Return whether the module runs on this host as this user, and the task waits for it."""
         return not self._task.async_val and self._connection.transport == "local" and not self._play_context.become
 
     def _configure_module(self, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> Any:
@@ -73,7 +73,7 @@ class ModuleAction(ActionBase):
 
 
 class ProgressAction(ModuleAction):
-    """Prints the module's progress, too. Elsewhere than on this host its progress file cannot be read."""
+    """Also prints the module's progress, but only if the module runs on this host: its progress file is there."""
 
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         if not self.is_here:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of the controller quorum. Standard library only."""
+"""Print the state of the controller quorum. Standard library only."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _COLUMNS = (
 _SEVERITIES = ("critical", "warning", "info")
 _STYLES = {"critical": "bold red", "warning": "bold yellow", "info": ""}
 _SILENT_COLUMNS = 5
-"""Cells about the log, of which a controller that is no member has none."""
+"""Number of cells about the log. A controller that is not a member has none."""
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """All that is printed of a quorum: what it can bear first, then findings with their remedy, then the members."""
+    """Return all blocks: the verdict, findings with their remedies, allowed actions, and the members."""
     yield Paragraph(verdict(result), "bold")
     yield Paragraph(quorum_line(result))
     if result["findings"]:
         yield Heading("Findings")
         yield Entries(tuple(map(_finding, result["findings"])))
-    yield Heading("What may be done")
+    yield Heading("Allowed actions")
     yield Entries(tuple(verdict_entries(result)))
     rows = tuple(member_rows(result))
     if rows:
@@ -45,7 +45,7 @@ def blocks(result: Result) -> Iterator[Block]:
 
 
 def verdict(result: Result) -> str:
-    """Whether elections may be asked for, and how many findings there are."""
+    """Say whether elections may be requested, and how many findings there are."""
     elections = "may" if result["verdicts"]["elections"]["allowed"] else "must not"
     counts = [
         f"{counted(number_of, 'finding')} ({severity})"
@@ -107,7 +107,7 @@ def verdict_entries(result: Result) -> Iterator[Entry]:
 
 
 def failure(result: Result, fail_on: str) -> str:
-    """Why a scheduled job should fail, in one sentence; empty when it should not."""
+    """Return why a scheduled job should fail, in one sentence; empty if it should not."""
     included = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
     grave = [each for each in result["findings"] if each["severity"] in included]
     sentences = [str(reason) for reason in result["verdicts"]["elections"]["reasons"]]
@@ -134,7 +134,7 @@ def _finding(finding: Result) -> Entry:
 
 
 def _verdicts(noun: str, done: str, verdicts: Sequence[Result]) -> Iterator[Entry]:
-    """Those with the same reasons together: what forbids one often forbids all."""
+    """Return entries for verdicts. Nodes with the same reasons share an entry."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for each in verdicts:
         alike.setdefault(tuple(each["reasons"]), []).append(each["node_id"])

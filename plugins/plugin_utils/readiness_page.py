@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of the readiness for a recovery. Standard library only."""
+"""Print the readiness for a recovery. Standard library only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("Broker", "No leader", "Unrecoverable", "Below min ISR")
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """All that is printed: what is red first, and what is fine in a line each."""
+    """Return all blocks: red checks first, then warnings, then one line for each passed check."""
     yield Paragraph(verdict(result), "bold")
     for heading, statuses in (("Red", _RED), ("Warnings", ("warning",))):
         found = [each for each in result["checks"] if each["status"] in statuses]
@@ -35,7 +35,7 @@ def blocks(result: Result) -> Iterator[Block]:
 
 
 def verdict(result: Result) -> str:
-    """Whether a recovery would work, and how much was found."""
+    """Say whether a recovery would work, and how many checks failed or warn."""
     red = sum(each["status"] in _RED for each in result["checks"])
     warnings = sum(each["status"] == "warning" for each in result["checks"])
     head = "GREEN: a recovery would work" if result["is_ready"] else f"RED: {counted(red, 'check')} failed"
@@ -43,9 +43,9 @@ def verdict(result: Result) -> str:
 
 
 def failure(result: Result, fail_on: str) -> str:
-    """Why a scheduled job should fail, in one sentence; empty when it should not.
+    """Return why a scheduled job should fail, in one sentence; empty if it should not.
 
-    Names the checks, or the cause where no broker could be asked and nearly every check is red for the same one.
+    It names the checks. If no broker answers, nearly all checks are red for the same cause, and it names that cause.
     """
     if result["cluster_id"] is None:
         return (
@@ -57,7 +57,7 @@ def failure(result: Result, fail_on: str) -> str:
 
 
 def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
-    """Join checks with the same finding and remedy: what one broker lacks, others often lack too."""
+    """Join checks with the same finding and remedy: several brokers often lack the same."""
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for each in checks:
         key = (each["name"], each["status"], each["found"], each["remedy"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The commands of a recovery's next steps, which repeat the role's variables. Standard library only."""
+"""Build the commands of a recovery's next steps from the role's variables. Standard library only."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _NO_BROKER = "BROKER:9092"
 
 
 def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
-    """Return the commands of the next steps, each as words; empty where a step does not apply.
+    """Return the command of each next step as words; empty if a step does not apply.
 
-    ``plan_file`` and ``bootstrap_servers`` are no commands but what texts name. ``saved_in`` is where records of other
-    replicas were saved. Of the variables, ``unclean_recovery_plan`` only says whether a plan was given as data.
+    ``plan_file`` and ``bootstrap_servers`` are no commands, but values for texts. ``saved_in`` is the directory with
+    the saved records of other replicas. ``unclean_recovery_plan`` only says whether a plan was given as data.
     """
     given = {**variables, "kafka_bootstrap_servers": _servers(variables)}
     plan_file = given.get("unclean_recovery_plan_file") or ""
@@ -64,7 +64,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
         "bootstrap_servers": given["kafka_bootstrap_servers"] or _NO_BROKER,
         "plan_file": reviewed,
         "look": look,
-        # A plan that was given as data is where the caller has it.
+        # The path of a plan that was given as data is unknown here.
         "recover": [] if given.get("unclean_recovery_plan") else [*command, *decided, *_ELECT],
         "aggressive": [] if has_plan or is_aggressive else aggressive,
         "salvage": _salvage(connection),
@@ -73,7 +73,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
 
 
 def _salvage(connection: Iterable[str]) -> list[str]:
-    """On the host of a broker that is down: a person fills in what nobody knows here."""
+    """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
     where = (*("-i", "INVENTORY"), *_word("log_salvage_hosts", "HOST"))
     what = (*_word("log_salvage_log_dirs", ["LOG_DIR"]), *_word("log_salvage_dir", "NEW_DIR"))
     return ["ansible-playbook", "kafkaops.recovery.salvage_logs", *where, *connection, *what]
@@ -91,7 +91,7 @@ def _servers(variables: Result) -> str:
 
 
 def _words(given: Result, names: Iterable[str]) -> Iterable[str]:
-    """Return the words that repeat these variables. 0 is a value: the strictest limit of lost records."""
+    """Return the options that set these variables. 0 is a value: the strictest limit of lost records."""
     for name in names:
         value = given.get(name)
         if value is not None and value is not False and value not in ("", []):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of a recovery: the verdict, brokers with their cause, partitions by what they share, next steps.
+"""Print a recovery: the verdict, brokers that are not online, next steps, and the partitions in groups.
 
 Standard library only.
 """
@@ -53,7 +53,7 @@ def blocks(
     rows: bool,
     awaited: Sequence[Result] = (),
 ) -> Iterator[Block]:
-    """All that is printed of outcomes. ``rows`` adds a row for each partition."""
+    """Return all blocks. ``rows`` adds a row for each partition."""
     yield Paragraph(verdict(result, start_order), "bold")
     yield from _brokers(result.get("brokers", []))
     yield from _awaited(awaited)
@@ -68,7 +68,7 @@ def blocks(
         yield outcome_table(partitions)
         yield from _not_shown(len(partitions), sum(result["summary"].values()))
     if result.get("salvage"):
-        # What is salvaged has types of its own. Where every partition has a leader, importing them would take longest.
+        # This import is slow, and not needed if every partition has a leader.
         from .account_page import losers_blocks  # noqa: PLC0415
 
         yield from losers_blocks(result["salvage"])
@@ -77,13 +77,13 @@ def blocks(
 
 
 def verdict(result: Result, start_order: Sequence[Result]) -> str:
-    """How it ended and what it costs, in one sentence."""
+    """Return the outcome and the loss, in one sentence."""
     loss = LossTotal(**result["loss"]) if "loss" in result else None
     return in_words(result.get("summary", {}), loss, start_order[0]["broker_id"] if start_order else None)
 
 
 def failure(result: Result, accepted: Collection[str]) -> str:
-    """Return what ended in another status than the accepted ones, and a missing report; empty when nothing is wrong."""
+    """Return why the task fails: statuses that are not accepted, changed orders, a missing report. Empty if none."""
     counts: Mapping[str, int] = result.get("summary", {})
     others = {name: count for name, count in counts.items() if name not in accepted and count}
     sentences = []
@@ -99,7 +99,7 @@ def failure(result: Result, accepted: Collection[str]) -> str:
 
 
 def replica_blocks(result: Result) -> Iterator[Block]:
-    """Return a row for each replica of the partitions that the result has, best first, the silent ones last."""
+    """Return a row for each replica of the result's partitions, best first, silent replicas last."""
     partitions = result["partitions"]
     rows = [row for partition in partitions for row in _replica_rows(partition)]
     if not rows:
@@ -158,7 +158,7 @@ def _replica_rows(partition: Result) -> Iterator[Row]:
 
 
 def _loses(loss: Result | None) -> str:
-    """Return records: "5", "5 to 9", "≥ 5" where an upper bound is not known, or "unknown"."""
+    """Return a number of records: "5", "5 to 9", "≥ 5" without an upper bound, or "unknown"."""
     if loss is None:
         return "-"
     least, most = loss["at_least"], loss["at_most"]
@@ -181,12 +181,12 @@ def _epoch_after(outcome: Result) -> int | None:
 
 def _why_away(broker: Result) -> str:
     state = words(broker["state"])
-    # The cause has the state in its middle, behind the request that failed.
+    # The cause also contains the state, after the request that failed.
     return f"{state}{_rack(broker)}: {broker['cause'].replace(f': {state}: ', ': ', 1)}"
 
 
 def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
-    """How many are online, and the cause of each that is not."""
+    """Return how many brokers are online, and the cause of each that is not."""
     if not brokers:
         return
     away = [each for each in brokers if each["state"] != "online"]
@@ -200,7 +200,7 @@ def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
 
 
 def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
-    """For whom the run waited, or would wait: once for each broker, however many partitions wait for it."""
+    """Return for which brokers the run waited, or would wait, one line for each broker."""
     for each in brokers[:_MOST_LINES]:
         name, seconds = f"broker {each['broker_id']}", (each["waited_ms"] or 0) / 1000
         needed = f"{counted(each['holds_back'], 'partition')} wait for it" if each["holds_back"] else ""
@@ -212,7 +212,7 @@ def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
         else:
             text = (
                 f"a run that elects would wait up to {each['limit_ms'] / 1000:.0f} s for {name}: {needed or decided}. "
-                f"If it is gone for good, set unclean_recovery_lost_brokers: [{each['broker_id']}]"
+                f"If it is lost permanently, set unclean_recovery_lost_brokers: [{each['broker_id']}]"
             )
         yield Paragraph(text, indent=2)
 
@@ -256,7 +256,7 @@ def _leftovers(leftovers: Sequence[Result]) -> Iterator[Block]:
 
 
 def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
-    """Return what is left behind; partitions about which the same is said are named together."""
+    """Return the aftermath. Partitions with the same explanation share a paragraph."""
     if not findings:
         return
     said: dict[str, list[Result]] = {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one renderer of what tasks print for a person.
+"""Render the blocks that tasks print. This is the only renderer.
 
 The text is the same with and without color, in a terminal and in AWX.
 """
@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from .page import PROSE_WIDTH, Block, Heading, Paragraph
 from .words import printable
 
-# The layout's library takes longer to import than a short text to print.
+# The import of the layout's library takes longer than the print of a short text.
 # ruff: noqa: PLC0415
 
 
 def rendered(blocks: Iterable[Block], width: int, *, color: bool) -> str:
-    """Return the blocks as text. No line is wider than ``width``, but for lines to copy."""
+    """Return the blocks as text. No line is wider than ``width``, except lines to copy."""
     blocks = [*blocks]
     lines = [_without_layout(each, min(width, PROSE_WIDTH)) for each in blocks]
     if not color and None not in lines:

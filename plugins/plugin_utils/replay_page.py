@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of records that were given back. Standard library only."""
+"""Print the outcome of a replay. Standard library only."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .salvage_page import partition_entries
 from .words import Result, counted, printable, size, words
 
 _QUIET = ("nothing_left", "given_back")
-"""The account has their numbers."""
+"""Statuses without an entry of their own: the account has their numbers."""
 _WHERE = {"side": "side topics (TOPIC.salvaged)", "original": "the topics that they came from"}
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """All that is printed: the verdict first, then each partition that a person has to look at."""
+    """Return all blocks: the verdict, the account, and each partition that a person must check."""
     yield Paragraph(_verdict(result), "bold")
     yield from account_blocks(result["account"])
     listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["left_out"]]

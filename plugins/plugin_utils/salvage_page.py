@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a person reads of a salvage. Standard library only."""
+"""Print the outcome of a salvage. Standard library only."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _SHOWN_DAMAGES = 5
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """All that is printed: the verdict first, then each partition that a person has to look at."""
+    """Return all blocks: the verdict, the account, and each partition that a person must check."""
     yield Paragraph(_verdict(result), "bold")
     yield from account_blocks(result["account"])
     listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
     yield from partition_entries(listed, _lines)
     commits = result.get("newer_commits", ())
     if commits:
-        yield Heading("Groups that had committed more than the cluster knows")
+        yield Heading("Groups whose saved committed offset is higher than in the cluster")
         yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 
 def partition_entries(listed: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
-    """Return the first of the partitions that a person has to look at, and how many more there are."""
+    """Return the first of the partitions that a person must check, and how many more there are."""
     if listed:
         yield Heading("Partitions")
         yield Entries(
@@ -75,8 +75,8 @@ def _lines(each: Result) -> Iterator[str]:
         yield f"no readable batch has {_ranges(each['unreadable'])}"
     if each["before_log_start"]:
         yield (
-            f"before the leader's log start: {_ranges(each['before_log_start'])}; whether the leader ever held this is "
-            "unknown, and it is not saved"
+            f"before the leader's log start: {_ranges(each['before_log_start'])}; it is unknown whether the leader "
+            "ever held this, and it is not saved"
         )
     for damage in each["damages"][:_SHOWN_DAMAGES]:
         found = damage["damage"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where what tasks print goes to."""
+"""Find out whether the output of tasks goes to a terminal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ansible.utils import color
 
 
 def is_terminal() -> bool:
-    """Whether a person reads along in a terminal.
+    """Return whether a person reads the output in a terminal.
 
-    Ansible decided about color before it detached its workers from the terminal, by what is asked here.
-    ansible-runner, and so AWX, gives Ansible a terminal that nobody looks at.
+    The workers are detached from the terminal, so this checks whether Ansible decided to use color before that.
+    ansible-runner, and so AWX, gives Ansible a terminal that nobody reads.
     """
     return bool(color.ANSIBLE_COLOR) and "AWX_ISOLATED_DATA_DIR" not in os.environ

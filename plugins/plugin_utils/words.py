@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Values that modules return, in a person's words. Standard library only."""
+"""Format the values that modules return for people. Standard library only."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _STEP = 1024
 _MOST_BROKERS = 5
 
 Result = Mapping[str, Any]
-"""What a module returns, or one entry of it."""
+"""The results of a module, or one entry of them."""
 
 
 def printable(text: object) -> str:
-    """Return the text without control characters: some of it is what a broker says, and terminals obey those."""
+    """Return the text without control characters: text of a broker may contain them, and terminals execute them."""
     return "".join(character if character.isprintable() else "?" for character in str(text))
 
 
@@ -44,7 +44,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def size(size_bytes: int | None) -> str:
-    """Bytes with three digits and a unit."""
+    """Return bytes with three digits and a unit."""
     if size_bytes is None:
         return "-"
     value, unit = float(size_bytes), 0
@@ -58,7 +58,7 @@ def leader(broker_id: int | None) -> str:
 
 
 def change(before: str, after: str) -> str:
-    """Both values, or one where they are equal."""
+    """Return both values, or one if they are equal."""
     return before if before == after else f"{before} → {after}"
 
 

@@ -222,8 +222,8 @@ def test_of_several_partitions_it_is_said_for_how_many_the_loss_is_unknown() -> 
 @pytest.mark.parametrize(
     ("dead", "is_recovered", "is_bounded", "text"),
     [
-        ((1,), True, False, "1.  Before broker 1 is started: save what only its disks may hold."),
-        ((1, 4), True, False, "1.  Before brokers 1, 4 are started: save what only their disks may hold."),
+        ((1,), True, False, "1.  Before broker 1 is started: save the records that only its disks may hold."),
+        ((1, 4), True, False, "1.  Before brokers 1, 4 are started: save the records that only their disks may hold."),
         ((1,), True, True, ""),
         ((1,), False, False, ""),
         ((), True, False, ""),
@@ -248,7 +248,7 @@ def test_the_next_step_of_a_plan_is_to_read_it() -> None:
     }
     result = a_recovery([outages.would_recover()], ())
     text = rendered(recovery_page.blocks(result, commands=commands, start_order=[], rows=False), 120, color=False)
-    assert "Let a second person read plan.json, then carry it out:" in text
+    assert "Let a second person review plan.json, then carry it out:" in text
 
 
 def test_no_failure_when_all_is_accepted() -> None:
