@@ -42,7 +42,7 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command while a cluster is up; its exit status is ours."""
+    """Run a command while a cluster is up, and return the command's exit status."""
     with _cluster(options) as cluster:
         environment = {**os.environ, "KAFKA_BOOTSTRAP_SERVERS": cluster.bootstrap()}
         return subprocess.run(options.argv, env=environment, check=False).returncode

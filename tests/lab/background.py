@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keeps a cluster in the background of something that is not Python: described in a file, ended by SIGTERM."""
+"""Run a cluster in the background for programs that are not in Python. A file describes it, and SIGTERM ends it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lab.proxy import Proxy
 
 
 class Proxied(Protocol):
-    """What has a recording proxy."""
+    """A cluster with a recording proxy."""
 
     @property
     def proxy(self) -> Proxy: ...
@@ -51,7 +51,7 @@ def end_on_sigterm() -> None:
 
 
 def write_state(state_file: Path, state: Mapping[str, object]) -> None:
-    """Write it as JSON, whole or not at all, since somebody waits for the file."""
+    """Write the state as JSON. The file appears only when it is complete, because another process waits for it."""
     scratch = state_file.with_suffix(".tmp")
     scratch.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
     scratch.rename(state_file)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """Where the lab keeps what it downloads or builds: kafkaops-lab in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """Return the directory for downloads and builds: kafkaops-lab in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     directory = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafkaops-lab"
     directory.mkdir(parents=True, exist_ok=True)
     return directory

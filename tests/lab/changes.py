@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs that hold the lock of a cluster, in processes of their own, to be frozen and killed."""
+"""Runs that hold the lock of a cluster, each in its own process, so that tests can freeze and kill them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def journal_home(
     request_timeout_ms: int = 3000,
     **settings: object,
 ) -> Iterator[JournalHome]:
-    """Return the journal of a cluster, by the code under test, with the brokers looked at as a module does."""
+    """Open the journal of a cluster with the code under test, after a check of the brokers as in a module."""
     options = JournalOptions(home=home, topic=topic, directory=str(directory), discard_lost=discard_lost)
     given = {"bootstrap_servers": bootstrap, "request_timeout_ms": request_timeout_ms, **settings}
     with Wire(settings_from(given)) as wire:
@@ -74,7 +74,7 @@ def pending_changes(cluster: Cluster) -> tuple[Change, ...]:
 
 @dataclass
 class Run:
-    """A run that holds the lock, in a process of its own, and does what it is sent."""
+    """A run in its own process that holds the lock and executes commands of the test."""
 
     process: subprocess.Popen[str]
 
@@ -118,7 +118,7 @@ class Run:
         return self.process.stdout.readline().strip()
 
     def do(self, what: str) -> str:
-        """Let the run ``begin``, ``end`` or ``check``; return what came of it."""
+        """Let the run ``begin``, ``end`` or ``check``, and return its answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
@@ -129,7 +129,7 @@ class Run:
         self.process.send_signal(number)
 
     def end(self) -> None:
-        """Let the run end in order, or kill it where it does not."""
+        """Let the run end cleanly, or kill it if it does not end."""
         try:
             self.process.communicate(timeout=30)
         finally:
@@ -146,7 +146,7 @@ def elect(
     *,
     may_drop: bool = False,
 ) -> ElectionReport:
-    """Elect one broker as leader of partitions of a topic; what the module does, without its process."""
+    """Elect one broker as leader of partitions of a topic, as the module does, but in this process."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": 3000})
     numbers = range(partitions) if isinstance(partitions, int) else partitions
     options = ElectionOptions(
@@ -171,7 +171,7 @@ def elect_in_process(
     user_id: int = 2001,
     errors: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start ``elect`` in a process of its own, of another user with a home directory of its own.
+    """Start ``elect`` in its own process, as another user with its own home directory.
 
     ``errors`` is where its stderr goes, as Popen takes it.
     """

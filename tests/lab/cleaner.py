@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clusters whose log cleaners can be killed, hung and stopped by a damaged segment, with both metric agents on."""
+"""Clusters with metric agents, whose log cleaners can be killed, blocked, and stopped by a damaged segment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lab.waiting import wait_until
 from lab.work_dir import WorkDir, default_base
 
 SMALL = {
-    # A pass of the cleaner each half second, and files that are rolled and forgotten within seconds.
+    # The cleaner runs every half second, and segments are rolled and deleted within seconds.
     "log.cleaner.backoff.ms": 500,
     "log.cleaner.threads": 1,
     "log.segment.delete.delay.ms": 100,
@@ -187,27 +187,27 @@ class CleanerCluster:
         self._directory.remove()
 
     def exporter_address(self, broker: int) -> str:
-        """Where a broker's JMX exporter listens, as Prometheus takes it."""
+        """Return the address of a broker's JMX exporter, in Prometheus' format."""
         return f"127.0.0.1:{self._exporter_base + broker}"
 
     @property
     def proxy(self) -> Proxy:
-        """What passed the brokers' listeners, and the faults on them."""
+        """Return the proxy that records requests to the brokers' listeners and injects faults."""
         return self.cluster.proxy
 
     @property
     def prometheus_url(self) -> str:
-        """The template of the exporters' URLs."""
+        """Return the template of the exporters' URLs."""
         return f"http://{{host}}:{self._exporter_base // 10}{{broker_id}}/metrics"
 
     @property
     def jolokia_url(self) -> str:
-        """The template of Jolokia's URLs."""
+        """Return the template of Jolokia's URLs."""
         return f"http://{{host}}:{self._jolokia_base // 10}{{broker_id}}/jolokia"
 
     @contextmanager
     def not_exported(self, mbean: str) -> Iterator[None]:
-        """Leave an MBean out of what the exporters with the lab's rules report, as an operator's rules may."""
+        """Remove an MBean from the exporters' rules, as an operator's rules may do."""
         # An exporter reads its rules again when their file is newer.
         self._exporter.write_text(f"excludeObjectNames: ['{mbean}']\n{_EXPORTER}", encoding="utf-8")
         try:
@@ -221,22 +221,22 @@ class CleanerCluster:
         self._switch(broker, ".kill").unlink()
 
     def hang_threads(self, broker: int) -> None:
-        """Make every cleaner thread of a broker hang. To shut it down takes until it is let go."""
+        """Block every cleaner thread of a broker. The broker cannot shut down until they are released."""
         self._until_logged(broker, ".hang", "hung by the lab")
 
     def heal(self) -> None:
-        """Let every thread go on, and bring the cluster back to the state that it was started in."""
+        """Release every thread, and restore the initial state of the cluster."""
         for broker in self.cluster.brokers:
             self.let_go(broker)
         heal(self.cluster)
 
     def let_go(self, broker: int) -> None:
-        """Threads that hang go on with the next look at the metrics, and those that are started from now on run."""
+        """Release blocked threads. They continue when the metrics are read next, and new threads run."""
         for switch in (".kill", ".hang"):
             self._switch(broker, switch).unlink(missing_ok=True)
 
     def create(self, topic: str, replicas: Sequence[int], config: Mapping[str, object] | None = None) -> None:
-        """Create a compacted topic of one partition. Nothing of it is compacted before ``compact``."""
+        """Create a compacted topic of one partition. It is not compacted before ``compact`` is called."""
         paused = {"min.compaction.lag.ms": 3_600_000}
         self.cluster.client.create_topic(topic, {0: replicas}, {**COMPACTED, **paused, **(config or {})})
 
@@ -262,14 +262,14 @@ class CleanerCluster:
         return sorted(path for log_dir in log_dirs for path in log_dir.glob(f"{topic}-0/*.log"))
 
     def size(self, topic: str, broker: int) -> int:
-        """Bytes in the segments of partition 0 on a broker's disk."""
+        """Return the bytes in the segments of partition 0 on a broker's disk."""
         while True:
-            # A cleaner may replace a segment between the listing and the look at it.
+            # A cleaner may replace a segment after it was listed.
             with suppress(FileNotFoundError):
                 return sum(path.stat().st_size for path in self.segments(topic, broker))
 
     def damage(self, topic: str, broker: int) -> None:
-        """Write nonsense over the header of the second batch in partition 0's oldest segment, or else of the first."""
+        """Overwrite the header of the second batch in partition 0's oldest segment, or of the first if it is alone."""
         oldest = next(path for path in self.segments(topic, broker) if path.stat().st_size)
         with oldest.open("r+b") as file:
             (length,) = struct.unpack(">i", file.read(12)[8:])
@@ -278,7 +278,7 @@ class CleanerCluster:
             file.write(struct.pack(">iib", 3, 0, 0x7F))
 
     def assert_in_sync(self, topic: str, replicas: Sequence[int], leader: int | None = None) -> None:
-        """See partition 0 in this order, with every replica in sync before long, and led as given."""
+        """Wait until partition 0 has this order, every replica in sync, and the given leader."""
 
         def in_sync() -> bool:
             state = self.cluster.client.describe(topic)[0]
@@ -296,7 +296,7 @@ class CleanerCluster:
     def damaged(
         self, topic: str, replicas: Sequence[int], *brokers: int, config: Mapping[str, object] | None = None
     ) -> None:
-        """Create a compacted topic whose copies on some brokers are damaged, and marked there."""
+        """Create a compacted topic whose copies on some brokers are damaged and marked as uncleanable."""
         self.create(topic, replicas, config)
         self.write(topic)
         wait_until(
@@ -313,7 +313,7 @@ class CleanerCluster:
 
     @cached_property
     def admin(self) -> AdminClient:
-        """Another client than the code under test."""
+        """Return a client that is not the code under test."""
         return AdminClient({"bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL), "log_level": 0})
 
     @cached_property
@@ -356,15 +356,15 @@ class CleanerCluster:
 
 @dataclass(frozen=True)
 class CleanerOperator:
-    """Somebody on a host of their own, who runs the modules of the log cleaner, each in a process of its own."""
+    """An operator on a separate host who runs the log cleaner modules, each in its own process."""
 
     lab: CleanerCluster
     journal_dir: Path
     account: Account | None = None
-    """Whose processes these are; None for those of the tests."""
+    """The user of these processes; None for the user of the tests."""
 
     def start(self, module: str, *, check_mode: bool = False, **options: object) -> subprocess.Popen[str]:
-        """Start a module. Options win over ours, and None leaves one of ours out."""
+        """Start a module. Given options override the defaults, and None removes a default."""
         given = {
             "bootstrap_servers": [self.lab.cluster.bootstrap()],
             "request_timeout_ms": 15_000,
@@ -382,7 +382,7 @@ class CleanerOperator:
         return results(self.start(module, check_mode=check_mode, **options))
 
     def is_well(self, *brokers: int) -> bool:
-        """Whether these brokers, all unless some are given, are all diagnosed, and none of them needs anything."""
+        """Return whether these brokers (default: all) are all diagnosed and none needs a repair."""
         wanted = brokers or (*self.lab.cluster.brokers,)
         found = self.diagnoses(brokers=wanted)
         return found.keys() == {*wanted} and set(found.values()) <= WELL

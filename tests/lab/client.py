@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tests' oracle: what is true in a cluster, read by other clients than the code under test.
+"""The tests' oracle: it reads the state of a cluster with clients that are not under test.
 
 Topics, consuming and elections go through confluent-kafka; what it cannot do (another broker's view, a follower's log
 end offset, thousands of partitions in one Produce request) is asked of that broker itself. All of it uses the INTERNAL
@@ -129,7 +129,7 @@ class Client:
         return values
 
     def _produce_once(self, topic: str, partitions: set[int], values: list[str]) -> set[int]:
-        """Return the partitions that took the records. Those without a leader, as yet, took nothing."""
+        """Return the partitions that accepted the records. Partitions without a leader accept none."""
         taken: set[int] = set()
         states = self.describe(topic)
         for broker in self._cluster.live_brokers:
@@ -159,7 +159,7 @@ class Client:
                         values.append((message.value() or b"").decode())
                         at = offset + 1
                     elif error.code() == KafkaError._PARTITION_EOF:
-                        # Behind the last record there may be markers of transactions, which no consumer is given.
+                        # After the last record there may be transaction markers, which a consumer does not get.
                         at = max(at, offset)
                     else:
                         raise KafkaException(error)
@@ -168,7 +168,7 @@ class Client:
             consumer.close()
 
     def log_ends_of_leaders(self, consumer: Consumer, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the log end offsets that a consumer gets, which are those of the leaders."""
+        """Return the log end offsets of the leaders, as a consumer gets them."""
         return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
 
     def _watermarks(self, consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
@@ -240,7 +240,7 @@ class Client:
         self._wait_for_acl(binding, is_there=True)
 
     def revoke(self, user: str, operation: str, **resource: str) -> None:
-        """Take back what ``allow`` granted; returns when every broker knows."""
+        """Revoke what ``allow`` granted; returns when every broker knows."""
         binding = _binding(user, operation, resource)
         admin = self._admin()
         wanted = AclBindingFilter(

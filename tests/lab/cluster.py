@@ -116,22 +116,22 @@ class Cluster:
 
     @cached_property
     def proxy(self) -> Proxy:
-        """What passed the proxied listeners, and the faults on them."""
+        """Return the proxy that records requests to the proxied listeners and injects faults."""
         return Proxy()
 
     @cached_property
     def certificates(self) -> Certificates:
-        """What the TLS listeners are made of, and what a client needs for them."""
+        """Return the certificates of the TLS listeners and of clients."""
         return Certificates(self.work_dir / "tls")
 
     @cached_property
     def client(self) -> Client:
-        """The tests' oracle on this cluster."""
+        """Return the tests' oracle for this cluster."""
         return Client(self)
 
     @property
     def work_dir(self) -> Path:
-        """Where the started cluster keeps logs, data and certificates."""
+        """Return the directory with logs, data and certificates of the started cluster."""
         return self._work_dir.path
 
     @property
@@ -197,7 +197,7 @@ class Cluster:
         return ["--initial-controllers", voters, *options]
 
     def _train(self, archive: Path) -> None:
-        """Let a broker make the class archive: it has loaded what brokers and controllers load when it exits."""
+        """Let a broker create the class archive: until its exit, it loads all classes of brokers and controllers."""
         recorded = {1: shared_classes.record(archive)}
         with Cluster(self.version, brokers=1, jvm_args=recorded, share_classes=False) as cluster:
             cluster.client.create_topic("any", {0: [1]})
@@ -223,7 +223,7 @@ class Cluster:
             self.brokers[node_id] = self._create_broker(node_id, shared)
 
     def _security(self) -> dict[str, object]:
-        """Return the brokers' share of TLS and SASL."""
+        """Return the brokers' properties for TLS and SASL."""
         properties: dict[str, object] = {}
         if self._has("SSL"):
             server = self.certificates.server(self._tls_server)

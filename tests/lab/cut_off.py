@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker without controllers: it is fenced, answers clients, and serves its last metadata image for ever."""
+"""A broker that is cut off from the controllers: it is fenced, and answers clients with its last metadata."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What can go wrong on the wire between a client and a broker, on demand."""
+"""Faults between a client and a broker, which a test can inject."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def framed(payload: bytes) -> bytes:
 
 
 class Fault:
-    """Passes everything through; each fault overrides what it spoils. Payloads are frames without their length."""
+    """Forward everything. Each fault overrides one method. Payloads are frames without their length."""
 
     def on_request(self, request: Request) -> bool:
         """Return whether the broker shall get the request; may raise DisconnectError."""
@@ -44,29 +44,29 @@ class Fault:
 
 @dataclass(frozen=True)
 class Delay(Fault):
-    """The answer, and all after it on the same connection, come late."""
+    """Delay the answer, and all later answers on the same connection."""
 
     seconds: float
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
-        """Wait, then pass on."""
+        """Wait, then forward the answer."""
         time.sleep(self.seconds)
         return framed(payload)
 
 
 class SwallowRequest(Fault):
-    """The broker never gets the request, the client never gets an answer."""
+    """The broker never gets the request, and the client never gets an answer."""
 
     def on_request(self, request: Request) -> bool:
-        """Keep it."""
+        """Drop the request."""
         return False
 
 
 class SwallowResponse(Fault):
-    """The broker carries the request out, the client never gets an answer."""
+    """The broker executes the request, and the client never gets an answer."""
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
-        """Keep it."""
+        """Drop the answer."""
         return None
 
 
@@ -79,7 +79,7 @@ class DropBeforeRequest(Fault):
 
 
 class DropAfterRequest(Fault):
-    """The broker carries the request out, then the connection closes without an answer: the outcome is unknown."""
+    """The broker executes the request, then the connection closes without an answer: the outcome is unknown."""
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
         """Close."""
@@ -90,7 +90,7 @@ class TruncateResponse(Fault):
     """Half of the answer's frame arrives, then the connection closes."""
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
-        """Send half, close."""
+        """Send half of the frame, then close."""
         frame = framed(payload)
         raise DisconnectError(frame[: max(5, len(frame) // 2)])
 
@@ -127,7 +127,7 @@ class Rewrite(Fault):
 
 @dataclass(frozen=True)
 class Before(Fault):
-    """Something happens in the world before the broker gets the request, such as ``cluster.brokers[2].kill``."""
+    """Run an action before the broker gets the request, such as ``cluster.brokers[2].kill``."""
 
     action: Callable[[], object]
 
@@ -139,7 +139,7 @@ class Before(Fault):
 
 @dataclass(frozen=True)
 class After(Fault):
-    """Something happens in the world after the broker answered and before the client gets the answer."""
+    """Run an action after the broker answered and before the client gets the answer."""
 
     action: Callable[[], object]
 

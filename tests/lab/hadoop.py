@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all file systems of Hadoop have in common: its configuration files, and its shell."""
+"""Configuration files and shell of Hadoop, for all of its file systems."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class HadoopStore:
         self.directory = directory
         self._conf_dir = directory / "conf"
         self.environment = {"HADOOP_CONF_DIR": str(self._conf_dir)}
-        """What a program needs that uses PySpark's Hadoop."""
+        """Return the environment of a program that uses PySpark's Hadoop."""
 
     def jars(self) -> Sequence[Path]:
-        """Return what the shell needs on its class path."""
+        """Return the jars of the shell's class path."""
         raise NotImplementedError
 
     def copy(self, uri: str, target: Path) -> None:
-        """Copy what is below a URI to a local directory, by Hadoop's own shell."""
+        """Copy all files below a URI to a local directory with Hadoop's own shell."""
         self.shell("-get", uri, str(target))
 
     def make_directory(self, uri: str) -> None:
         self.shell("-mkdir", "-p", uri)
 
     def shell(self, *arguments: str) -> bytes:
-        """Return what ``hadoop fs`` prints. Raises RuntimeError where it fails."""
+        """Return the output of ``hadoop fs``. Raises RuntimeError if it fails."""
         done = self.run(_SHELL, *arguments)
         if done.returncode:
             raise RuntimeError(f"hadoop fs {' '.join(arguments)}: {done.stderr.decode()[-2000:]}")

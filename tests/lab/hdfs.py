@@ -73,7 +73,7 @@ class Hdfs(HadoopStore):
         self._wait()
 
     def modes(self, uri: str) -> dict[str, str]:
-        """Return the modes of all that is below a URI, by the name below it."""
+        """Return the modes of all files below a URI, by relative name."""
         lines = [line.split() for line in self.shell("-ls", "-R", uri).decode().splitlines()]
         return {fields[-1].removeprefix(f"{uri}/"): fields[0] for fields in lines}
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Bring a cluster back to the state that it was started in, so that the next test can use it."""
+"""Restore the initial state of a cluster, so that the next test can use it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLUSTER_DEFAULT = ""
 
 
 def heal(cluster: Cluster) -> None:
-    """Take back what a test did to a cluster; returns when every broker runs, is unfenced, and knows of nothing.
+    """Undo the changes of a test; returns when every broker runs, is unfenced, and has no topics and no configs.
 
     Faults of the proxy, frozen and dead nodes, changed properties and JVM arguments, all topics (internal ones too),
     running reassignments, and dynamic broker configs. A test that changes ACLs, quotas, SCRAM users, features or voters
@@ -51,7 +51,7 @@ def _repair(nodes: list[Node]) -> None:
 
 
 def _delete_topics(cluster: Cluster, brokers: list[Broker]) -> None:
-    """Ask again for a topic that may be missing from a broker's first list."""
+    """Delete all topics. Lists are read repeatedly, because a topic may be missing in a broker's first list."""
 
     def is_empty() -> bool:
         left = {topic for broker in brokers for topic in _topics(broker)}
@@ -59,7 +59,7 @@ def _delete_topics(cluster: Cluster, brokers: list[Broker]) -> None:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
             deleting = admin.delete_topics([*left], operation_timeout=_TIMEOUT_S)
             for deleted in deleting.values():
-                deleted.exception(_TIMEOUT_S)  # it may be gone since the list was made
+                deleted.exception(_TIMEOUT_S)  # the topic may have been deleted since the list was read
         return not left
 
     wait_until(is_empty, _TIMEOUT_S, what="every broker has forgotten all topics")

@@ -24,7 +24,7 @@ _LONGEST_S = 120.0
 
 @contextmanager
 def held(proxy: Proxy, api_key: int, *, passing: int = 0) -> Iterator[tuple[Rule, threading.Event]]:
-    """Hold one request of a kind, ``passing`` requests after the first; yield its rule and what lets it go on."""
+    """Hold one request of a kind, after ``passing`` others; yield its rule and the function that releases it."""
     let_go = threading.Event()
     hold = Before(lambda: len(rule.hits) > passing and let_go.wait(_LONGEST_S))
     rule = proxy.inject(hold, api_key=api_key, times=passing + 1)

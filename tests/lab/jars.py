@@ -25,7 +25,7 @@ _DOWNLOAD_TIMEOUT_S = 900
 
 
 class JarError(RuntimeError):
-    """Maven is missing, or could not resolve what was asked for."""
+    """Maven is missing, or could not resolve an artifact."""
 
 
 def kafka(version: str = versions.DEFAULT) -> list[Path]:
@@ -84,7 +84,7 @@ def _resolve(
     name: str, coordinates: Sequence[str], managed: Sequence[str] = (), *, transitive: bool = True
 ) -> list[Path]:
     pom = render_pom(coordinates, managed)
-    # The key follows the pom, so that a changed pin is fetched again.
+    # The key depends on the pom, so that a changed pin is fetched again.
     key = f"{name}-{hashlib.sha256(f'{pom}{transitive}'.encode()).hexdigest()[:8]}"
     target = cache_dir() / "jars" / key
     if not target.is_dir():

@@ -20,7 +20,7 @@ SERVICE = "kafka"
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 _PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "faketime")
 _FAKETIME = {"LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1"}
-"""What the program faketime sets. It would wait for the KDC, which is to be killed itself."""
+"""The variables that the program faketime sets. faketime itself would wait for the KDC, which must be killed."""
 
 
 class KdcError(RuntimeError):
@@ -28,7 +28,7 @@ class KdcError(RuntimeError):
 
 
 class Kdc:
-    """A KDC that lives as long as a ``with`` block. Its files, keytabs included, are in one directory.
+    """A KDC for the duration of a ``with`` block. Its files, keytabs included, are in one directory.
 
     Raises KdcError where MIT Kerberos is not installed.
     """
@@ -65,7 +65,7 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client needs, Java's tools included."""
+        """Return the environment of a client, Java's tools included."""
         return {
             "KRB5_CONFIG": str(self.krb5_conf),
             "KRB5CCNAME": f"FILE:{self._directory}/tickets",
@@ -95,7 +95,7 @@ class Kdc:
         return path
 
     def renew_key(self, principal: str) -> None:
-        """Give a principal another key, so that its keytab is out of date."""
+        """Set a new key for a principal, so that its keytab is outdated."""
         self._admin(f"change_password -randkey {principal}")
 
     def kinit(self, principal: str, keytab: Path) -> None:

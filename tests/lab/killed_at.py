@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A module that SIGKILL ends right before the n-th change that it makes below a directory: no boundary is missed."""
+"""Kill a module right before its n-th change below a directory, so that tests cover every boundary."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ sys.addaudithook(_hook)
 def run_killed_at(
     number: int, directory: Path, scratch: Path, name: str, options: Mapping[str, object]
 ) -> dict[str, object] | None:
-    """Run a module, and return its results; None where it was killed: it makes so many changes below the directory."""
+    """Run a module, and return its results, or None if it was killed at that change."""
     hooks = scratch / f"hooks-{number}"
     hooks.mkdir()
     code = _HOOK.format(number=number, directory=str(directory))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tests and benchmarks of leadership do to a cluster: run the operation, and what somebody else does meanwhile."""
+"""Operations on leadership for tests and benchmarks, and changes that somebody else makes at the same time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Operator:
-    """Somebody on a host of their own, who keeps the list of deprioritized brokers."""
+    """An operator on a separate host, who manages the list of deprioritized brokers."""
 
     cluster: Cluster
     journal_dir: Path
@@ -79,7 +79,7 @@ class Operator:
         memory: Home = Home.TOPIC,
         memory_topic: str = MEMORY_TOPIC,
     ) -> LeadershipResult:
-        """Change the list and the orders; what the module does, without its process."""
+        """Change the list and the orders, as the module does, but in this process."""
         options = LeadershipOptions(
             memory=memory,
             memory_topic=memory_topic,
@@ -104,7 +104,7 @@ class Operator:
         return self.run(Change.ABSENT, *brokers)
 
     def move_leaders(self, *, away_from: int | None = None, back_to: int | None = None) -> MoveReport:
-        """Move leaders by preferred elections; what the module does, without its process."""
+        """Move leaders by preferred elections, as the module does, but in this process."""
         options = MoveOptions(
             from_brokers=frozenset() if away_from is None else frozenset({away_from}),
             to_brokers=frozenset() if back_to is None else frozenset({back_to}),
@@ -119,7 +119,7 @@ class Operator:
             return move_leaders(Kafka(wire), options, NullProgress(), threading.Event())
 
     def in_process(self, call: str) -> subprocess.Popen[bytes]:
-        """Start a call of this operator, such as ``list(1)``, in a process of its own, to be killed."""
+        """Start a call of this operator, such as ``list(1)``, in its own process, so that a test can kill it."""
         code = f"""
             from pathlib import Path
             from types import SimpleNamespace
@@ -131,17 +131,17 @@ class Operator:
 
 
 def outcome(result: LeadershipResult, topic: str, partition: int = 0) -> OrderOutcome:
-    """Return what became of one partition."""
+    """Return the outcome of one partition."""
     return result.outcomes[TopicPartition(topic, partition)]
 
 
 def orders(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
-    """Return the replica order of every partition, once all brokers see the same."""
+    """Return the replica order of every partition when all brokers agree."""
     return {partition: state.replicas for partition, state in _agreed(cluster, topic).items()}
 
 
 def leaders(cluster: Cluster, topic: str) -> dict[int, int | None]:
-    """Return the leader of every partition, once all brokers see the same."""
+    """Return the leader of every partition when all brokers agree."""
     return {partition: state.leader for partition, state in _agreed(cluster, topic).items()}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A module in a process of its own, without Ansible around it: for signals, and for tests that no playbook helps."""
+"""A module in its own process without Ansible: for signals, and for tests that need no playbook."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 @dataclass(frozen=True)
 class Account:
-    """Who a module runs as: an id that no name is known for, in a user namespace, and a home directory of its own."""
+    """The user of a module: an id without a name, in a user namespace, and its own home directory."""
 
     user_id: int
     home: Path
 
     @property
     def command(self) -> list[str]:
-        """What to put before a command."""
+        """Return the words to put before a command."""
         return ["unshare", "--user", f"--map-user={self.user_id}", f"--map-group={self.user_id}"]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of this process, as far as they do not name its user, and the home."""
+        """Return the variables of this process without its user's name, and with the home directory."""
         given = {name: value for name, value in os.environ.items() if name not in _USER_VARIABLES}
         return {**given, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
 
 
 def on_a_small_disk(directory: Path, size: str) -> list[str]:
-    """Return what to put before a command, so that a directory is an empty disk of this size, which nobody else sees.
+    """Return the words to put before a command that sees a directory as an empty disk of this size, for it alone.
 
     In the end, what is left on it is printed to stderr.
     """
@@ -93,7 +93,7 @@ def start_module(
 
 
 def results(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for the end of a module that was started, and return its results. Raises RuntimeError where it gave none."""
+    """Wait for the end of a started module, and return its results. Raises RuntimeError if it returned none."""
     output, errors = process.communicate(timeout=_TIMEOUT_S)
     try:
         reported: dict[str, Any] = json.loads(output)

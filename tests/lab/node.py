@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One node of a cluster, broker or controller, and what can be done to it."""
+"""One node of a cluster, broker or controller, with operations such as start, kill and freeze."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class Node:
 
     @property
     def port(self) -> int:
-        """The node's first client listener (of a controller: its only listener), proxied or not."""
+        """Return the port of the first client listener (of a controller: its only listener), proxied or not."""
         return next(iter(self.ports.values()))
 
     @property
     def pid(self) -> int | None:
-        """Process id while the node runs (frozen or not), else None."""
+        """Return the process id while the node runs (frozen or not), else None."""
         return self._process.pid if self._process is not None and self.running else None
 
     @property
     def running(self) -> bool:
-        """Whether the process exists; a frozen one does."""
+        """Return whether the process exists. A frozen process exists."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, *, wait: bool = True) -> None:
@@ -94,7 +94,7 @@ class Node:
             self.wait_ready()
 
     def wait_ready(self, timeout: float | None = None) -> None:
-        """Return when the node does its work, as the protocol shows. Raises NodeError with the tail of the log."""
+        """Return when the protocol shows that the node works. Raises NodeError with the tail of the log."""
         limit = self.cluster.start_timeout if timeout is None else timeout
         try:
             wait_until(self._ready_or_dead, limit, what=f"{self.role} {self.node_id} ready")
@@ -117,7 +117,7 @@ class Node:
         return self.running and not self.frozen and self._started_with == self._original
 
     def reset(self) -> None:
-        """Take back every change of ``properties`` and ``jvm_args``; it takes effect at the next start."""
+        """Undo every change of ``properties`` and ``jvm_args``; this takes effect at the next start."""
         properties, jvm_args = self._original
         self.properties, self.jvm_args = dict(properties), list(jvm_args)
 

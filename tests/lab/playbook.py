@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the collection's playbooks as a person does: ansible-playbook, from the project's root."""
+"""Run the collection's playbooks as a person does: with ansible-playbook, from the project's root."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RECAP = re.compile(r"^localhost\s+:\s+(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PlaybookRun:
-    """How a playbook ended."""
+    """The result of a playbook."""
 
     returncode: int
     output: str
@@ -37,7 +37,7 @@ class PlaybookRun:
 
     @property
     def words(self) -> str:
-        """The output in one line: where the text was wrapped is of no interest."""
+        """Return the output in one line, without line breaks."""
         return " ".join(self.output.split())
 
     @property
@@ -85,7 +85,7 @@ def signal_tree(pid: int, number: signal.Signals, *, only: str = "") -> None:
 
     Ansible puts its workers and modules into sessions of their own, where no process group reaches them.
     """
-    # The first of them first: Ansible ends by itself, and in other words, when it sees a worker dead.
+    # Ancestors first: if Ansible saw a dead worker, it would end by itself, with another message.
     for member, command in {pid: _command_of(pid), **descendants(pid)}.items():
         with suppress(ProcessLookupError):
             if only in command:
@@ -140,7 +140,7 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """Return a report file, as any JSON reader sees it."""
+    """Read a report file with the standard JSON parser."""
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return report
 

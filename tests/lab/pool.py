@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clusters that are started once and used by many tests: a start costs a JVM for each node, healing rarely one."""
+"""Clusters that are started once and used by many tests. A start needs a JVM for each node, and a repair rarely one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CANNOT_BE_HEALED = (NodeError, TimeoutError, OSError, KafkaException)
 
 @dataclass(frozen=True)
 class Specification(Generic[Lab]):
-    """A kind of cluster: how it is created for a Kafka version, and how it is brought back to health."""
+    """A kind of cluster: functions that create it for a Kafka version, and restore its initial state."""
 
     name: str
     create: Callable[[str], Lab]
@@ -33,7 +33,7 @@ class Specification(Generic[Lab]):
 
 
 class ClusterPool:
-    """One cluster that is up, and handed out to one user at a time; a context manager that stops it in the end.
+    """One running cluster for one user at a time; a context manager that stops it at the end.
 
     Only one is kept: the next one of another specification or version takes its place. So the tests of one kind are
     best run one after the other, and memory is bounded.
@@ -58,7 +58,7 @@ class ClusterPool:
 
     @contextmanager
     def lease(self, specification: Specification[Lab], version: str) -> Iterator[Lab]:
-        """Hand out a healthy cluster, which is not to be entered again."""
+        """Lease a healthy cluster. The user must not enter it as a context manager again."""
         key = (specification.name, version)
         lab = self._healed(specification) if self._kept is not None and self._kept[0] == key else None
         if lab is None:
@@ -82,4 +82,4 @@ class ClusterPool:
 
 
 STANDARD: Specification[Cluster] = Specification("standard", lambda version: Cluster(version, proxied=True), heal)
-"""Three brokers and a controller, as most tests want them, behind the proxy."""
+"""Three brokers and a controller behind the proxy, for most tests."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""TCP ports that stay ours for as long as a cluster lives, its brokers' dead times included."""
+"""TCP ports that stay reserved while a cluster exists, also while its brokers are down."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HeldPorts:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         if port:
             with socket.socket(family, socket.SOCK_STREAM) as stranger:
-                # Without SO_REUSEADDR, since with it we would share a port that another process holds as we do.
+                # Without SO_REUSEADDR: with it, two processes could reserve the same port in this way.
                 stranger.bind((self._host, port))
         held = socket.socket(family, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,6 +42,6 @@ class HeldPorts:
         return int(held.getsockname()[1])
 
     def release(self) -> None:
-        """Give all ports back."""
+        """Release all ports."""
         while self._sockets:
             self._sockets.pop().close()

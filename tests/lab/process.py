@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A JVM that runs one Kafka node: started tied to this process, logging to a file, always stoppable."""
+"""Processes of the lab: they end with this process, log to a file, and can always be stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def java_command(
 
 
 def spawn(command: Sequence[str], log_path: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start ``command`` in a session of its own, output appended to ``log_path``; it dies when this process does."""
+    """Start ``command`` in its own session, output appended to ``log_path``; it dies when this process does."""
     return _starter.submit(_spawn, command, log_path, env).result()
 
 
@@ -55,11 +55,11 @@ def _spawn(command: Sequence[str], log_path: Path, env: Mapping[str, str] | None
 
 
 def is_stopped(process: subprocess.Popen[Any]) -> bool:
-    """Whether SIGSTOP has reached every thread; on busy cores some of them run on for a while."""
+    """Return whether SIGSTOP has stopped every thread; on busy cores, some continue for a while."""
     try:
         stats = [stat.read_text() for stat in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     except (FileNotFoundError, ProcessLookupError):
-        return False  # a thread that ended meanwhile: others run, too
+        return False  # a thread has just ended, so others run, too
     return bool(stats) and all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
@@ -70,7 +70,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def terminate(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """SIGTERM the process and wait; SIGKILL it when it is still there after ``timeout`` seconds, and say False."""
+    """Send SIGTERM and wait; after ``timeout`` seconds send SIGKILL, and return False."""
     process.send_signal(signal.SIGCONT)
     process.terminate()
     try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A TCP proxy that reads Kafka's frames, in front of client listeners: it records requests and makes faults.
+"""A TCP proxy for client listeners that reads Kafka's frames, records requests and injects faults.
 
 Threads and blocking sockets: asyncio's servers leave a client hanging that was accepted while they close, and a proxy
 must not add faults of its own.
@@ -28,12 +28,12 @@ from lab.wire import read_exactly
 _PASS = Fault()
 _CONNECT_TIMEOUT_S = 10.0
 _MAX_FRAME = 100 * 1024 * 1024
-"""As a broker's socket.request.max.bytes: what announces more is not Kafka, and is disconnected."""
+"""The same as a broker's socket.request.max.bytes. A client that announces a longer frame is disconnected."""
 
 
 @dataclass(eq=False)
 class Rule:
-    """A fault, and the requests it is for. A context manager that ends the fault."""
+    """A fault, and the requests that it applies to. A context manager that ends the fault."""
 
     proxy: Proxy
     fault: Fault
@@ -50,7 +50,7 @@ class Rule:
         self.remove()
 
     def remove(self) -> None:
-        """End the fault; requests that met it already stay as they are."""
+        """End the fault; it still applies to requests that met it already."""
         self.proxy.rules = [rule for rule in self.proxy.rules if rule is not self]
 
     def takes(self, request: Request) -> bool:
@@ -66,7 +66,7 @@ class Rule:
 
 
 class Proxy:
-    """What passes all proxied listeners of a cluster, and what is to go wrong there."""
+    """The requests to all proxied listeners of a cluster, and the faults to inject."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
@@ -77,7 +77,7 @@ class Proxy:
     def inject(
         self, fault: Fault, *, broker: int | None = None, api_key: int | None = None, times: int | None = None
     ) -> Rule:
-        """Spoil requests to ``broker`` (None: any) of ``api_key`` (None: any), the first ``times`` of them (None: all).
+        """Inject a fault into the first ``times`` requests (None: all) to ``broker`` of ``api_key`` (None: any).
 
         The newest matching rule wins. End it with ``rule.remove()``, or use it as a context manager.
         """
@@ -91,7 +91,7 @@ class Proxy:
         self._requests.clear()
 
     def clear_once_idle(self) -> None:
-        """End all faults, and forget all requests once every client is gone, so that none of theirs is on its way."""
+        """End all faults, and forget all requests when every client has disconnected, so that none is in flight."""
         self.rules = []
 
         def is_idle() -> bool:
@@ -111,7 +111,7 @@ class Proxy:
         return [request for request in self.requests() if request.is_write]
 
     def record(self, payload: bytes, broker: int) -> tuple[Request, Fault]:
-        """Note a request, and return it with the fault that it meets."""
+        """Record a request, and return it with the fault that it meets."""
         request = Request.parse(payload, broker=broker, time=time.monotonic())
         with self._lock:
             self._requests.append(request)
@@ -152,7 +152,7 @@ class ProxyListener:
             _start(self._accept, self._listening)
 
     def close(self) -> None:
-        """Accept no more, and close what is open."""
+        """Accept no more connections, and close the open ones."""
         with self._lock:
             listening, self._listening = self._listening, None
             connections = list(self._connections)
@@ -164,13 +164,13 @@ class ProxyListener:
 
     def _accept(self, listening: socket.socket) -> None:
         while _is_readable(listening):
-            with self._lock:  # so that a connection waits to be accepted or is ours, at any time
+            with self._lock:  # a connection is always either waiting or recorded
                 if self._listening is not listening:
                     return
                 try:
                     client, _address = listening.accept()
                 except BlockingIOError:
-                    continue  # gone again
+                    continue  # closed already
                 client.setblocking(True)
                 connection = _Connection(self, client)
                 self._connections.add(connection)
@@ -219,7 +219,7 @@ class _Connection:
             with contextlib.suppress(OSError):
                 self._client.sendall(fault.last_bytes)
         except OSError:
-            pass  # one side is gone: the other shall see it
+            pass  # one side has closed: close the other, too
         finally:
             self.shut()
 

@@ -34,7 +34,7 @@ _NONE = b"\x01"
 
 @dataclass(frozen=True)
 class CutOff(Fault):
-    """Nothing gets to a node, and nothing of what it asks others."""
+    """Isolate a node: no request reaches it, and none of its requests reaches another node."""
 
     node_id: int
 
@@ -47,15 +47,15 @@ class CutOff(Fault):
 
 @dataclass(frozen=True)
 class Starve(Fault):
-    """Nodes ask for the metadata log, and get answers without records: they stay where they are, and in touch."""
+    """Answer the Fetch requests of nodes without records: they stay connected, and their metadata does not advance."""
 
     node_ids: tuple[int, ...]
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
-        """Take the records out of what a Fetch of these nodes brings, pass on everything else."""
+        """Remove the records from answers to Fetch requests of these nodes, and forward everything else."""
         clients = {f"raft-client-{node_id}" for node_id in self.node_ids}
         if request.api_key == ApiKey.Fetch and request.client_id in clients:
-            time.sleep(_BETWEEN_FETCHES_S)  # the leader answers at once whoever lacks records
+            time.sleep(_BETWEEN_FETCHES_S)  # the leader answers at once if a node lacks records
             return super().on_response(request, _without_records(payload))
         return super().on_response(request, payload)
 
@@ -81,12 +81,12 @@ class QuorumCluster(Cluster):
 
     @contextmanager
     def cut_off(self, node_id: int) -> Iterator[None]:
-        """Keep a controller from all other nodes, both ways."""
+        """Isolate a controller from all other nodes, in both directions."""
         with self.proxy.inject(CutOff(node_id)):
             yield
 
     def is_cut_off(self, node_id: int) -> bool:
-        """Whether a controller is kept from the other nodes now."""
+        """Return whether a controller is isolated now."""
         return any(rule.fault == CutOff(node_id) for rule in self.proxy.rules)
 
     def controllers_at(self, *node_ids: int) -> str:

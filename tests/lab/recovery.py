@@ -16,7 +16,7 @@ from lab.playbook import RECOVER, PlaybookRun, read_report, run_playbook
 
 @dataclass
 class Recovery:
-    """Runs recover_offline_partitions on one cluster, as a person does, with a report file of its own each time."""
+    """Runs recover_offline_partitions on one cluster, as a person does, with a new report file each time."""
 
     cluster: Cluster
     directory: Path
@@ -28,7 +28,7 @@ class Recovery:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The report of the last run."""
+        """Return the report of the last run."""
         return read_report(self.report_path)
 
     def variables(self, **more: object) -> dict[str, object]:
@@ -41,7 +41,7 @@ class Recovery:
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
             "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
-            # Nobody starts the dead ones meanwhile.
+            # No test starts a dead broker during the run.
             "unclean_recovery_lost_brokers": [each for each, node in self.cluster.brokers.items() if not node.running],
             "unclean_recovery_report_file": str(self.report_path),
             **more,
@@ -51,7 +51,7 @@ class Recovery:
         return run_playbook(RECOVER, self.variables(**variables), *arguments)
 
     def recover(self, *arguments: str, **variables: object) -> PlaybookRun:
-        """All offline partitions, automatically."""
+        """Recover all offline partitions automatically."""
         everything = {"unclean_recovery_all_offline_partitions": True, "unclean_recovery_automated_recovery": True}
         return self.run(*arguments, **everything, **variables)
 

@@ -85,7 +85,7 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether it can change something.
+        """Return whether it can change something.
 
         Metadata does when it may create the topics it names, and CreateTopics unless it only has them checked.
         """

@@ -46,7 +46,7 @@ class S3(Server, HadoopStore):
             "fs.s3a.path.style.access": "true",
             "fs.s3a.access.key": "any",
             "fs.s3a.secret.key": "any",
-            # By default a store that is down is given minutes to come back.
+            # By default, the client waits minutes for a store that is down.
             "fs.s3a.attempts.maximum": 1,
             "fs.s3a.retry.limit": 1,
         }
@@ -57,9 +57,9 @@ class S3(Server, HadoopStore):
         settings = {
             "s3proxy.endpoint": self._endpoint,
             "s3proxy.authorization": "none",
-            # It does not know the SDK's newest checksums.
+            # S3Proxy does not support the SDK's newest checksums.
             "s3proxy.ignore-unknown-headers": "true",
-            # Not one of its stores of files: those refuse to delete a directory's marker before what is below it.
+            # Not a store of files: those do not delete a directory's marker before the files below it.
             "jclouds.provider": "transient",
             "jclouds.identity": "unused",
             "jclouds.credential": "unused",
@@ -72,7 +72,7 @@ class S3(Server, HadoopStore):
 
     def start(self) -> None:
         """Start it; returns when it has the bucket."""
-        # Logback finds its configuration on the class path. Without one, it logs all that it can.
+        # Logback reads its configuration from the class path. Without one, it logs everything.
         class_path = [self._conf_dir, *jars.s3_proxy()]
         command = process.java_command(class_path, "org.gaul.s3proxy.Main", "--properties", str(self._configuration))
         log = self.directory / "s3proxy.log"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Offline partitions with a known past, made on a running cluster.
+"""Create offline partitions with a known history on a running cluster.
 
 Followers are frozen, not killed: they come back without a JVM start. Nothing is written before a frozen follower has
 left the ISR; by then its last Fetch has been answered empty, so that no record waits in its socket.
@@ -21,7 +21,7 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Offline:
-    """What a scenario leaves behind: every partition of ``topic`` is offline, in the same state."""
+    """The result of a scenario: every partition of ``topic`` is offline, in the same state."""
 
     topic: str
     partitions: range
@@ -30,7 +30,7 @@ class Offline:
     best: int
     """The survivor that should lead. Never the first surviving replica in order."""
     log_end_offsets: Mapping[int, int]
-    """What each survivor holds of every partition, by broker id."""
+    """The log end offset of every partition at each survivor, by broker id."""
 
 
 def diverged(
@@ -42,7 +42,7 @@ def diverged(
     records: Sequence[int] = (10, 5, 1),
     config: Mapping[str, object] | None = None,
 ) -> Offline:
-    """Make partitions whose first surviving replica holds less than the second, all in the same leader epoch lineage.
+    """Create partitions whose first surviving replica has a shorter log than the second, in the same lineage.
 
     ``replicas`` are (dead, shorter, longer). Of ``records`` per partition, the first number reaches all three, the
     second (labelled "longer") the longer one and the dead, the third (labelled "lost") the dead leader alone. With more
@@ -76,7 +76,7 @@ def longer_log_of_older_epoch(
     older_bytes: int = 0,
     config: Mapping[str, object] | None = None,
 ) -> Offline:
-    """Make partitions where the longer surviving log ends in an older leader epoch than the shorter one.
+    """Create partitions where the longer surviving log ends in an older leader epoch than the shorter one.
 
     ``replicas`` are (dead, older, newer). Of ``records`` per partition, the first number reaches all three, the second
     (labelled "older") the older one and the dead; then ``newer`` is elected unclean and writes the third ("newer").
@@ -97,13 +97,13 @@ def longer_log_of_older_epoch(
     cluster.client.elect_unclean(topic, offline)
     _wait_isr(cluster, topic, {newer}, seen_by=newer)
     _write(cluster, topic, offline, records[2], "newer", holders=(newer,))
-    # The newer one must leave the ISR, and can only do so in favor of another member: the dead one, come back.
+    # The newer replica must leave the ISR. It can do so only if the ISR has another member: the returned dead one.
     cluster.brokers[dead].start()
     _wait_isr(cluster, topic, {dead, newer}, seen_by=newer)
     cluster.brokers[newer].freeze()
     _wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
-    # The older one catches up with the controller while nobody could teach it the newer epoch's records.
+    # The older replica catches up with the controller while no other broker has the newer epoch's records.
     cluster.brokers[older].thaw()
     _wait_offline(cluster, topic, away={dead, newer}, seen_by=older)
     cluster.brokers[newer].thaw()
@@ -141,7 +141,7 @@ def _write(
             found = cluster.client.log_end_offsets(topic, partitions, broker)
             return {partition: found[partition] for partition in partitions if found[partition] != after[partition]}
 
-        # A follower that was too slow left the ISR, and acks=all did not wait for it: it catches up.
+        # acks=all does not wait for a slow follower that left the ISR: wait until it has caught up.
         wait_until(lambda: not lacking(), _TIMEOUT_S, what=f"broker {broker} holds what was written to {topic}")
 
 

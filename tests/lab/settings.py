@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The properties of a node: pure functions from what a cluster is to what server.properties says."""
+"""The properties of a node: pure functions that return the content of server.properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 INTERNAL = "INTERNAL"
-"""Listener of replication and of the tests' oracles: plaintext, never proxied, never broken on purpose."""
+"""Listener of replication and of the tests' oracles: plaintext, never proxied, and without faults."""
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Client listeners are named after their security protocol."""
@@ -20,7 +20,7 @@ _DEFAULTS = {
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 500,
     "replica.lag.time.max.ms": 3000,
-    # Leaders move when a test moves them.
+    # Only tests move leaders.
     "auto.leader.rebalance.enable": "false",
     "group.initial.rebalance.delay.ms": 0,
     # Small: the default buffer of the log cleaner alone is half of a small heap, and indexes are mapped per partition.
@@ -40,7 +40,7 @@ SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _SCRAM = tuple(mechanism for mechanism in SASL_MECHANISMS if mechanism.startswith("SCRAM"))
 _SECURITY = "org.apache.kafka.common.security"
 _UNQUOTABLE = '",\\[]'
-"""What StorageTool --add-scram or JAAS cannot take in a name or password, even between quotation marks."""
+"""Characters that StorageTool --add-scram or JAAS does not accept in a name or password, even in quotation marks."""
 _ANONYMOUS = "User:ANONYMOUS"
 
 
@@ -50,7 +50,7 @@ def address(host: str, port: int) -> str:
 
 
 def quorum(controllers: Mapping[int, str], *, dynamic: bool) -> dict[str, object]:
-    """Return how nodes find the controllers (node id to address): static voters, or bootstrap servers (KIP-853)."""
+    """Return the properties by which nodes find the controllers: static voters, or bootstrap servers (KIP-853)."""
     if dynamic:
         return {"controller.quorum.bootstrap.servers": ",".join(controllers.values())}
     voters = (f"{node_id}@{where}" for node_id, where in controllers.items())
@@ -63,7 +63,7 @@ def initial_controllers(controllers: Mapping[int, str], directory_ids: Mapping[i
 
 
 def controller(node_id: int, where: str, data_dir: Path) -> dict[str, object]:
-    """Return what only controllers have."""
+    """Return the properties of a controller."""
     return {
         **_DEFAULTS,
         "process.roles": "controller",
@@ -77,7 +77,7 @@ def controller(node_id: int, where: str, data_dir: Path) -> dict[str, object]:
 def broker(
     node_id: int, listeners: Mapping[str, str], advertised: Mapping[str, str], data_dirs: Sequence[Path], brokers: int
 ) -> dict[str, object]:
-    """Return what only brokers have; ``listeners`` and ``advertised`` map a listener's name to an address."""
+    """Return the properties of a broker; ``listeners`` and ``advertised`` map a listener's name to an address."""
     protocols = {name: name if name in PROTOCOLS else "PLAINTEXT" for name in listeners}
     copies = min(3, brokers)
     return {
@@ -101,7 +101,7 @@ def broker(
 
 
 def tls(server: Path, ca: Path, client_auth: str) -> dict[str, object]:
-    """Return what the SSL and SASL_SSL listeners need; ``client_auth`` (none, requested, required) goes to SSL."""
+    """Return the properties of SSL and SASL_SSL listeners; ``client_auth`` (none, requested, required) is for SSL."""
     return {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": server,

@@ -32,18 +32,18 @@ def archive(class_path: Sequence[Path], train: Callable[[Path], None]) -> Path |
                 scratch = made.with_suffix(".scratch")
                 scratch.unlink(missing_ok=True)
                 train(scratch)
-                scratch.touch()  # empty: this Java makes none, and shall not be asked again
+                scratch.touch()  # empty: this Java creates no archive, and is not asked again
                 scratch.rename(made)
     return made if made.stat().st_size else None
 
 
 def record(path: Path) -> list[str]:
-    """Return the JVM arguments that make an archive when the JVM exits cleanly."""
+    """Return the JVM arguments that create an archive when the JVM exits cleanly."""
     return [f"-XX:ArchiveClassesAtExit={path}"]
 
 
 def use(path: Path | None) -> list[str]:
-    """Return the JVM arguments that use an archive, if there is one. Agents may change its classes as any others."""
+    """Return the JVM arguments that use an archive, if there is one. Agents may change its classes, too."""
     return [] if path is None else [f"-XX:SharedArchiveFile={path}"]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A signal to one part of a playbook, while a request of its module is on its way."""
+"""Send a signal to one part of a playbook while a request of its module is in flight."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def output_of_signalled(  # noqa: PLR0917
     api_key: ApiKey,
     timeout: float = 120,
 ) -> str:
-    """Run a playbook to its end, and signal a part of it before the first such request is passed on."""
+    """Run a playbook to its end, and signal a part of it before the first such request is forwarded."""
     process = start_playbook(playbook, variables)
     end = Before(lambda: os.kill(part_of_playbook(process.pid, who), number))
     with cluster.proxy.inject(end, api_key=api_key, times=1) as rule:

@@ -31,20 +31,20 @@ _QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 _START_SECONDS = 90.0
 
 DRIVER_HERE = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
-"""What a driver on loopback needs, so that executors find it."""
+"""Settings of a driver on loopback, so that executors find it."""
 EXECUTORS_OF_ONE_CORE = {**DRIVER_HERE, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
 """For one executor on each worker."""
 
 
 def wait_for_executors(spark: SparkSession, count: int) -> None:
-    """Return when a session has so many executors."""
+    """Wait until a session has this number of executors."""
     java = spark.sparkContext._jsc.sc()
     # The driver is in the list, too.
     wait_until(lambda: java.getExecutorMemoryStatus().size() > count, 60, what=f"{count} executors are up")
 
 
 class StandaloneCluster:
-    """A master, and workers of one core each. A context manager; everything ends with it.
+    """A master, and workers of one core each. A context manager that ends all processes.
 
     Args:
         directory: where logs and the executors' own directories go.
@@ -73,14 +73,14 @@ class StandaloneCluster:
         work = self.directory / name
         work.mkdir()
         arguments = ["--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
-        # A host of its own: Spark runs no copy of a task on the host where the first one runs.
+        # A separate host: Spark runs no copy of a task on the host of the first one.
         worker = self._start("worker", [*arguments, self.master], name, f"127.0.0.{2 + len(self.workers)}")
         self.workers.append(worker)
         self._processes.append(worker)
         self._said(name, re.compile(f"({_REGISTERED})"))
 
     def kill_worker(self, number: int) -> None:
-        """SIGKILL. Its executors notice that they are orphans, and end."""
+        """Send SIGKILL. The worker's executors then end by themselves."""
         process.kill(self.workers[number])
 
     def _start(
@@ -149,13 +149,13 @@ class ConnectServer(Server):
         return self
 
     def freeze(self) -> None:
-        """SIGSTOP. Its host goes on to accept connections for it."""
+        """Send SIGSTOP. The kernel still accepts connections for it."""
         self._process.send_signal(signal.SIGSTOP)
         wait_until(lambda: process.is_stopped(self._process), 30, what="the Spark Connect server is frozen")
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Executors run this Python. They have no path to the collection: its code must reach them by the session."""
+    """Return an environment without a path to the collection: executors must get its code from the session."""
     return {
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": "",

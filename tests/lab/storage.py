@@ -68,7 +68,7 @@ def format_controller(
 def copy_formatted_controller(
     node_id: int, cluster_id: str, data_dir: Path, key: Sequence[object], format_it: Callable[[], None]
 ) -> None:
-    """Make ``data_dir`` a formatted directory, from the cache if ``key`` is there; it saves a JVM.
+    """Create the formatted directory ``data_dir``, from the cache if it has ``key``; this saves a JVM.
 
     Args:
         node_id: the controller's.

@@ -58,7 +58,7 @@ def create_topic(cluster: Cluster, topic: str) -> None:
 
 
 def wait_for_tier(tier: Path, segments: int) -> None:
-    """Wait until so many segments are in the tier."""
+    """Wait until this number of segments is in the tier."""
     wait_until(lambda: len([*tier.rglob("*.log")]) >= segments, _TIMEOUT_S, what=f"{segments} segments are in the tier")
 
 
@@ -69,7 +69,7 @@ def local_start(cluster: Cluster, topic: str, broker: int) -> int:
 
 
 def delete_what_is_in_the_tier(cluster: Cluster, topic: str) -> None:
-    """Have every live broker delete from its own disk what is in the tier, and no more after that."""
+    """Let every live broker delete segments from its own disk that are in the tier, and stop the deletion then."""
     _set(cluster, topic, _AT_ONCE)
     for broker in cluster.live_brokers:
         wait_until(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates of a cluster: an authority, what the brokers present, and what a client is given."""
+"""Certificates of a cluster: of an authority, of brokers, and of a client."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DAY = timedelta(days=1)
 
 
 class Certificates:
-    """Files in one directory, made once. Passwords are the tests' own and guard nothing."""
+    """Files in one directory, created once. The passwords are only for tests."""
 
     client_key_password = "client-key-secret"
     store_password = "store-secret"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which Kafka versions the lab runs, and every version number it pins."""
+"""The Kafka versions of the lab, and all pinned version numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SCALA = "2.13"
 SLF4J_SIMPLE = "org.slf4j:slf4j-simple:1.7.36"
 
 HADOOP = "3.5.0"
-"""That of the jars which PySpark ships."""
+"""The version of Hadoop that PySpark ships."""
 HADOOP_AWS = f"org.apache.hadoop:hadoop-aws:{HADOOP}"
 S3A_NEEDS = (
     "software.amazon.awssdk:s3-transfer-manager:2.35.4",
     "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1",
 )
-"""What hadoop-aws needs of Amazon's SDK, in the versions that it names, and in place of the bundle of 500 MB."""
+"""The parts of Amazon's SDK that hadoop-aws needs, instead of the bundle of 500 MB, in the versions of its pom."""
 S3_PROXY = "org.gaul:s3proxy:2.7.0"
 
 # Agents for a node's JVM: f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:..."
@@ -35,7 +35,7 @@ MANAGED = {
 """Per Kafka version, the coordinates that Maven's dependencyManagement overrides."""
 
 TOOLS = {"4.4.0": "4.3.1"}
-"""Per Kafka version, whose command-line classes to use, where its own (kafka-tools) were never published either."""
+"""The version whose command-line classes to use, for Kafka versions without published kafka-tools."""
 
 
 def has_elr(version: str) -> bool:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One request to one node over plaintext: how the lab asks a certain broker, and no other, what it sees."""
+"""One request to one node over plaintext, so that the lab can ask one specific broker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BROKER_RESOURCE = 4
 _DYNAMIC_BROKER, _DYNAMIC_DEFAULT = 2, 3
 _DELETE = 1
 _SET_BY_KAFKA = "min.insync.replicas"
-"""Where ELR is on, the controller itself sets the cluster default, and refuses to delete it (KIP-966)."""
+"""With ELR, the controller itself sets this cluster default, and refuses to delete it (KIP-966)."""
 _PARTITIONS_PER_PAGE = 2000
 
 
@@ -63,7 +63,7 @@ def ask(host: str, port: int, request: Any, response_class: Any, *, timeout: flo
 
 
 def unregister_broker(host: str, port: int, broker_id: int, *, timeout: float = 5.0) -> None:
-    """Have the controller forget a broker that is away (UnregisterBroker, API key 64, version 0).
+    """Unregister an offline broker (UnregisterBroker, API key 64, version 0).
 
     Raises OSError, and RuntimeError with the code of a refusal.
     """
@@ -158,7 +158,7 @@ def delete_broker_configs(host: str, port: int, resource: str, *, timeout: float
 def log_end_offsets(
     host: str, port: int, topic: str, partitions: list[int], *, timeout: float = 5.0
 ) -> dict[int, int | None]:
-    """Return the log end offsets a broker holds as leader or follower; None where it answered with an error."""
+    """Return the log end offsets that a broker holds as leader or follower; None if it answered with an error."""
     wanted = ListOffsetsRequest.ListOffsetsTopic
     request = ListOffsetsRequest[_LIST_OFFSETS_VERSION](
         replica_id=_DEBUGGING_REPLICA,
@@ -250,7 +250,7 @@ def read_exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def accepts(host: str, port: int) -> bool:
-    """Whether somebody listens on the port."""
+    """Return whether a process listens on the port."""
     try:
         socket.create_connection((host, port), timeout=1.0).close()
     except OSError:

@@ -20,7 +20,7 @@ _MEMORY = Path("/dev/shm")
 
 
 def default_base() -> Path:
-    """Memory, if there is such a file system: a broker calls fsync several times for each partition that it creates."""
+    """Return /dev/shm if it exists: a broker calls fsync several times for each partition that it creates."""
     return _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
 
 
@@ -35,14 +35,14 @@ class WorkDir:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Remove the directory with all that is in it."""
-        with exclusive("work-dirs"):  # so that nobody's sweep meets half a directory
+        """Remove the directory and its content."""
+        with exclusive("work-dirs"):  # another process's sweep must not find an incomplete directory
             shutil.rmtree(self.path, ignore_errors=True)
             self._lock.close()
 
 
 def sweep(base: Path) -> None:
-    """Remove the directories in ``base`` whose owners are gone."""
+    """Remove the directories in ``base`` whose owners have ended."""
     with exclusive("work-dirs"):
         _sweep(base)
 
