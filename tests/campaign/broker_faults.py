@@ -184,7 +184,7 @@ def _cut_off(broker: int, scene: Scene) -> None:
     cable.prepare()
     scene.silenced.add(broker)
     scene.now(cable.cut)
-    scene.afterwards.append(cable.mend)
+    scene.afterwards.append(cable.reconnect)
 
 
 def late() -> Iterator[Named]:

@@ -206,7 +206,7 @@ class CleanerCluster:
         return f"http://{{host}}:{self._jolokia_base // 10}{{broker_id}}/jolokia"
 
     @contextmanager
-    def not_exported(self, mbean: str) -> Iterator[None]:
+    def without_mbean(self, mbean: str) -> Iterator[None]:
         """Remove an MBean from the exporters' rules, as an operator's rules may do."""
         # An exporter reads its rules again when their file is newer.
         self._exporter.write_text(f"excludeObjectNames: ['{mbean}']\n{_EXPORTER}", encoding="utf-8")
@@ -227,10 +227,10 @@ class CleanerCluster:
     def heal(self) -> None:
         """Release every thread, and restore the initial state of the cluster."""
         for broker in self.cluster.brokers:
-            self.let_go(broker)
+            self.release_threads(broker)
         heal(self.cluster)
 
-    def let_go(self, broker: int) -> None:
+    def release_threads(self, broker: int) -> None:
         """Release blocked threads. They continue when the metrics are read next, and new threads run."""
         for switch in (".kill", ".hang"):
             self._switch(broker, switch).unlink(missing_ok=True)
@@ -381,15 +381,15 @@ class CleanerOperator:
         """Run a module to its end, and return its results."""
         return results(self.start(module, check_mode=check_mode, **options))
 
-    def is_well(self, *brokers: int) -> bool:
+    def is_healthy(self, *brokers: int) -> bool:
         """Return whether these brokers (default: all) are all diagnosed and none needs a repair."""
         wanted = brokers or (*self.lab.cluster.brokers,)
         found = self.diagnoses(brokers=wanted)
         return found.keys() == {*wanted} and set(found.values()) <= WELL
 
-    def assert_well(self, *brokers: int) -> None:
-        """See ``is_well``."""
-        assert self.is_well(*brokers), self.diagnoses()
+    def assert_healthy(self, *brokers: int) -> None:
+        """See ``is_healthy``."""
+        assert self.is_healthy(*brokers), self.diagnoses()
 
     def diagnoses(self, **options: Any) -> dict[int, str]:
         """Return the case of each broker, by log_cleaner_info."""

@@ -167,7 +167,7 @@ class Client:
         finally:
             consumer.close()
 
-    def log_ends_of_leaders(self, consumer: Consumer, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+    def leader_log_ends(self, consumer: Consumer, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Return the log end offsets of the leaders, as a consumer gets them."""
         return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
 

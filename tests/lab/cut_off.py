@@ -48,7 +48,7 @@ class Cable:
         self._flag.touch()
         wait_until(lambda: not self._is_unfenced(), _TIMEOUT_S, what=f"the controller fences {self.broker!r}")
 
-    def mend(self) -> None:
+    def reconnect(self) -> None:
         """Let the broker connect again. Returns when it is unfenced."""
         self._flag.unlink(missing_ok=True)
         wait_until(self._is_unfenced, _TIMEOUT_S, what=f"{self.broker!r} is unfenced again")

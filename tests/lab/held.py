@@ -25,14 +25,14 @@ _LONGEST_S = 120.0
 @contextmanager
 def held(proxy: Proxy, api_key: int, *, passing: int = 0) -> Iterator[tuple[Rule, threading.Event]]:
     """Hold one request of a kind, after ``passing`` others; yield its rule and the function that releases it."""
-    let_go = threading.Event()
-    hold = Before(lambda: len(rule.hits) > passing and let_go.wait(_LONGEST_S))
+    released = threading.Event()
+    hold = Before(lambda: len(rule.hits) > passing and released.wait(_LONGEST_S))
     rule = proxy.inject(hold, api_key=api_key, times=passing + 1)
     try:
         with rule:
-            yield rule, let_go
+            yield rule, released
     finally:
-        let_go.set()
+        released.set()
 
 
 def kill_when_held(rule: Rule, process: subprocess.Popen[Any], *, passing: int = 0) -> None:

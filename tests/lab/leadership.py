@@ -99,7 +99,7 @@ class Operator:
         """Empty every list."""
         return self.run(Change.EXACT)
 
-    def take_off(self, *brokers: int) -> LeadershipResult:
+    def unlist(self, *brokers: int) -> LeadershipResult:
         """Take brokers off the list."""
         return self.run(Change.ABSENT, *brokers)
 
@@ -137,15 +137,15 @@ def outcome(result: LeadershipResult, topic: str, partition: int = 0) -> OrderOu
 
 def orders(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
     """Return the replica order of every partition when all brokers agree."""
-    return {partition: state.replicas for partition, state in _agreed(cluster, topic).items()}
+    return {partition: state.replicas for partition, state in _common_states(cluster, topic).items()}
 
 
 def leaders(cluster: Cluster, topic: str) -> dict[int, int | None]:
     """Return the leader of every partition when all brokers agree."""
-    return {partition: state.leader for partition, state in _agreed(cluster, topic).items()}
+    return {partition: state.leader for partition, state in _common_states(cluster, topic).items()}
 
 
-def _agreed(cluster: Cluster, topic: str) -> dict[int, PartitionState]:
+def _common_states(cluster: Cluster, topic: str) -> dict[int, PartitionState]:
     """Wait until all brokers agree: the code under test may have used another broker than this client."""
 
     def agreed() -> list[dict[int, PartitionState]]:

@@ -43,7 +43,7 @@ class Account:
         return {**given, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
 
 
-def on_a_small_disk(directory: Path, size: str) -> list[str]:
+def small_disk_prefix(directory: Path, size: str) -> list[str]:
     """Return the words to put before a command that sees a directory as an empty disk of this size, for it alone.
 
     In the end, what is left on it is printed to stderr.

@@ -59,7 +59,7 @@ class StandaloneCluster:
     def __enter__(self) -> StandaloneCluster:
         self._processes = [self._start("master", ["--port", "0", "--webui-port", "0"])]
         with process.clean_up_on_error(self.__exit__):
-            self.master = self._said("master", _MASTER)
+            self.master = self._wait_for_log("master", _MASTER)
             for number in range(self._count):
                 self.add_worker(f"worker-{number}")
         return self
@@ -77,7 +77,7 @@ class StandaloneCluster:
         worker = self._start("worker", [*arguments, self.master], name, f"127.0.0.{2 + len(self.workers)}")
         self.workers.append(worker)
         self._processes.append(worker)
-        self._said(name, re.compile(f"({_REGISTERED})"))
+        self._wait_for_log(name, re.compile(f"({_REGISTERED})"))
 
     def kill_worker(self, number: int) -> None:
         """Send SIGKILL. The worker's executors then end by themselves."""
@@ -94,7 +94,7 @@ class StandaloneCluster:
     def _log(self, name: str) -> Path:
         return self.directory / f"{name}.log"
 
-    def _said(self, name: str, pattern: re.Pattern[str]) -> str:
+    def _wait_for_log(self, name: str, pattern: re.Pattern[str]) -> str:
         def look() -> str | None:
             found = pattern.search(self._log(name).read_text(encoding="utf-8", errors="replace"))
             return found[1] if found else None

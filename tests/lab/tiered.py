@@ -68,7 +68,7 @@ def local_start(cluster: Cluster, topic: str, broker: int) -> int:
     return min(int(each.stem) for each in files)
 
 
-def delete_what_is_in_the_tier(cluster: Cluster, topic: str) -> None:
+def delete_tiered_segments(cluster: Cluster, topic: str) -> None:
     """Let every live broker delete segments from its own disk that are in the tier, and stop the deletion then."""
     _set(cluster, topic, _AT_ONCE)
     for broker in cluster.live_brokers:

@@ -61,7 +61,7 @@ def three_cases(lab: CleanerCluster, operator: CleanerOperator) -> Iterator[Clea
     wait_until(lambda: operator.diagnoses(brokers=[3]) == {3: "idle"}, 60, what="broker 3 has nothing to do")
     lab.kill_threads(1)
     yield operator
-    lab.let_go(1)
+    lab.release_threads(1)
 
 
 @pytest.mark.wide
@@ -235,7 +235,7 @@ def test_impossible_repairs_are_refused_with_remedies(lab: CleanerCluster, opera
     assert lab.cluster.proxy.write_requests() == []
     deleted = lab.admin.delete_topics(["rotten"])
     deleted["rotten"].result(30)
-    wait_until(operator.is_well, 60, what="the marks went with the topic")
+    wait_until(operator.is_healthy, 60, what="the marks went with the topic")
 
 
 @pytest.mark.wide
@@ -252,7 +252,7 @@ def test_a_damaged_leader_is_no_source_and_replicas_are_repaired_one_by_one(
     second = operator.run("log_cleaner_repair", brokers=[1, 2])
     assert [(each["broker_id"], each["status"]) for each in second["outcomes"]] == [(2, "repaired")], second
     lab.assert_in_sync("half", (2, 1, 3))
-    operator.assert_well(1, 2)
+    operator.assert_healthy(1, 2)
 
 
 def test_a_repair_that_times_out_is_undone_and_a_killed_repair_is_resumed(
@@ -272,7 +272,7 @@ def test_a_repair_that_times_out_is_undone_and_a_killed_repair_is_resumed(
     assert all("throttled" not in name for name in _own(lab, 3))
     assert operator.diagnoses(brokers=[3], stalled_after_ms=1000, tolerated_uncleanable_partitions=1) == {3: "stalled"}
 
-    lab.let_go(3)
+    lab.release_threads(3)
     wait_until(
         lambda: (
             operator.diagnoses(brokers=[3]) == {3: "uncleanable_partitions"}

@@ -93,7 +93,7 @@ def test_the_next_run_restores_every_replica_and_setting(
     assert {each["undoing"] for each in reported["leftovers"]} <= {"restored", "already_back"}, reported
     assert [each["status"] for each in reported["outcomes"]] in (["repaired"], ["not_needed"]), reported
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
-    second.assert_well(3)
+    second.assert_healthy(3)
     assert all("throttled" not in name for broker in lab.cluster.brokers for name in own_settings(lab.admin, broker))
     assert pending_changes(lab.cluster) == ()
     wait_until(lambda: not lab.cluster.client.describe(RUN_TOPIC), 10, what="the run topic is gone")

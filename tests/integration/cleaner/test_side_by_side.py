@@ -33,7 +33,7 @@ def test_two_brokers_at_a_time_and_one_replica_of_each(lab: CleanerCluster, oper
     ], reported
     for topic, order in orders.items():
         lab.assert_in_sync(topic, order)
-    operator.assert_well()
+    operator.assert_healthy()
 
 
 @pytest.mark.wide
@@ -47,7 +47,7 @@ def test_sigterm_undoes_the_current_repair_and_begins_no_other(lab: CleanerClust
     wait_until(lambda: lab.drops(3), 60, what="a replica is dropped")
     process.send_signal(signal.SIGTERM)
     reported = results(process)
-    lab.let_go(3)
+    lab.release_threads(3)
     assert sorted(each["status"] for each in reported["outcomes"]) == ["failed", "stopped"], reported
     assert "the run was asked to stop; restored" in reported["msg"]
     assert len(lab.drops(3)) == 1

@@ -64,4 +64,4 @@ def test_a_repair_ends_in_order(
     assert [each["status"] for each in again["outcomes"]] == ["repaired"], again
     assert again["leftovers"] == [], again
     lab.assert_in_sync(topic, (1, 2, 3), leader=1)
-    operator.assert_well(3)
+    operator.assert_healthy(3)

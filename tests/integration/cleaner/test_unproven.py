@@ -29,7 +29,7 @@ def test_a_cleaner_with_unreported_threads_is_not_healthy(lab: CleanerCluster, o
     """The threads of broker 1 are dead, and those of brokers 2 and 3 live. Without the gauge, they look alike."""
     lab.kill_threads(1)
     brokers = (*lab.cluster.brokers,)
-    with lab.not_exported(_DEAD_THREADS):
+    with lab.without_mbean(_DEAD_THREADS):
         assert all("kafka_log_logcleaner_deadthreadcount" not in _exported(lab, each) for each in brokers)
         assert "kafka_log_logcleanermanager_time_since_last_run_ms" in _exported(lab, 1)
         reported = operator.run("log_cleaner_info")["brokers"]
@@ -52,7 +52,7 @@ def test_a_cleaner_with_unreported_threads_is_not_healthy(lab: CleanerCluster, o
         assert {by_jolokia[2], by_jolokia[3]} <= WELL
     assert all("kafka_log_logcleaner_deadthreadcount" in _exported(lab, each) for each in brokers)
     operator.run("log_cleaner")
-    operator.assert_well()
+    operator.assert_healthy()
 
 
 @pytest.mark.wide
@@ -87,7 +87,7 @@ def test_a_limited_search_repairs_proven_replicas_and_names_the_rest(
 
     rest = operator.run("log_cleaner_repair", brokers=[3])
     assert [(each["topic"], each["status"]) for each in rest["outcomes"]] == [(left, "repaired")], rest
-    operator.assert_well(3)
+    operator.assert_healthy(3)
 
 
 @pytest.mark.wide

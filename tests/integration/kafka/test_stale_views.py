@@ -53,7 +53,7 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
         assert "it may be old" in str(refused.value)
     finally:
         cluster.brokers[well].start()
-        cable.mend()
+        cable.reconnect()
 
 
 def _settings(cluster: Cluster, *brokers: int) -> ConnectionSettings:

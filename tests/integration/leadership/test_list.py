@@ -65,14 +65,14 @@ def test_check_mode_a_change_a_second_run_and_the_restore(cluster: Cluster, oper
     assert not operator.list().is_changed
     assert cluster.proxy.write_requests() == []
 
-    back = operator.take_off(1)
+    back = operator.unlist(1)
     assert orders(cluster, "plain") == _ORIGINAL
     assert outcome(back, "plain").status is OrderStatus.RESTORED
     assert not _is_set(operator)
     assert leaders(cluster, "plain") == led
 
     cluster.proxy.clear_once_idle()
-    assert not operator.take_off(1).is_changed
+    assert not operator.unlist(1).is_changed
     assert cluster.proxy.write_requests() == []
 
 
@@ -90,7 +90,7 @@ def test_several_brokers_are_listed_in_order_and_removed_one_by_one(cluster: Clu
     cluster.client.create_topic("several", original)
     operator.list(1, 2)
     assert orders(cluster, "several") == {0: (3, 1, 2), 1: (4, 2, 1), 2: (3, 1, 2)}
-    operator.take_off(1)
+    operator.unlist(1)
     assert orders(cluster, "several") == {0: (1, 3, 2), 1: (4, 1, 2), 2: (3, 1, 2)}
     operator.run(Change.EXACT, 3)
     assert orders(cluster, "several") == {0: (1, 2, 3), 1: (4, 2, 1), 2: (1, 2, 3)}

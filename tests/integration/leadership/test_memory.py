@@ -85,7 +85,7 @@ def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator:
     assert result.after.brokers == (1, 2)
     assert file.exists()
 
-    back = operator.take_off(2)
+    back = operator.unlist(2)
     assert back.home == f"topic {MEMORY_TOPIC}"
     assert orders(cluster, topic) == _WITHOUT_1
     assert not file.exists()
@@ -171,10 +171,10 @@ def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: O
     _kill_at(step, elsewhere, "list(1)")
     operator.list(1)
     assert orders(cluster, topic) == _WITHOUT_1
-    _kill_at(step, elsewhere, "take_off(1)")
-    operator.take_off(1)
+    _kill_at(step, elsewhere, "unlist(1)")
+    operator.unlist(1)
     assert orders(cluster, topic) == _ORIGINAL
-    assert not operator.take_off(1).outcomes
+    assert not operator.unlist(1).outcomes
     assert not elsewhere.journal_dir.exists()
     assert pending_changes(cluster) == ()
 

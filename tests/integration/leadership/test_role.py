@@ -103,7 +103,7 @@ def test_leaders_move_back_after_a_restore_that_died_before_its_elections(cluste
     cluster.client.create_topic("half-restored", {0: (1, 2, 3)})
     drain = shift.run(_DRAIN, leadership_drain_brokers=[1])
     assert drain.returncode == 0, drain.output
-    shift.operator.take_off(1)
+    shift.operator.unlist(1)
     assert (orders(cluster, "half-restored"), leaders(cluster, "half-restored")) == ({0: (1, 2, 3)}, {0: 2})
     restore = shift.run(_RESTORE, leadership_drain_brokers=["1"])
     assert restore.returncode == 0, restore.output

@@ -120,7 +120,7 @@ def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: 
         assert found == ({longer: True, shorter: False} if is_listed else {shorter: False})
         assert election.candidates[0].broker_id == (longer if is_listed else shorter)
     finally:
-        cable.mend()
+        cable.reconnect()
     _wait_away(cluster, "fenced", longer, seen_by=shorter, is_away=False)
     (outcome,) = impatient.carry_out(plan)
     assert outcome.status is Status.REFUSED

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
 from integration.salvage.disks import by_status, read_rows, records, salvage
 from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import COMMITTED, COMMITTED_BEFORE, GROUP, LAST_LEADER, LEDGER, STEADY, TOPICS
-from lab.module_process import on_a_small_disk, run_module, start_module
+from lab.module_process import run_module, small_disk_prefix, start_module
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_a_full_disk_keeps_no_files_and_is_reported(oracle: Oracle, tmp_path: Pa
         "log_dirs": [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs],
         "salvage_dir": str(disk / "saved"),
     }
-    process = start_module("replica_log_salvage", options, prefix=on_a_small_disk(disk, "64k"))
+    process = start_module("replica_log_salvage", options, prefix=small_disk_prefix(disk, "64k"))
     output, left = process.communicate()
     assert "No space left on device. Nothing was kept" in json.loads(output)["msg"]
     assert left == ""

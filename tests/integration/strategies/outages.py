@@ -163,7 +163,7 @@ def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dic
     where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0}
     consumer = Consumer({**where, "group.id": "oracle", "enable.auto.commit": "false"})
     try:
-        ends = cluster.client.log_ends_of_leaders(consumer, topic, partitions)
+        ends = cluster.client.leader_log_ends(consumer, topic, partitions)
         consumer.assign([TopicPartition(topic, number, 0) for number in ends])
         values: dict[int, list[str]] = {number: [] for number in ends}
 

@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
 from lab.leadership import leaders, orders
-from lab.tiered import create_topic, delete_what_is_in_the_tier, local_start, tiered_cluster, wait_for_tier
+from lab.tiered import create_topic, delete_tiered_segments, local_start, tiered_cluster, wait_for_tier
 from lab.waiting import wait_until
 
 pytestmark = pytest.mark.wide
@@ -36,7 +36,7 @@ def test_a_replica_that_was_rebuilt_from_the_tier(kafka_version: str, tmp_path: 
         wait_for_tier(tier, _SEGMENTS - 1)
         one, two, three = (cluster.brokers[each] for each in (1, 2, 3))
         three.stop()
-        delete_what_is_in_the_tier(cluster, TOPIC)
+        delete_tiered_segments(cluster, TOPIC)
         two.stop()
         two.wipe()
         for broker in (two, three):
