@@ -26,7 +26,7 @@ _WIDTH_OF_A_LOG = 140
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmarks. Returns 0 whatever the times are, and 1 when something could not be measured."""
+    """Run the benchmarks. Returns 0 for any times, and 1 if something could not be measured."""
     chosen = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _exit)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     load_before = os.getloadavg()[0]
     results: dict[str, list[Row]] = {}
     failed = []
-    # All imports come first: a benchmark may leave a process that is not fit for them.
+    # Import all modules first: after a benchmark, the process may be unable to import.
     benchmarks = {name: import_module(f"bench.{name}") for name in chosen.only or _names()}
     for name, benchmark in benchmarks.items():
         rows = results.setdefault(name, [])
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _names() -> list[str]:
-    """Every module directly in the package, without importing it."""
+    """Return the names of all modules directly in the package, without importing them."""
     return [
         module.name for module in pkgutil.iter_modules(bench.__path__) if not module.ispkg and module.name != "__main__"
     ]

@@ -38,8 +38,8 @@ _WITH_TWO = 0.6
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Each worker has one core. The files are in the page cache: what is measured is not the disk."""
-    # On a disk: the lab's own directory is memory.
+    """Measure with workers of one core each. The files are in the page cache, so the disk is not measured."""
+    # On a disk: the lab's own directory is in memory.
     with (
         TemporaryDirectory(prefix="kafkaops-bench-") as directory,
         Cluster(heap="1g", properties={"log.segment.bytes": SEGMENT_BYTES}, base_dir=Path(directory)) as cluster,
@@ -49,13 +49,13 @@ def run(options: Options) -> Iterator[Row]:
         what = f"{sum(each.size for each in segments) / 2**30:.1f} GiB, lz4"
         repeats = min(3, options.repeats)
         one, two = (_measured(Path(directory, f"spark-{workers}"), workers, segments, repeats) for workers in (1, 2))
-        # Reading is bound by memory, which the cores of one host share.
+        # Reads are limited by the memory bandwidth, which the cores of one host share.
         for verb, goal, alone, together in zip(("read", "save"), (None, _WITH_TWO), one, two, strict=True):
             yield Row(Timing(f"one executor {verb}s {what}", alone), Timing(f"two {verb} the same", together), goal)
 
 
 def _measured(directory: Path, workers: int, segments: Sequence[Segment], repeats: int) -> tuple[list[Run], list[Run]]:
-    """Read all segments, and save all that they hold. The first time, Python's workers start."""
+    """Read all segments, and save all their records. The first call also starts Python's workers."""
     with _session(directory, workers) as spark:
         found = scan(spark, segments)
         damaged = [each for each in found.values() if each.error or each.damages]

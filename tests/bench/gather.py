@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gathering: what the survivors of offline partitions hold, by the pipeline and by bare requests."""
+"""Gather the logs of surviving replicas, by the pipeline and by bare requests."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _by_requests(cluster: Cluster, found: Survey) -> Replicas:
 
 
 def _check_same(gathered: pa.Table, held: Replicas) -> None:
-    """Raise CannotMeasureError when the two have different results."""
+    """Raise CannotMeasureError if the two results differ."""
     columns = ("broker_id", "partition", "log_end_offset", "last_written_epoch")
     rows = zip(*(gathered.column(name).to_pylist() for name in columns), strict=True)
     reported = {(broker, number): (end, epoch) for broker, number, end, epoch in rows if end is not None}

@@ -27,11 +27,11 @@ from simulator.world import Log, Partition, Topic, World
 _REPLICAS = (300, 3000)
 _EPOCHS = 100
 _RECORDS = 10
-"""In each epoch."""
+"""Records in each epoch."""
 _BROKER = 1
 _ONE_WAY_SECONDS = 0.025
 _GOAL = 3.0
-"""Of the first row. Of many more replicas the line is not what takes the time."""
+"""The goal of the first row. With many more replicas, the delay no longer determines the time."""
 _SECONDS = 120.0
 
 
@@ -68,7 +68,7 @@ def _partitions(epochs: int, replicas: int) -> dict[int, Partition]:
 
 
 def _ask(port: int, epochs: int, replicas: int) -> None:
-    """Raise CannotMeasureError where anything but the whole lineage is returned."""
+    """Raise CannotMeasureError unless the complete lineage is returned."""
     address = Address("127.0.0.1", port)
     broker = Broker(_BROKER, address.host, address.port, None, is_fenced=False, state=BrokerState.ONLINE)
     with collector_paused():  # as in a gather's task

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What lock and journal add to a run: taken, written to, checked, settled and released, against no journal."""
+"""The cost of lock and journal in a run: take, write, check, settle and release, compared with no journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPEATS = 10
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Time the same connections and looks with the lock and without it, in turns."""
+    """Time the same connections and reads with the lock and without it, in turns."""
     with Cluster(brokers=3) as cluster:
         bootstrap = cluster.bootstrap()
         alone, locked = in_turns(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A million replicas on 100 brokers of the simulator, gathered and ranked: how it grows, and what Spark would take."""
+"""Gather and rank a million replicas on 100 simulated brokers: the growth of the time, and Spark's time."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MANY = int(os.environ.get("KAFKAOPS_BENCH_REPLICAS", "1000000"))
 _BROKERS = 100
 _LINEAR = 10.0
 _NOT_SLOWER = 1.0
-"""So many are the most that are gathered without Spark."""
+"""The largest number of replicas that is gathered without Spark."""
 
 
 def run(_options: Options) -> Iterator[Row]:
-    """Once each: they take long. A tenth first; ten times as long would be linear."""
+    """Measure each once, because they take long. The first has a tenth of the replicas, to show the growth."""
     few, many = (_measured(replicas, IN_PROCESS) for replicas in (_MANY // 10, _MANY))
     yield Row(few, many, _LINEAR)
     yield Row(_measured(_MANY, ON_SPARK), many, _NOT_SLOWER)

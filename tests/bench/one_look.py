@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The least that a module of this collection can do: its connection options, and one look at all partitions.
+"""The minimum that a module of this collection does: connect, and read all partitions once.
 
 Without the other views, journal, report, groups and start order of offline_partition_info. Benchmark healthy shows what
 it takes: the files of the connection are packed by Ansible and compiled by Python each time.

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The least that an Ansible module can do with kafka-python: count offline partitions by one request to one broker.
+"""The minimum of an Ansible module with kafka-python: count offline partitions by one request to one broker.
 
 Without TLS, authentication, timeouts, other brokers or doubts. Benchmark healthy shows what it takes.
 """

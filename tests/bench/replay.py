@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Giving saved records back: as fast as the same producer writes generated records?"""
+"""Replay saved records, compared with the same producer that writes generated records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DEAD, _FROZEN, _OTHER = 1, 2, 3
 _GOAL = 1.25
 """80 % of the rate: of records a second, while records are written."""
 _WRITING = "giving records back"
-"""The step of a replay in which it writes."""
+"""The step of a replay that writes."""
 _MOST_REPEATS = 3
 _TIMEOUT_S = 60.0
 
@@ -51,7 +51,7 @@ def run(options: Options) -> Iterator[Row]:
     transactions that are as large.
     """
     numbers = count()
-    # On a disk: the lab's own directory is memory.
+    # On a disk: the lab's own directory is in memory.
     with TemporaryDirectory(prefix="kafkaops-bench-") as name, Cluster(heap="1g", base_dir=Path(name)) as cluster:
         saved = _salvage(cluster, Path(name))
         settings = settings_from({"bootstrap_servers": cluster.bootstrap()})
@@ -60,7 +60,7 @@ def run(options: Options) -> Iterator[Row]:
         for topic in ("first", "bare", "alike"):
             shape = dict.fromkeys(range(_PARTITIONS), (_FROZEN, _OTHER))
             cluster.client.create_topic(topic, shape, {"min.insync.replicas": 1, "retention.ms": -1})
-        # Coordinators of transactions are elected and load their logs.
+        # Wait until coordinators of transactions are elected and have loaded their logs.
         write_generated(settings, "first", Generated(1, 1, 1, with_headers=False))
         without, with_headers, given = in_turns(
             min(options.repeats, _MOST_REPEATS),
@@ -78,7 +78,7 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def _salvage(cluster: Cluster, directory: Path) -> Path:
-    """Write the records to one broker alone, kill it, and salvage its disk."""
+    """Write the records to one broker only, kill it, and salvage its disk."""
     cluster.client.create_topic(
         _TOPIC, dict.fromkeys(range(_PARTITIONS), (_DEAD, _FROZEN)), {"min.insync.replicas": 1, "retention.ms": -1}
     )
@@ -118,7 +118,7 @@ def _salvage(cluster: Cluster, directory: Path) -> Path:
 def _write(cluster: Cluster) -> None:
     settings = {"acks": "all", "compression.type": "lz4", "linger.ms": 50}
     producer = Producer({"bootstrap.servers": cluster.bootstrap(), "queue.buffering.max.kbytes": 262_144, **settings})
-    # Half of it compresses to nothing, as much of what people write does.
+    # Half of it can be compressed, like most real data.
     values = [os.urandom(_RECORD_BYTES // 2 - 16) + bytes(_RECORD_BYTES // 2) for _each in range(1000)]
     for number in range(_RECORDS):
         while True:
@@ -134,7 +134,7 @@ def _write(cluster: Cluster) -> None:
 
 
 def _give_back(settings: ConnectionSettings, saved: Path, progress_topic: str) -> Run:
-    """Give everything back: look, lock, verify, count and write."""
+    """Replay everything: read, lock, verify, count and write."""
     phases = Phases()
     with TemporaryDirectory() as journal, Wire(settings) as wire:
         terms = ReplayTerms(Target.SIDE, include_unknown=False, include_compacted=False)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Salvage from disks: how fast is it found what only a dead broker holds, in segments that Kafka wrote."""
+"""Salvage from disks: the time to find the records that only a dead broker holds, in segments that Kafka wrote."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lab import Cluster, wait_until
 from lab.module_process import start_module
 
 _GIB = tuple(float(each) for each in os.environ.get("KAFKAOPS_BENCH_SALVAGE_GIB", "0.5,2").split(","))
-"""How much is on the disk: little, and then more, to see whether memory grows."""
+"""The sizes of the disk's content: a small one, and a larger one to see whether memory grows."""
 _CODECS = ("none", "lz4")
 _LACKING = (0.0, 0.1)
-"""How much of what the disk holds the leader lacks."""
+"""The share of the disk's records that the leader lacks."""
 _TOPIC = "bench"
 _PARTITIONS = 8
 SEGMENT_BYTES = 128 * 1024 * 1024
@@ -52,7 +52,7 @@ def run(_options: Options) -> Iterator[Row]:
 
 
 def _measured(codec: str, gib: float, share: float) -> tuple[Timing, Timing, Timing]:
-    # On a disk: the lab's own directory is memory.
+    # On a disk: the lab's own directory is in memory.
     with (
         TemporaryDirectory(prefix="kafkaops-bench-") as directory,
         Cluster(heap="1g", properties={"log.segment.bytes": SEGMENT_BYTES}, base_dir=Path(directory)) as cluster,
@@ -101,7 +101,7 @@ def _in_sync(cluster: Cluster, seen_by: int) -> set[int]:
 
 
 def _elected(cluster: Cluster) -> bool:
-    """Elect what has no leader. Kafka refuses it until the broker is unfenced."""
+    """Elect leaders for all offline partitions. Kafka refuses this until the broker is unfenced."""
     states = cluster.client.describe(_TOPIC, broker=_LEADER)
     offline = [number for number, each in states.items() if each.leader is None]
     if offline:
@@ -113,7 +113,7 @@ def _elected(cluster: Cluster) -> bool:
 def _produce(cluster: Cluster, codec: str, numbers: range) -> None:
     settings = {"acks": "all", "compression.type": codec, "linger.ms": 50, "batch.size": 1_000_000}
     producer = Producer({"bootstrap.servers": cluster.bootstrap(), "queue.buffering.max.kbytes": 262_144, **settings})
-    # Half of it compresses to nothing, as much of what people write does.
+    # Half of it can be compressed, like most real data.
     values = [os.urandom(_RECORD_BYTES // 2) + bytes(_RECORD_BYTES // 2) for _each in range(1000)]
     for number in numbers:
         while True:
@@ -127,7 +127,7 @@ def _produce(cluster: Cluster, codec: str, numbers: range) -> None:
 
 
 def _forget(files: Sequence[Path]) -> None:
-    """Have the page cache forget the files."""
+    """Drop the files from the page cache."""
     for path in files:
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -142,7 +142,7 @@ def _read(files: Sequence[Path]) -> None:
 
 
 def _dump(cluster: Cluster, files: Sequence[Path]) -> None:
-    """Have Kafka's own tool read them, and nobody what it prints."""
+    """Read the files with Kafka's own tool, and discard its output."""
     package = "kafka.tools" if cluster.version.startswith("3.") else "org.apache.kafka.tools"
     dumped = cluster.client.run_tool(
         f"{package}.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)), timeout=_DUMP_TIMEOUT_S
@@ -152,7 +152,7 @@ def _dump(cluster: Cluster, files: Sequence[Path]) -> None:
 
 
 def _salvaged(cluster: Cluster, share: float) -> tuple[Run, int]:
-    """Run the module, process start to end. Returns the most bytes of memory of all its processes, too."""
+    """Run the module from process start to end. Also returns the peak memory of all its processes, in bytes."""
     with TemporaryDirectory() as scratch:
         options = {
             "bootstrap_servers": [cluster.bootstrap()],

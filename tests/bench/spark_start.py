@@ -46,7 +46,7 @@ def _first_on_a_host(options: Options) -> Run:
 
 
 def _first_ranked(kind: str, options: Options, cache: OwnCache) -> Run:
-    """Raise CannotMeasureError when the process fails."""
+    """Raise CannotMeasureError if the process fails."""
     command = [sys.executable, "-m", first_ranked.__name__, kind, str(options.partitions)]
     environment = {**os.environ, **cache.environment, "PYSPARK_PYTHON": sys.executable}
     moments: dict[str, float] = {}

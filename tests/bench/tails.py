@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What it adds to a recovery to save 1,000 tails of 1 MiB from a live loser, before it deletes them."""
+"""The additional time of a recovery that saves 1,000 tails of 1 MiB from a live loser before it deletes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TIMEOUT_S = 600.0
 
 
 def run(_options: Options) -> Iterator[Row]:
-    """Once each, the playbook from process start to end, on a new cluster that is broken in the same way."""
+    """Run the playbook once each, from process start to end, on a new cluster that is broken in the same way."""
     without, saving = (_measured(each) for each in ("off", "best_effort"))
     what = f"recovery playbook, {_TAILS:,} partitions"
     yield Row(
@@ -37,7 +37,7 @@ def run(_options: Options) -> Iterator[Row]:
 
 
 def _measured(salvage: str) -> Run:
-    # On a disk: the lab's own directory is memory.
+    # On a disk: the lab's own directory is in memory.
     with (
         TemporaryDirectory(prefix="kafkaops-bench-") as name,
         Cluster(heap="1g", base_dir=Path(name), properties={"message.max.bytes": 4 * 2**20}) as cluster,

@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fault campaign: recoveries of real partitions under every kind of fault, judged by what is on the disks."""
+"""The fault campaign: recover real partitions under every kind of fault, and check the result by the disks."""

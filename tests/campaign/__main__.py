@@ -30,7 +30,7 @@ _WIDTH_OF_A_LOG = 140
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the trials. Returns 1 when the oracle counted anything that should be 0."""
+    """Run the trials. Returns 1 if the oracle counted a value that should be 0."""
     chosen = _parser().parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
     kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_verdicts(path: str) -> list[Verdict]:
-    """Return what an earlier campaign wrote, without the trials that were broken off: they are run again."""
+    """Return the results of an earlier campaign, without aborted trials: these are run again."""
     try:
         written = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def _on_a_lease(pool: ClusterPool, kafka_version: str, kind: Kind, seed: int, di
     except (NodeError, TimeoutError, OSError) as error:
         verdict = Verdict(kind.name, seed, not_judged=1, notes=[f"no cluster: {error}"])
     if verdict.not_judged:
-        # What was broken off may have left anything.
+        # The state after an aborted trial is unknown.
         pool.close()
     return verdict
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Faults of brokers and disks before and while replicas are asked (fault matrix, groups C and D), and late ones (I)."""
+"""Faults of brokers and disks before and during the gather (fault matrix, groups C and D), and late ones (I)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from lab.faults import (
 )
 
 Named = tuple[str, Callable[[Scene], object]]
-"""A kind of fault: its name, and what is called before the run begins."""
+"""A kind of fault: its name, and the function that is called before the run begins."""
 _A_WHILE_S = 4.0
 _WITHOUT_AUTHENTICATION = "PLAINTEXT"
 _QUOTA_PERCENT = 0.5
-"""Of one request handler thread."""
+"""Percent of one request handler thread."""
 _ASK = ApiKey.ListOffsets
 
 

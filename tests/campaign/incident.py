@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions that lost their leader, of which every record on every disk is known."""
+"""Create partitions without a leader, and record the content of every disk."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PARTITIONS = 4
 _LOAD = "load"
 _BETWEEN_RECORDS_S = 0.02
 _BATCH_MS = 250
-"""Batches for each record would take more CPU time than all seven nodes do without any load."""
+"""A linger time: a batch for each record would take more CPU time than seven idle nodes."""
 
 
 @dataclass
 class Incident:
-    """What every replica holds on its disk before anybody recovers anything."""
+    """The content of every replica's disk before the recovery."""
 
     cluster: Cluster
     dead: int
@@ -37,9 +37,9 @@ class Incident:
     other: int
     """The live replica that must not be elected."""
     replicas: tuple[int, ...]
-    """Of every partition, in this order, which is to be the order in the end."""
+    """The replicas of every partition, in the order that must be restored at the end."""
     logs: Mapping[int, Mapping[int, Log]]
-    """By partition and broker, the dead one included."""
+    """Logs by partition and broker, the dead one included."""
 
     @property
     def witness(self) -> int:
@@ -47,15 +47,15 @@ class Incident:
         return next(each for each in self.cluster.brokers if each not in (self.dead, self.best, self.other))
 
     def look_at_disks(self) -> None:
-        """Read the logs again: a fault changed a disk."""
+        """Read the logs again after a fault that changed a disk."""
         self.logs = _logs(self.cluster, self.replicas)
 
     def best_end(self, partition: int, brokers: set[int]) -> tuple[int, int]:
-        """Return the highest (epoch, log end offset) that one of these brokers holds."""
+        """Return the highest (epoch, log end offset) of these brokers."""
         return max(end_of(self.logs[partition][each]) for each in brokers)
 
     def lost_by(self, leader: int, partition: int) -> int:
-        """Return how many records other replicas hold, the dead included, that this leader does not."""
+        """Return how many records of other replicas, dead ones included, this leader does not hold."""
         logs = self.logs[partition]
         return len(frozenset().union(*logs.values()) - logs[leader])
 
@@ -73,7 +73,7 @@ def cause(cluster: Cluster, rng: random.Random) -> Incident:
 
 @contextmanager
 def produce_load(cluster: Cluster) -> Iterator[None]:
-    """Write to another topic, on all brokers, for as long as the context lasts."""
+    """Write to another topic, on all brokers, during the context."""
     cluster.client.create_topic(_LOAD, {0: sorted(cluster.brokers)}, {"min.insync.replicas": 1})
     ended = threading.Event()
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kinds of fault, by the groups of the fault matrix: those since the plan, and all of them in one table."""
+"""The kinds of fault, by the groups of the fault matrix: faults after the plan, and a table of all faults."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Kind:
     """A kind of fault."""
 
     group: str
-    """Of the fault matrix."""
+    """The group in the fault matrix."""
     name: str
     begin: Callable[[Scene], object]
-    """Called before the run begins; what it sets up happens then or later."""
+    """Called before the run begins. The fault that it prepares happens then or later."""
 
 
 def _since_the_plan() -> Iterator[Named]:
@@ -112,7 +112,7 @@ def _replace_topic(scene: Scene) -> None:
 
 def _reassign_after_plan(scene: Scene) -> None:
     incident = scene.incident
-    # It cannot complete without a leader, and Kafka refuses to cancel it: somebody else elects one in the end.
+    # It cannot complete without a leader, and Kafka refuses to cancel it. So another party elects one at the end.
     scene.has_other_elections = True
 
     def add_a_replica() -> None:
@@ -129,7 +129,7 @@ def _set_other_orders(scene: Scene) -> None:
     def set_orders() -> None:
         incident.replicas = (incident.other, incident.best, incident.dead)
         request_reassignments(scene.cluster, TOPIC, dict.fromkeys(range(PARTITIONS), incident.replicas))
-        # What is set in the milliseconds before an election decides it, since Kafka cannot compare and set.
+        # An order that is set in the milliseconds before an election decides it: Kafka has no compare-and-set.
         wait_until(are_seen, what="every broker knows the other order")
 
     def are_seen() -> bool:
@@ -173,7 +173,7 @@ def _delete_credentials(scene: Scene) -> None:
         admin.alter_user_scram_credentials([change])[_USER].result(_ADMIN_TIMEOUT_S)
 
     def delete() -> None:
-        # The connection ends, too: who is connected stays authenticated.
+        # Close the connection, too: an existing connection stays authenticated.
         alter(UserScramCredentialDeletion(_USER, mechanism))
         raise DisconnectError
 

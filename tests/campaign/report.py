@@ -49,7 +49,7 @@ def markdown(verdicts: Sequence[Verdict], kafka_version: str) -> str:
 
 
 def _zeros_and_others(rows: Sequence[tuple[str, list[int]]]) -> tuple[list[str], list[int]]:
-    """Return the names of the columns that are to be 0 and are, which need no column, and the places of the others."""
+    """Return the names of the columns that are 0 as expected, which are not printed, and the indexes of the others."""
     _all, sums = rows[-1]
     zeros = [name for name, count in zip(_COLUMNS, sums, strict=True) if name in COUNTED and not count]
     return zeros, [at for at, name in enumerate(_COLUMNS) if name not in zeros]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a fault may do to a cluster, and to the run that recovers it, at a moment of its choice."""
+"""Operations of faults on a cluster, and on the run that recovers it, at a chosen moment."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from lab.proxy import Proxy
 
 @dataclass
 class Scene:
-    """One incident, the faults that are on, and what they excuse."""
+    """One incident, the active faults, and the exceptions for the oracle."""
 
     incident: Incident
     runs: list[subprocess.Popen[str]] = field(default_factory=list)
-    """The processes that want to elect, of which one does."""
+    """The processes that try to elect. One of them succeeds."""
     silenced: set[int] = field(default_factory=set)
-    """Brokers that a fault keeps from answering, or fenced, until the run is over: what they hold cannot be elected."""
+    """Brokers that a fault keeps silent or fenced until the run is over. Their replicas cannot be elected."""
     offline_logs: set[tuple[int, int]] = field(default_factory=set)
-    """Broker and partition of each replica on an offline log directory."""
+    """(broker, partition) of each replica on an offline log directory."""
     has_other_elections: bool = False
-    """Somebody else elects a leader."""
+    """Whether another party elects a leader."""
     is_topic_replaced: bool = False
     killed: set[int] = field(default_factory=set)
     """Processes of runs that the fault killed: no other may end without a message."""
     connection: dict[str, object] = field(default_factory=dict)
-    """How the elections connect, where it is not without authentication."""
+    """The connection settings of the elections, if they need authentication."""
     before_elections: list[Callable[[], object]] = field(default_factory=list)
-    """What happens between plan and elections."""
+    """Actions between plan and elections."""
     afterwards: list[Callable[[], object]] = field(default_factory=list)
-    """How the faults are ended."""
+    """Actions that end the faults."""
     happened: int = 0
     """How often a fault was met."""
     _timers: list[threading.Timer] = field(default_factory=list)
@@ -59,17 +59,17 @@ class Scene:
 
     @property
     def observer(self) -> int:
-        """The broker whose view of the metadata counts: the one without a replica, if the fault left it alive."""
+        """Return the broker whose metadata counts: the one without a replica, if it is still alive."""
         live = [each.node_id for each in self.cluster.live_brokers]
         return self.incident.witness if self.incident.witness in live else live[0]
 
     def electable(self, partition: int) -> set[int]:
-        """Return the live replicas of a partition that no fault keeps from being elected."""
+        """Return the live replicas of a partition that can be elected in spite of the faults."""
         replicas = {self.incident.best, self.incident.other} - self.silenced
         return {each for each in replicas if (each, partition) not in self.offline_logs}
 
     def spoil(self, fault: Fault, api_key: ApiKey | None = None, *, broker: int | None = None, times: int = 1) -> None:
-        """Spoil the next requests of a kind, to one broker or to any."""
+        """Inject a fault into the next requests of a kind, to one broker or to any."""
         rule = self.proxy.inject(fault, broker=broker, api_key=api_key, times=times)
         self.afterwards.append(lambda: self._count(len(rule.hits)))
 
@@ -82,7 +82,7 @@ class Scene:
         broker: int | None = None,
         number: int = 1,
     ) -> None:
-        """Do something before or after the ``number``-th request of a kind, once."""
+        """Run an action once, before or after the ``number``-th request of a kind."""
         met = 0
 
         def act() -> None:
@@ -97,16 +97,16 @@ class Scene:
         self.proxy.inject(moment(act), api_key=api_key, broker=broker)
 
     def now(self, action: Callable[[], object]) -> None:
-        """Do something at once."""
+        """Run an action at once."""
         self._count(1)
         action()
 
     def between(self, action: Callable[[], object]) -> None:
-        """Do something after the plan was made and before it is carried out."""
+        """Run an action after the plan was made and before it is carried out."""
         self.before_elections.append(lambda: self.now(action))
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something after a while, or when the faults end."""
+        """Run an action after a delay, or when the faults end."""
         timer = threading.Timer(seconds, action)
         timer.daemon = True
         timer.start()
@@ -121,7 +121,7 @@ class Scene:
                 run.send_signal(number)
 
     def freeze_for(self, node: Node, seconds: float) -> None:
-        """Freeze a node, and let it go on after a while."""
+        """Freeze a node, and thaw it after a delay."""
         node.freeze()
         self.later(seconds, lambda: self._thaw(node))
 
@@ -136,7 +136,7 @@ class Scene:
         return self.cluster.controllers[response.topics[0].partitions[0].leader_id]
 
     def end(self) -> None:
-        """End the faults: the world is as good again as it was before, but for what is dead."""
+        """End the faults. Everything except dead nodes is as before."""
         for timer in self._timers:
             timer.join()
         for action in self.afterwards:

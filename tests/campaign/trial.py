@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One trial: an incident, one fault, runs until all is recovered, and what an independent oracle says of it."""
+"""One trial: an incident, one fault, runs until all is recovered, and a check by an independent oracle."""
 
 from __future__ import annotations
 
@@ -50,57 +50,57 @@ CAMPAIGN: Specification[Cluster] = Specification(
     ),
     heal,
 )
-"""A broker without a replica stays, the quorum survives the loss of a controller, and a broker that of a disk."""
+"""One broker has no replica, the quorum survives the loss of a controller, and a broker the loss of a disk."""
 _RUN_TOPIC = "_kafkaops_run"
 _MOST_RUNS = 5
 _WAIT_MS = 15_000
 _LIMIT_S = 150.0
-"""For one run of the elections: 30 s to verify, three attempts, and what the quorum check observes."""
+"""The limit of one run of the elections: 30 s to verify, three attempts, and the quorum check."""
 
 
 class End(Enum):
-    """How a run ended."""
+    """The end of a run."""
 
     ENDED = auto()
     KILLED = auto()
     STOPPED = auto()
-    """By SIGSTOP: it may go on."""
+    """Stopped by SIGSTOP: it may continue."""
     STILL_RUNNING = auto()
 
 
 @dataclass
 class Verdict:
-    """What the oracle counts in one trial. Everything but the last three is to be 0."""
+    """The counts of the oracle in one trial. All except the last three must be 0."""
 
     kind: str
     seed: int
     wrong_elections: int = 0
-    """Partitions that we gave a leader with a lower (epoch, log end offset) than a replica that could be reached."""
+    """Partitions whose elected leader has a lower (epoch, log end offset) than a reachable replica."""
     records_lost: int = 0
-    """Records that a replica that could be reached held, beyond those that electing the best one loses."""
+    """Records of reachable replicas that were lost and that an election of the best replica would have kept."""
     outside_forecast: int = 0
     """Partitions whose true loss is not between the forecast's bounds."""
     changed_orders: int = 0
-    """Partitions whose replica order is not the one before."""
+    """Partitions whose replica order was not restored."""
     left_behind: int = 0
-    """Run topics that are left."""
+    """Run topics that were not deleted."""
     over_limits: int = 0
     tracebacks: int = 0
     not_recovered: int = 0
     """Partitions without a leader after the fault ended and every run was repeated."""
     not_judged: int = 0
-    """Trials that the lab or the oracle broke off."""
+    """Trials that the lab or the oracle aborted."""
     elections: int = 0
     unknown_forecasts: int = 0
     """Elections whose forecast had no upper bound."""
     faults: int = 0
-    """How often the fault was met: 0 means that this trial proves nothing about it."""
+    """How often the fault was met: with 0, this trial says nothing about it."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was counted that should be 0."""
+        """Return whether all counts that should be 0 are 0."""
         return not any(getattr(self, each) for each in COUNTED)
 
 
@@ -136,7 +136,7 @@ def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path) -> Verdi
 
 @dataclass
 class Trial:
-    """Runs against one scene until all is recovered, and judges each of them."""
+    """The runs of one scene until all is recovered, and the check of each run."""
 
     scene: Scene
     on_call: OnCall
@@ -145,7 +145,7 @@ class Trial:
     frozen: list[Run] = field(default_factory=list)
     runs: int = 0
     elected: dict[int, int] = field(default_factory=dict)
-    """The leader that our last reported election gave to each partition. A fault can move the leadership on."""
+    """The leader of each partition by our last reported election. A fault can change the leader later."""
 
     def go(self, kind: Kind) -> None:
         kind.begin(self.scene)
@@ -211,7 +211,7 @@ class Trial:
         )
 
     def judge_run(self, run: Run) -> None:
-        """Wait for a run's end, and judge every election that it says it made."""
+        """Wait for a run's end, and check every election that it reports."""
         end = run.wait(_LIMIT_S)
         if end is End.STOPPED:
             self.frozen.append(run)
@@ -236,7 +236,7 @@ class Trial:
                 self.judge_election(each)
 
     def judge_election(self, outcome: Mapping[str, Any]) -> None:
-        """Compare an election, and its forecast, with what the disks held before it."""
+        """Compare an election and its forecast with the content of the disks before it."""
         incident, number, leader = self.scene.incident, int(outcome["partition"]), int(outcome["leader_after"])
         self.verdict.elections += 1
         logs = incident.logs[number]
@@ -257,7 +257,7 @@ class Trial:
             self.verdict.notes.append(f"partition {number}: {true} lost, forecast {loss['at_least']} to {at_most}")
 
     def _judge_cluster(self) -> None:
-        """Look at what is left in the end, by another client."""
+        """Check the final state with another client."""
         incident, client = self.scene.incident, self.scene.cluster.client
         states = client.describe(TOPIC, broker=self.scene.observer)
         changed = {number: each.replicas for number, each in states.items() if each.replicas != incident.replicas}
@@ -290,13 +290,13 @@ class Trial:
         return {each for each in (incident.best, incident.other) if end_of(incident.logs[number][each]) >= best}
 
     def _records_left(self) -> dict[int, list[str]] | None:
-        """Return what a consumer reads; None while it does not know the leaders yet."""
+        """Return the records that a consumer reads; None while it does not know the leaders yet."""
         with suppress(KafkaException):
             return records_left(self.scene.cluster, TOPIC, range(PARTITIONS))
         return None
 
     def judge_records(self, number: int, leaders: Iterable[int], left: Iterable[str]) -> None:
-        """Compare what a consumer reads with what the disk of the elected leader, one of these, held before."""
+        """Compare the records that a consumer reads with the disk of the elected leader, which is one of these."""
         logs, found = self.scene.incident.logs[number], set(left)
         missing = min(({each.value for each in logs[leader]} - found for leader in leaders), key=len)
         if missing:
@@ -305,7 +305,7 @@ class Trial:
 
 
 class Run(threading.Thread):
-    """The module designated_election in a process of its own, and what it prints."""
+    """The module designated_election in its own process, and its output."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
         super().__init__(daemon=True)
@@ -318,7 +318,7 @@ class Run(threading.Thread):
         self._output, self.errors = self.process.communicate()
 
     def wait(self, limit_s: float) -> End:
-        """Return how it ended, or that it is stopped, or still running."""
+        """Return its end, or that it is stopped or still running."""
         deadline = time.monotonic() + limit_s
         while self.is_alive():
             if process.is_stopped(self.process) and self.is_alive():
@@ -329,7 +329,7 @@ class Run(threading.Thread):
         return End.KILLED if self.process.returncode < 0 else End.ENDED
 
     def results(self) -> dict[str, Any] | None:
-        """Return the module's results; None where it gave none."""
+        """Return the module's results; None if it returned none."""
         with suppress(ValueError):
             found: dict[str, Any] = json.loads(self._output)
             return found

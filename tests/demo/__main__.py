@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The story, start to end. Nothing is left running, whatever fails."""
+"""The demo from start to end. It stops all processes, also after an error."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from lab.scenarios import Offline, diverged
 TOPIC = "orders"
 PARTITIONS = 3
 COMMON, LONGER, LOST = RECORDS = (10, 5, 1)
-"""Records of each partition: on all replicas, on two of them, and on the last leader alone."""
+"""Records of each partition: on all replicas, on two of them, and only on the last leader."""
 
 HELD_BY = {"common": "of all three replicas", "longer": "of two", "lost": "of the dead broker's disk"}
-"""Who held the records with this label when all leaders were lost."""
+"""The replicas that held the records with this label when all leaders were lost."""
 
 console = Console(highlight=False)
 
 
 def main() -> int:
-    """Break a cluster, recover it, and compare what is there. Returns the exit status."""
+    """Break a cluster, recover it, and compare its records. Returns the exit status."""
     chapter("A cluster of three brokers and one controller starts")
     with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="kafkaops-demo-") as name:
         console.print(f"Kafka {cluster.version} at {cluster.bootstrap()}")
@@ -42,7 +42,7 @@ def main() -> int:
         offline = diverged(cluster, TOPIC, PARTITIONS, records=RECORDS)
         console.print(what_happened(offline))
         chapter("The playbook recovers them")
-        # The page outlives the demo: a person opens it afterwards.
+        # A person opens the page after the demo.
         page = Path(tempfile.mkdtemp(prefix="kafkaops-demo-report-")) / "report.html"
         status = recover(cluster, offline.replicas[0], page.with_name("recovery.html"))
         chapter("What another client reads now")
@@ -91,14 +91,14 @@ def recover(cluster: Cluster, dead: int, page: Path) -> int:
 
 
 def salvage(cluster: Cluster, offline: Offline, directory: Path, page: Path) -> int:
-    """Save what only the dead broker's disk holds, on its own host, and return the exit status."""
+    """Save the records that only the dead broker's disk holds, on its own host, and return the exit status."""
     disks = json.dumps([str(each) for each in cluster.brokers[offline.replicas[0]].data_dirs])
     variables = {"log_salvage_log_dirs": disks, "log_salvage_dir": str(directory), "log_salvage_report_html": str(page)}
     return run(SALVAGE, cluster, variables)
 
 
 def give_back(cluster: Cluster, directory: Path, page: Path) -> int:
-    """Give back what was saved, and return the exit status."""
+    """Replay the saved records, and return the exit status."""
     variables = {"salvage_replay_dir": str(directory), "salvage_replay_target": "original"}
     return run(REPLAY, cluster, {**variables, "salvage_replay_report_html": str(page)})
 
@@ -118,13 +118,13 @@ def run(playbook: str, cluster: Cluster, variables: Mapping[str, str]) -> int:
     shown = " \\\n".join([f"ansible-playbook {playbook}", *(f"  -e {each}" for each in words)])
     console.print(shown, markup=False, soft_wrap=True)
     program = str(Path(sys.executable).with_name("ansible-playbook"))
-    # In color also where it is piped: that is what makes the tables tables, and they are what the demo is for.
+    # In color also through a pipe: tables need color, and the demo must show them.
     environment = {"ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_FORCE_COLOR": "1", **os.environ}
     return subprocess.run([program, playbook, *given], cwd=PROJECT, env=environment, check=False).returncode
 
 
 def verdict(cluster: Cluster, offline: Offline) -> int:
-    """Compare the records that are there, the leaders and the orders. Returns the exit status."""
+    """Compare the records, the leaders and the orders. Returns the exit status."""
     states = cluster.client.describe(offline.topic)
     kept = [*records("common", COMMON), *records("longer", LONGER)]
     is_right = len(states) == PARTITIONS
@@ -145,7 +145,7 @@ def verdict(cluster: Cluster, offline: Offline) -> int:
 
 
 def last_verdict(cluster: Cluster, offline: Offline) -> int:
-    """Compare every record that was ever acknowledged with what is there. Returns the exit status."""
+    """Compare every acknowledged record with the cluster's records. Returns the exit status."""
     written = [*records("common", COMMON), *records("longer", LONGER), *records("lost", LOST)]
     is_right = True
     for partition in offline.partitions:

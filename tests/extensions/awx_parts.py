@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""AWX as data, and the parts of AWX that PyPI has: its own credential injector, and the collection awx.awx."""
+"""AWX's configuration as data, and the parts of AWX on PyPI: its credential injector, and the collection awx.awx."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PINS = PROJECT / "requirements" / "constraints.txt"
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads `!unsafe`, by which Ansible knows a text that it must not template, as that text."""
+    """Reads a text with the tag `!unsafe`, which Ansible must not template, as plain text."""
 
 
 _Loader.add_constructor("!unsafe", lambda _loader, node: node.value)
@@ -40,7 +40,7 @@ class _Untrusted(yaml.SafeDumper):
 
 
 def data() -> dict[str, Any]:
-    """Return what AWX is given, with references to other variables as they are."""
+    """Return the data for AWX, with unresolved references to other variables."""
     loaded: dict[str, Any] = yaml.load((AWX / "vars" / "controller.yml").read_text(encoding="utf-8"), Loader=_Loader)
     return loaded
 
@@ -63,12 +63,12 @@ def variables_of_a_job(
 
 
 def extra_vars(variables: Mapping[str, object]) -> str:
-    """Return extra variables as AWX writes them for a job, but for those of the template, which it trusts."""
+    """Return extra variables as AWX writes them for a job, except the template's own variables, which it trusts."""
     return yaml.dump(dict(variables), Dumper=_Untrusted, default_flow_style=False)
 
 
 def rendered(message: str, context: Mapping[str, object]) -> str:
-    """Render the message of a notification as AWX does when it is stored: whatever is undefined is an error."""
+    """Render the message of a notification as AWX does when it is stored: undefined variables are errors."""
     return ImmutableSandboxedEnvironment(undefined=StrictUndefined).from_string(message).render(context)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fake of AWX's API that stores what it is given, as awx.awx expects. It runs no job and checks no value."""
+"""A fake of AWX's API that stores objects as awx.awx expects. It runs no job and checks no value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _APPROVAL_FIELDS = ("name", "description", "timeout")
 
 
 class AwxStandIn:
-    """What the fake holds: objects by endpoint and id, associations and surveys by path, and all writes."""
+    """The content of the fake: objects by endpoint and id, associations and surveys by path, and all writes."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[int, dict[str, Any]]] = {}
@@ -99,7 +99,7 @@ class AwxStandIn:
 
 @contextmanager
 def serving(awx: AwxStandIn, token: str) -> Iterator[str]:
-    """Serve the fake on loopback to whoever has the token; yield its URL."""
+    """Serve the fake on loopback to clients with the token; yield its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

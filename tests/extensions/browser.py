@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Debian's Chromium without a window and without a network, over its debugging pipe, and axe-core of PyPI."""
+"""Debian's headless Chromium without network, over its debugging pipe, and axe-core of PyPI."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class PrerequisiteError(RuntimeError):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a page did, and how it looks at one width."""
+    """The requests, errors and layout of a page at one width."""
 
     requests: list[str]
     console: list[str]
     width: int
-    """Of the content, in CSS pixels: more than the window's has to be scrolled to."""
+    """The width of the content in CSS pixels. If it exceeds the window's width, a reader must scroll."""
     violations: list[str]
-    """What axe-core found, with its impact and the first element."""
+    """The findings of axe-core, with impact and first element."""
     pdf: bytes
     """The page as it is printed."""
 

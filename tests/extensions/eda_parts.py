@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The real ansible-rulebook in a virtual environment of its own, with the shipped rulebook."""
+"""The real ansible-rulebook in its own virtual environment, with the shipped rulebook."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lab.ports import HeldPorts
 EDA = PROJECT / "extensions" / "eda"
 RULEBOOK = "kafkaops.recovery.kafka_recovery"
 WINDOW = "30 minutes"
-"""In which the shipped rules start once for a cluster."""
+"""The time in which the shipped rules start once for a cluster."""
 
 TOKEN = "canary-of-the-webhook"
 _PINS = PROJECT / "requirements" / "eda.txt"
@@ -101,7 +101,7 @@ class Rulebook:
             *("--vars", str(self._vars_file), "--env-vars", "KAFKA_RECOVERY_TOKEN", "--print-events"),
         ]
         environment = {
-            # It starts the first ansible-playbook of the PATH.
+            # ansible-rulebook starts the first ansible-playbook of the PATH.
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "ANSIBLE_COLLECTIONS_PATH": str(PROJECT / ".venv" / "collections"),
             "ANSIBLE_NOCOLOR": "1",
@@ -150,7 +150,7 @@ class Rulebook:
         ]
 
     def wait_started(self, plays: Sequence[str]) -> None:
-        """Wait until as many plays were started, and see that they are these."""
+        """Wait until this number of plays was started, and check their names."""
         wait_until(lambda: len(self.started()) >= len(plays), 120, what=f"{len(plays)} plays are started", interval=0.5)
         assert self.started() == list(plays), self.output()
 
@@ -173,7 +173,7 @@ class Rulebook:
 
 
 def free_address() -> tuple[HeldPorts, str]:
-    """Reserve a port of loopback; return who holds it, and the address."""
+    """Reserve a port of loopback; return the reservation and the address."""
     held = HeldPorts()
     return held, f"127.0.0.1:{held.take()}"
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A lab cluster as operators watch it: JMX exporters, and Debian's Prometheus, node exporter and Alertmanager."""
+"""A monitored lab cluster: JMX exporters, and Debian's Prometheus, node exporter and Alertmanager."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROGRAMS = {
     "prometheus-node-exporter": "prometheus-node-exporter",
     "prometheus-alertmanager": "prometheus-alertmanager",
 }
-"""What this needs of Debian, by the package that has it."""
+"""The required programs, by Debian package."""
 
 CLUSTER = "lab"
 WITHOUT_RULES = 3
@@ -52,7 +52,7 @@ def check_prerequisites() -> None:
 
 
 class Monitoring:
-    """Three brokers and a controller, all of it watched; a context manager.
+    """Three brokers and a controller, all monitored; a context manager.
 
     Brokers 1 and 2 and the controller have the shipped rules of the exporter, and broker 3 has none.
 
@@ -83,7 +83,7 @@ class Monitoring:
 
     @property
     def path(self) -> Path:
-        """Where configurations, data and logs are."""
+        """Return the directory of configurations, data and logs."""
         return self._directory.path
 
     def __enter__(self) -> Monitoring:
@@ -183,7 +183,7 @@ class Monitoring:
             return False
 
     def _prometheus_config(self) -> dict[str, Any]:
-        """Return the shipped example with the lab's addresses in it, and with quicker rules."""
+        """Return the shipped example with the lab's addresses and shorter intervals."""
         shipped = EXTENSIONS / "prometheus"
         config: dict[str, Any] = yaml.safe_load((shipped / "scrape.example.yml").read_text(encoding="utf-8"))
         kafka, disks = config["scrape_configs"]

@@ -28,7 +28,7 @@ LINES = [("2.18", "3.11"), ("2.19", "3.12"), ("2.20", "3.13")]
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """One for each line: what was given back leaves internal topics, which lose their leader with the next topic."""
+    """Start one for each line: a replay creates internal topics, which lose their leader with the next topic."""
     with Cluster(controllers=3, dynamic_quorum=True) as started:
         yield started
 
@@ -42,7 +42,7 @@ def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
 
 
 class Playbooks:
-    """Runs the playbooks of an installation, and knows which ones it ran."""
+    """Runs the playbooks of an installation, and records their names."""
 
     def __init__(self, installation: Installation, cluster: Cluster, directory: Path) -> None:
         self.ran: set[str] = set()
@@ -59,7 +59,7 @@ class Playbooks:
         """Run a playbook, and return its output."""
         ran = self._installation.run(f"kafkaops.recovery.{playbook}", {**self._connection, **variables}, *arguments)
         assert ran.returncode == 0, ran.output
-        # What a later ansible-core removes is announced by the one before it.
+        # ansible-core announces removals one release earlier.
         assert "DEPRECATION" not in ran.output, ran.output
         self.ran.add(playbook)
         return ran.output
@@ -79,7 +79,7 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
     assert playbooks.report("report.json")["partitions"][0]["status"] == "recovered"
     assert cluster.client.describe(topic, broker=offline.best)[0].leader == offline.best
     give_back(playbooks, [str(each) for each in cluster.brokers[offline.replicas[0]].data_dirs], tmp_path)
-    # The one record that reached nobody but the broker that died.
+    # The one record that only the dead broker has.
     assert len(cluster.client.consume_all(f"{topic}.salvaged", 0)) == 1
 
     cluster.brokers[offline.replicas[0]].start()
@@ -94,7 +94,7 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
 
 
 def replace_a_controller(playbooks: Playbooks, cluster: Cluster) -> None:
-    """Give a controller a new disk, and let the playbook make it a voter again."""
+    """Replace a controller's disk, and let the playbook add it as a voter again."""
     voter = max(cluster.controllers)
     cluster.controllers[voter].kill()
     cluster.controllers[voter].wipe()
@@ -104,7 +104,7 @@ def replace_a_controller(playbooks: Playbooks, cluster: Cluster) -> None:
 
 
 def recover(playbooks: Playbooks, topic: str, directory: Path) -> None:
-    """Plan, compare the plan as data with the cluster, edit nothing, and carry the file out."""
+    """Plan, compare the plan as data with the cluster, renew the digest without an edit, and carry out the file."""
     plan = str(directory / "plan.json")
     planned = playbooks.run(
         "recover_offline_partitions",
@@ -126,13 +126,13 @@ def recover(playbooks: Playbooks, topic: str, directory: Path) -> None:
 
 
 def published(output: str) -> dict[str, Any]:
-    """Return what a playbook published with set_stats."""
+    """Return the data that a playbook published with set_stats."""
     stats: dict[str, Any] = json.loads(output.rpartition("RUN: ")[2].splitlines()[0])
     return stats
 
 
 def give_back(playbooks: Playbooks, log_dirs: list[str], directory: Path) -> None:
-    """Save what only a dead broker holds, give it back, and write a page about all of it."""
+    """Save the records that only a dead broker holds, replay them, and write a page about it."""
     saved = str(directory / "saved")
     playbooks.run("salvage_logs", log_salvage_log_dirs=log_dirs, log_salvage_dir=saved)
     playbooks.run("replay_salvaged_records", salvage_replay_dir=saved)

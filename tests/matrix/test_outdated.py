@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Real interpreters and libraries that are too old: every module says so in words, before any import fails."""
+"""Real interpreters and libraries that are too old: every module reports this before an import fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "salvage_info": {"salvage_dir": "/nowhere"},
     "salvage_replay": {"salvage_dir": "/nowhere"},
 }
-"""What a module cannot do without, beside the brokers."""
+"""Required options of a module, besides the brokers."""
 _MODULES = sorted(
     path.stem for path in (PROJECT / "plugins" / "modules").glob("*.py") if "module_utils" in path.read_text()
 )
@@ -41,7 +41,7 @@ _MODULES = sorted(
 
 @pytest.fixture(scope="module", params=["2.0.2", "2.2.*"])
 def outdated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield a Python of ours with two libraries that are too old, and nothing else."""
+    """Yield a Python environment with only two libraries that are too old."""
     directory = tmp_path_factory.mktemp("outdated")
     subprocess.run([sys.executable, "-m", "venv", directory], check=True)
     python = directory / "bin" / "python"

@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Mutation testing of what decides and of what writes: does a unit test notice each change of the code?"""
+"""Mutation testing of the code that decides and that writes: does a unit test detect each change?"""

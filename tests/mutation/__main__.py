@@ -25,7 +25,7 @@ from mutation.targets import OPERATORS, TARGETS
 _PROJECT = Path(__file__).resolve().parents[2]
 _PYTHON = _PROJECT / ".venv" / "bin" / "python"
 _TIMEOUT_S = 120
-"""For the tests of one mutant: one that loops forever is killed by it."""
+"""The time limit for the tests of one mutant. It ends mutants that loop forever."""
 _CONFIG = """\
 [cosmic-ray]
 module-path = "{module}"
@@ -40,7 +40,7 @@ name = "local"
 
 @dataclass(frozen=True)
 class Survivor:
-    """A change of the code that no test noticed."""
+    """A change of the code that no test detected."""
 
     line: int
     operator: str
@@ -49,15 +49,15 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of the mutants of one file."""
+    """The results of the mutants of one file."""
 
     module: str
     mutants: int
     survivors: tuple[Survivor, ...]
     equivalent: int
-    """How many more survived that are named as equivalent."""
+    """How many other mutants survived that are listed as equivalent."""
     unmatched: tuple[str, ...]
-    """What is named as equivalent, and is in no mutant."""
+    """Lines that are listed as equivalent, but are in no mutant."""
 
     def __str__(self) -> str:
         killed = self.mutants - len(self.survivors) - self.equivalent
@@ -128,7 +128,7 @@ def _copy(tree: Path) -> Path:
 
 
 def _cosmic_ray(copy: Path, *command: str | Path) -> None:
-    """Run a command of cosmic-ray. Raises RuntimeError with its output when it fails."""
+    """Run a command of cosmic-ray. Raises RuntimeError with its output if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "cosmic_ray.cli", *map(str, command)],
         cwd=copy,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is mutated, which tests have to notice it, and which mutants no test can notice."""
+"""The mutated files, the tests that must detect the mutants, and the mutants that no test can detect."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Target:
 
     tests: tuple[str, ...]
     equivalent: tuple[str, ...] = ()
-    """Changed lines that behave as before: each with its reason beside it."""
+    """Changed lines with the same behavior, each with the reason."""
 
     def is_equivalent(self, diff: str) -> bool:
-        """Return whether a mutant's changed line is one of those that no test can notice."""
+        """Return whether no test can detect a mutant's changed line."""
         return any(_has(diff, each) for each in (_DATACLASS, *self.equivalent))
 
     def unmatched(self, diffs: Collection[str]) -> tuple[str, ...]:
-        """Return the named lines that none of these mutants has: the code, or the line's name, has changed."""
+        """Return the listed lines that none of these mutants has, because the code or the line has changed."""
         return tuple(each for each in self.equivalent if not any(_has(diff, each) for diff in diffs))
 
 
@@ -57,7 +57,7 @@ def _has(diff: str, line: str) -> bool:
 
 
 _DATACLASS = "@dataclass("
-"""frozen and slots only keep us from writing what type checkers refuse anyway."""
+"""frozen and slots only prevent code that type checkers refuse, too."""
 _ELECTIONS = (
     "tests/unit/recovery/test_preconditions.py",
     "tests/unit/recovery/test_apply_scenarios.py",

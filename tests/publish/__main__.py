@@ -24,16 +24,16 @@ _DONE = "Importer processing completed successfully"
 
 
 def main() -> int:
-    """Build and import; return 1 when the importer complains."""
+    """Build and import; return 1 if the importer reports a problem."""
     parser = argparse.ArgumentParser(prog="python -m publish", description="Build the artefact, and import it.")
     parser.add_argument("--lint", action="store_true", help="also run ansible-lint on it, as Galaxy does")
     with_lint = parser.parse_args().lint
     with tempfile.TemporaryDirectory(prefix="kafkaops-publish-") as scratch:
         tarball = artefact.build(Path(scratch))
-        # ansible-lint resolves modules in the home directory, where an older copy may be installed: give it this one.
+        # ansible-lint resolves modules in the home directory, where an older copy may be installed: use this copy.
         home = Path(scratch) / "home"
         artefact.install(tarball, home / ".ansible" / "collections")
-        # The importer finds ansible-lint and ansible-doc on the PATH, and only warns where it does not.
+        # The importer needs ansible-lint and ansible-doc on the PATH, and only warns if they are missing.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         ran = subprocess.run(
             [sys.executable, "-m", "galaxy_importer.main", tarball.name],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tarball that ``ansible-galaxy collection build`` makes of the files that git knows."""
+"""The tarball that ``ansible-galaxy collection build`` creates from the files that git knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 KEPT = ("meta", "plugins", "roles", "playbooks")
-"""What the collection needs to work. Packagers may drop the rest."""
+"""The directories that the collection needs. Packagers may remove the rest."""
 
 
 def build(directory: Path) -> Path:
@@ -47,7 +47,7 @@ def unpack_only_the_kept(tarball: Path, collections: Path) -> Path:
 
 
 def _copy_known_files(target: Path) -> None:
-    """Copy the files that git tracks or would add: a work tree also holds plans and reports of somebody's last try."""
+    """Copy the files that git tracks or would add: a work tree may also have plans and reports of earlier runs."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=PROJECT,

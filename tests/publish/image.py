@@ -31,7 +31,7 @@ RELEASE = "bookworm"
 _BASE = f"localhost/kafka-recovery-base:{RELEASE}"
 _CACHE = artefact.PROJECT / ".cache" / "ee"
 _PINS = artefact.PROJECT / "requirements" / "constraints.txt"
-# git and a compiler are not needed: everything is a wheel.
+# git and a compiler are not needed: all packages are wheels.
 _PACKAGES = ("ca-certificates", "python3", "python3-pip", "python3-venv")
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 _PIP_CONFIG = """\
@@ -50,7 +50,7 @@ def buildah(*arguments: str | Path) -> list[str]:
 
 
 def isolated(command: Sequence[str]) -> list[str]:
-    """Return a command line that runs another in a mount namespace of its own: what it mounts ends with it."""
+    """Return a command line that runs another in its own mount namespace, so that its mounts end with it."""
     return ["unshare", "--mount", *command]
 
 
@@ -70,7 +70,7 @@ def build(scratch: Path) -> str:
 
 
 def _on_the_base(tarball: Path) -> dict[str, Any]:
-    """Return the shipped definition, on our base and with this collection instead of Galaxy's."""
+    """Return the shipped definition with our base image, and with this collection instead of Galaxy's."""
     definition: dict[str, Any] = yaml.safe_load(DEFINITION.read_text(encoding="utf-8"))
     definition["images"]["base_image"]["name"] = _BASE
     collection = {"name": f"/build/artefact/{tarball.name}", "type": "file"}
@@ -80,7 +80,7 @@ def _on_the_base(tarball: Path) -> dict[str, Any]:
 
 
 def _make_base(scratch: Path) -> None:
-    """Make the base image unless there is one with these packages and pins."""
+    """Create the base image unless there is one with these packages and pins."""
     pinned = hashlib.sha256(_PINS.read_bytes() + repr(_PACKAGES).encode()).hexdigest()[:12]
     marker = _CACHE / f"base-{pinned}"
     if marker.is_file():
@@ -93,7 +93,7 @@ def _make_base(scratch: Path) -> None:
                 "mmdebstrap",
                 "--variant=minbase",
                 f"--include={','.join(_PACKAGES)}",
-                # ansible-builder installs packages without a look at the list of them.
+                # ansible-builder does not update the list of packages first.
                 "--skip=cleanup/apt/lists",
                 "--dpkgopt=force-unsafe-io",
                 RELEASE,

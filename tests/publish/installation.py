@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The collection as a user has it: a virtual environment of its own, and the tarball from Galaxy in it."""
+"""The collection as a user installs it: a virtual environment with the tarball from Galaxy."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _INSTALL_TIMEOUT_S = 900
 
 @dataclass(frozen=True)
 class Installation:
-    """A virtual environment with ansible-core, the collection and what the collection's metadata asks for."""
+    """A virtual environment with ansible-core, the collection and the requirements of its metadata."""
 
     directory: Path
 
     def run(self, playbook: str, variables: Mapping[str, object], *arguments: str) -> PlaybookRun:
-        """Run one of the collection's playbooks, far from the project's directory."""
+        """Run one of the collection's playbooks, outside the project's directory."""
         ran = subprocess.run(
             [self._bin / "ansible-playbook", playbook, "-e", json.dumps(variables), *arguments],
             cwd=self.directory,
@@ -46,7 +46,7 @@ class Installation:
         return PlaybookRun(ran.returncode, ran.stdout)
 
     def output(self, *command: str) -> str:
-        """Return what a command of the environment prints. Raises CalledProcessError."""
+        """Return the output of a command of the environment. Raises CalledProcessError."""
         ran = subprocess.run(
             [self._bin / command[0], *command[1:]],
             cwd=self.directory,
@@ -94,7 +94,7 @@ def installed(python: str, ansible_core: str = "", *, only_the_kept: bool = Fals
     with TemporaryDirectory(prefix="kafkaops-installed-") as scratch:
         installation = Installation(Path(scratch))
         subprocess.run([python, "-m", "venv", installation.directory / "venv"], check=True)
-        # The pins are those that the pinned ansible-core goes with.
+        # The pins belong to the pinned ansible-core.
         _pip(installation, *([f"ansible-core=={ansible_core}.*"] if ansible_core else [*_PINNED, "ansible-core"]))
         tarball = artefact.build(installation.directory)
         if only_the_kept:

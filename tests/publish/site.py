@@ -29,7 +29,7 @@ class SiteError(Exception):
 
 
 def main() -> int:
-    """Build the site; return 1 where a source is wrong."""
+    """Build the site; return 1 if a source is wrong."""
     source, html = BUILD / "source", BUILD / "html"
     shutil.rmtree(BUILD, ignore_errors=True)
     source.mkdir(parents=True)
@@ -90,7 +90,7 @@ def copy_guides(source: Path) -> None:
 
 
 def broken_links(guide: Path, text: str) -> list[str]:
-    """Return the relative links of a guide that lead nowhere."""
+    """Return the relative links of a guide whose targets do not exist."""
     return [target for target, _anchor in _LINK.findall(text) if not (guide.parent / target).exists()]
 
 

@@ -15,7 +15,7 @@ from publish.artefact import PROJECT
 
 FILE = PROJECT / "extensions" / "awx" / "vars" / "surveys.yml"
 
-# Per survey, the role and those of its variables that a person may set in AWX. Whatever is not here keeps its default.
+# For each survey, the role and the variables that a person may set in AWX. Other variables keep their defaults.
 ASKED = {
     "look": ("unclean_recovery", ["include_internal_topics"]),
     "plan": (
@@ -34,7 +34,7 @@ ASKED = {
     "salvage": ("log_salvage", ["log_dirs", "dir", "topics", "kafka_command_config"]),
     "replay": ("salvage_replay", ["dir", "target", "topics", "include_unknown", "kafka_command_config"]),
 }
-# Variables that one survey cannot do without, though the role can.
+# Variables that are required in one survey, although they are optional in the role.
 _REQUIRED = {("drain", "brokers"), ("salvage", "kafka_command_config"), ("replay", "kafka_command_config")}
 
 _TYPES = {"int": "integer", "float": "float"}
@@ -80,7 +80,7 @@ def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[
         default = str(default).lower()
     question: dict[str, Any] = {
         "question_name": variable,
-        # The first sentences say what it is; a form has no place for more.
+        # Only the first sentences: a form has no space for more.
         "question_description": _plain(option["description"][0]),
         "variable": variable,
         "type": "multiplechoice" if choices else _TYPES.get(kind, "text"),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A simulator of Kafka brokers on the wire, for what real ones cannot show here. It is no Kafka: see README.md."""
+"""A simulator of Kafka brokers on the wire, for cases that real brokers cannot show. It is not Kafka: see README.md."""
 
 from simulator.cluster import SimulatedCluster
 from simulator.faults import Lie, Throttle

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What one simulated broker answers. Decoded requests in, responses to be encoded out."""
+"""The answers of one simulated broker: decoded requests in, responses to encode out."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Broker:
         )
 
     def _probe(self, topic: str, asked: Any) -> Any:
-        """Return an epoch probe, the only Fetch that is asked of the simulator: beyond the log's end, with an epoch."""
+        """Answer an epoch probe, the only Fetch of the simulator: beyond the log's end, with an epoch."""
         message = messages.FETCH.response.FetchableTopicResponse.PartitionData
         held = self._held(topic, asked.partition)
         found = held[1].diverging_epoch(asked.last_fetched_epoch) if held else None
@@ -132,7 +132,7 @@ class Broker:
         return message(
             partition_index=asked.partition,
             error_code=code,
-            # A real broker reports the high watermark where it read the log, and nothing where it could not.
+            # A real broker reports the high watermark only if it could read the log.
             high_watermark=held[1].high_watermark if held and found else -1,
             last_stable_offset=held[1].high_watermark if held and found else -1,
             log_start_offset=held[1].log_start_offset if held and found else -1,

@@ -56,7 +56,7 @@ class SimulatedCluster:
         self.world = world
         self.native_key = native_key
         self.proxy = Proxy()
-        """Records requests and holds the faults, as the lab's does: ``proxy.inject(faults.Delay(2), broker=3)``."""
+        """The recorded requests and the faults, as in the lab: ``proxy.inject(faults.Delay(2), broker=3)``."""
         self._is_recorded = is_recorded
         self._apis = messages.apis(native_key, designated_elections=designated_elections)
         self._listeners: dict[int, socket.socket] = {}
@@ -137,9 +137,9 @@ class SimulatedCluster:
                 with contextlib.suppress(OSError):
                     connection.sendall(fault.last_bytes)
             except TimeoutError:
-                raise  # no socket here has a limit: something that a test does in a fault waited in vain
+                raise  # sockets have no timeout here: an action of a test's fault timed out
             except OSError:
-                pass  # the client is gone, or we are
+                pass  # the client has disconnected, or the simulator ends
             finally:
                 with self._lock:
                     self._connections.discard(connection)
@@ -174,7 +174,7 @@ class SimulatedCluster:
     def _encoded(self, broker: Broker, request: Request, fault: Fault) -> bytes:
         api = self._apis.get(request.api_key)
         if api is None:
-            raise DisconnectError  # as a real broker does with a request that it does not know
+            raise DisconnectError  # as a real broker does for an unknown request
         version = request.api_version
         if not api.min_version <= version <= api.max_version:
             if api is not messages.API_VERSIONS:

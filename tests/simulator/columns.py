@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The answers that a gather asks for again and again, by column: what broker.py says, some ten times as fast.
+"""The frequent answers of a gather, encoded by column: the same as of broker.py, about ten times as fast.
 
 tests/unit/simulator/test_columns.py compares both, to the byte.
 """
@@ -31,7 +31,7 @@ _OFFSET_OUT_OF_RANGE, _UNKNOWN, _LEADER_NOT_AVAILABLE, _NOT_LEADER = 1, 3, 5, 6
 _EXTRA_NO_TAGS = b"\0"
 
 _NOT_ASKED_NO_TAGS = struct.pack(">iB", -(2**31), 0)
-"""What the principal may do with a topic."""
+"""The allowed operations on a topic."""
 _OFFSETS_HEAD = struct.Struct(">ib")
 _OFFSET_ASKED = struct.Struct(">iiqB")
 _OFFSET_ANSWER = struct.Struct(">ihqqiB")
@@ -138,7 +138,7 @@ def _elections(world: World, _broker_id: int, request: Request) -> bytes:
 
 
 def _after_header(view: memoryview) -> int:
-    """Return the place after key, version, correlation id, client id with its length in two bytes, and no tags."""
+    """Return the offset after key, version, correlation id, client id with its length in two bytes, and no tags."""
     return int(10 + max(0, struct.unpack_from(">h", view, 8)[0]) + 1)
 
 

@@ -16,21 +16,21 @@ from lab.request import Request
 
 @dataclass(frozen=True)
 class Lie(Fault):
-    """An answer that is changed in place before it is encoded, in any API, the proposals' own included."""
+    """Change an answer in place before it is encoded, in any API, the proposals' RPCs included."""
 
     change: Callable[[Any], None]
 
     def on_message(self, _request: Request, response: Any) -> None:
-        """Change it."""
+        """Change the answer."""
         self.change(response)
 
 
 @dataclass(frozen=True)
 class Throttle(Fault):
-    """Answers say that the client is throttled, as under a quota."""
+    """Report in answers that the client is throttled, as under a quota."""
 
     throttle_time_ms: int
 
     def on_message(self, _request: Request, response: Any) -> None:
-        """Say so."""
+        """Set the throttle time."""
         response.throttle_time_ms = self.throttle_time_ms

@@ -69,7 +69,7 @@ LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
 
 
 def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api]:
-    """By API key: what a released broker has of it, and the proposals' RPCs where they are asked for."""
+    """Return the RPCs by API key: those of a released broker, and the proposals' RPCs on request."""
     known = [
         API_VERSIONS,
         LIST_OFFSETS,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which partitions one answer to DescribeTopicPartitions has."""
+"""The partitions in one answer to DescribeTopicPartitions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from simulator.world import World
 
 @dataclass
 class Page:
-    """Partitions from the cursor on, as many as were asked for."""
+    """Partitions from the cursor on, up to the requested number."""
 
     topics: list[tuple[str, list[int] | None]] = field(default_factory=list)
     """None for a topic that does not exist."""
     following: tuple[str, int] | None = None
-    """Where the next page begins."""
+    """The start of the next page."""
 
 
 def page_of(world: World, request: Any) -> Page:
-    """Return what a DescribeTopicPartitions request asks for."""
+    """Return the page that a DescribeTopicPartitions request asks for."""
     names = sorted(each.name for each in request.topics) or sorted(world.topics)
     start = (request.cursor.topic_name, request.cursor.partition_index) if request.cursor else ("", -1)
     page, left = Page(), request.response_partition_limit

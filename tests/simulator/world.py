@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a simulated cluster holds: partitions, the logs of their replicas, and a controller with Kafka's rules."""
+"""The state of a simulated cluster: partitions, the logs of their replicas, and a controller with Kafka's rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INVALID_REPLICA_ASSIGNMENT = 39
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One replica's log. Many replicas may share one: a million do not fit otherwise.
+    """One replica's log. Many replicas may share one, because a million logs would need too much memory.
 
     ``epochs`` are (epoch, start offset), oldest first, as in a leader-epoch-checkpoint file.
     """
@@ -42,11 +42,11 @@ class Log:
 
     @property
     def first_epoch(self) -> int:
-        """Of the record at the log start; -1 where the epoch checkpoint does not reach back to it."""
+        """Return the epoch of the record at the log start; -1 if the epoch checkpoint begins later."""
         return self.epochs[0][0] if self.epochs and self.epochs[0][1] <= self.log_start_offset else -1
 
     def diverging_epoch(self, epoch: int) -> tuple[int, int] | None:
-        """Kafka's LeaderEpochFileCache.endOffsetFor: (epoch, end offset), None where ``epoch`` is newer than all."""
+        """Return (epoch, end offset) as Kafka's LeaderEpochFileCache.endOffsetFor; None for an epoch newer than all."""
         if self.epochs and epoch == self.epochs[-1][0]:
             return epoch, self.log_end_offset
         place = bisect_right(self.epochs, epoch, key=lambda entry: entry[0])
@@ -57,7 +57,7 @@ class Log:
 
 @dataclass(slots=True)
 class Partition:
-    """One partition, and the log that each broker of its replica list holds, in the order of ``logs``."""
+    """One partition, and the log of each broker of its replica list, in the order of ``logs``."""
 
     replicas: tuple[int, ...]
     logs: Mapping[int, Log]
@@ -70,7 +70,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic; its id follows from its name, so that two worlds of the same make are the same."""
+    """A topic. Its id depends only on its name, so that two worlds with the same arguments are equal."""
 
     name: str
     partitions: Mapping[int, Partition]
@@ -86,7 +86,7 @@ class Topic:
 
     @cached_property
     def topic_id_text(self) -> str:
-        """As Kafka's tools write it."""
+        """Return the id in the format of Kafka's tools."""
         return base64.urlsafe_b64encode(self.topic_id.bytes).decode().rstrip("=")
 
 
@@ -98,9 +98,9 @@ class World:
     topics: Mapping[str, Topic]
     cluster_id: str = "c2ltdWxhdGVkLWNsdXN0ZQ"
     broker_epochs: dict[int, int] = field(default_factory=dict)
-    """By broker; 1000 + its id unless set. A restart brings another one."""
+    """Broker epochs by broker id; 1000 + the id unless set. A restart sets another one."""
     generation: int = 0
-    """Grows with every change, so that cached answers are known to be old."""
+    """Grows with every change, so that old cached answers are detected."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @cached_property
@@ -117,7 +117,7 @@ class World:
             self.generation += 1
 
     def held(self, broker_id: int, topic: str, number: int) -> tuple[Partition, Log] | None:
-        """Return the partition and the broker's log of it, None where it has none."""
+        """Return the partition and the broker's log of it, None if it has none."""
         found = self.topics[topic].partitions.get(number) if topic in self.topics else None
         if found is None or broker_id not in found.logs:
             return None
@@ -132,7 +132,7 @@ class World:
             if sorted(found.replicas) != sorted(replicas):
                 return INVALID_REPLICA_ASSIGNMENT
             found.replicas = replicas
-            # Any change of a partition makes the controller look for a leader, a plain reorder too.
+            # Any change of a partition makes the controller elect if there is no leader, a plain reorder too.
             self._let_lead(found, self._ordinary_leader(found))
             self.generation += 1
             return _EXISTING
@@ -159,7 +159,7 @@ class World:
             return _EXISTING
 
     def come_back(self, broker_id: int) -> None:
-        """Let a broker that was killed register again, on a cluster with eligible leader replicas (KIP-966).
+        """Register a killed broker again, on a cluster with eligible leader replicas (KIP-966).
 
         After an unclean shutdown it is taken out of ISR and ELR; the last one becomes the last known leader.
         """
@@ -176,7 +176,7 @@ class World:
         return [each for each in found.replicas if each in self.broker_ids]
 
     def _ordinary_leader(self, found: Partition) -> int | None:
-        """Return whom the controller elects without an unclean election; None where the leader stays, or for nobody."""
+        """Return the broker that the controller elects cleanly; None if the leader does not change, or if there is none."""
         if found.leader != NO_LEADER:
             return None
         eligible = {*found.isr, *found.elr}
@@ -195,7 +195,7 @@ class World:
 def offline_world(
     topics: Mapping[str, int], broker_ids: Sequence[int], replication: int = 3, dead: Iterable[int] = ()
 ) -> World:
-    """Topics with so many offline partitions each, dealt out over the brokers; the ``dead`` are in replica lists only.
+    """Return topics with these numbers of offline partitions, distributed over the brokers; the ``dead`` are not live.
 
     Logs differ by their place in the replica list, so that the best one is never the first, and in two ways: by the
     last written epoch, or, in every third partition, by length alone.
@@ -212,7 +212,7 @@ def offline_world(
 
 
 def a_million_replicas(replicas: int = 1_000_000, brokers: int = 100, replication: int = 3) -> World:
-    """So many replicas, and at most ``replication`` - 1 more, of topics with 1,000 offline partitions each."""
+    """Return a world with at least this number of replicas, in topics with 1,000 offline partitions each."""
     partitions = -(-replicas // replication)
     sizes = [1000] * (partitions // 1000) + ([partitions % 1000] if partitions % 1000 else [])
     return offline_world({f"topic-{index:04}": size for index, size in enumerate(sizes)}, range(1, brokers + 1))
@@ -223,7 +223,7 @@ _BY_EPOCH = (
     Log(((3, 0), (5, 80)), 120),
     Log(((3, 0), (5, 80), (7, 100)), 110),
 )
-"""By place: one that stopped early, one that is longest and older, and the best one."""
+"""Logs by position: one that stopped early, the longest one with an older epoch, and the best one."""
 _BY_LENGTH = (
     Log(((7, 0),), 40, size_bytes=400),
     Log(((7, 0),), 50, size_bytes=500),

@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the benchmarks compare with: the least code that does the same, written without the collection's rooms."""
+"""The baselines of the benchmarks: minimal code for the same work, without the collection's modules."""

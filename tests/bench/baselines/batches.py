@@ -13,6 +13,6 @@ PARTITIONS_PER_REQUEST = 1000
 
 
 def batches(partitions: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Slices of at most PARTITIONS_PER_REQUEST, in order."""
+    """Yield slices of at most PARTITIONS_PER_REQUEST, in order."""
     for start in range(0, len(partitions), PARTITIONS_PER_REQUEST):
         yield partitions[start : start + PARTITIONS_PER_REQUEST]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Generated records, written in transactions by a producer with the settings of a replay, and nothing else."""
+"""Write generated records in transactions, by a producer with the settings of a replay."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bench.kit.row import Run
 _MOST_BATCH_BYTES = 1_048_588
 _TIMEOUT_S = 60.0
 _RECORDS_AT_ONCE, _BYTES_AT_ONCE = 20_000, 16 * 1024 * 1024
-"""Of one transaction, as in a replay."""
+"""Records of one transaction, as in a replay."""
 _DIFFERENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What to write."""
+    """The records to write."""
 
     records: int
     partitions: int
     record_bytes: int
     with_headers: bool
-    """As many, and of the same size, as a replay adds."""
+    """Whether to add headers, of the same number and size as in a replay."""
 
 
 def write_generated(settings: ConnectionSettings, topic: str, what: Generated) -> Run:

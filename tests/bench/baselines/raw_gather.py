@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What one broker's replicas hold, in the fewest requests there are: log end offsets and last written leader epochs."""
+"""Read log end offsets and last written leader epochs of one broker's replicas with the fewest requests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def gather(host: str, port: int, topic: str, epochs: Mapping[int, int]) -> dict[
 
 
 def _last_written_epochs(host: str, port: int, topic: str, epochs: dict[int, int]) -> dict[int, int]:
-    """Downwards from the current epoch, until the broker knows one: all partitions in one request each time."""
+    """Search downwards from the current epoch until the broker knows one, with all partitions in each request."""
     found: dict[int, int] = {}
     while epochs:
         lower: dict[int, int] = {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Designated elections in the fewest requests there are: no look before or after, no memory."""
+"""Designated elections with the fewest requests: no checks before or after, and no journal."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A line to a broker that is far away: bytes arrive later, whatever else is on the way. Standard library only."""
+"""A connection with a delay, as to a distant broker: all bytes arrive later. Standard library only."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Starts Spark, gathers from made-up brokers, ranks, and says when: ``python -m bench.kit.first_ranked``.
+"""Start Spark, gather from fake brokers, rank, and print the times: ``python -m bench.kit.first_ranked``.
 
 With ``plain`` it is PySpark as it comes, with ``ours`` the collection's session. The rest is the same to the letter.
 """
@@ -33,7 +33,7 @@ _DURATION_MS = 60_000
 
 
 def main(kind: str, partitions: int) -> None:
-    """Print STARTED and RANKED, each when it is so."""
+    """Print STARTED and RANKED at these moments."""
     with spark_session(rehearse=rehearse) if kind == "ours" else SparkSession.builder.getOrCreate() as spark:
         print(STARTED, flush=True)
         brokers = [

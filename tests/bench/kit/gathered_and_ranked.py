@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A program that surveys a cluster, gathers what all replicas of its offline partitions hold, and ranks them."""
+"""A program that surveys a cluster, gathers the logs of all replicas of offline partitions, and ranks them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REQUEST_TIMEOUT_MS = 300_000
 
 
 def main(bootstrap: str, where: str) -> None:
-    """Print each step when it is done. ``where`` is IN_PROCESS or ON_SPARK, which starts beside the survey."""
+    """Print each step when it is done. ``where`` is IN_PROCESS or ON_SPARK, which starts during the survey."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
     with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
         on_spark = where == ON_SPARK

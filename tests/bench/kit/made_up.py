@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker's answer without a broker. Alone in its file: workers that only plan import as little as in a play."""
+"""A fake answer of a broker. It has its own file, so that workers import no more modules than in a play."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 def made_up_answer(
     settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
 ) -> list[ReplicaLog]:
-    """Return what a broker would say at once: the higher its id, the longer its logs."""
+    """Return a broker's answer at once: the higher its id, the longer its logs."""
     end = broker.broker_id
     return [
         ReplicaLog(each.topic, each.partition, broker.broker_id, 0, end, 0, 0, (EpochEnd(0, end),))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A user's cache directory that is new, so that runs find a class archive of Spark's classes only if we let them."""
+"""A new cache directory of a user, so that the benchmark decides whether runs find Spark's class archive."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class OwnCache:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What sends a process here."""
+        """Return the environment of a process that uses this directory."""
         return {"XDG_CACHE_HOME": str(self._directory)}
 
     def wait_for_archive(self) -> None:
-        """Until the JVM of the first session has written the class archive, which it goes on with in the background.
+        """Wait until the JVM of the first session has written the class archive, which it does in the background.
 
         Raises TimeoutError.
         """
         wait_until(self._has_archive, _SECONDS_TO_ARCHIVE, what=f"a class archive in {self._directory}")
 
     def _has_archive(self) -> bool:
-        """Java writes the header last."""
+        """Return whether an archive is complete: Java writes the header last."""
         for archive in self._directory.rglob("*.jsa"):
             with archive.open("rb") as file:
                 return any(file.read(4))
@@ -44,6 +44,6 @@ class OwnCache:
 
 @contextmanager
 def own_cache() -> Iterator[OwnCache]:
-    """Remove it at the end."""
+    """Yield a new cache directory, and remove it at the end."""
     with TemporaryDirectory(prefix="kafkaops-bench-", ignore_cleanup_errors=True) as name:
         yield OwnCache(Path(name))

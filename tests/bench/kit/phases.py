@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the time of an operation goes, by the steps that it reports. Standard library only."""
+"""The time of each step that an operation reports. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 
 
 class Phases:
-    """Receives each step of long work, and notes how long it took."""
+    """Receives each step of a long operation, and records its time."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
         self._now, self._since = "before the first step", time.perf_counter()
 
     def step(self, text: str, _done: int | None = None, _total: int | None = None) -> None:
-        """End one phase and begin another. What follows a comma, such as a rate, does not make it another."""
+        """End one phase and begin another. Text after a comma, such as a rate, does not begin a new phase."""
         self._close()
         self._now = text.partition(",")[0]
 

@@ -18,11 +18,11 @@ _PARENT, _USER, _SYSTEM, _RESIDENT = 1, 11, 12, 21
 
 
 class ProcessTree:
-    """Looks at the processes several times a second. A context manager."""
+    """Measures the processes several times a second. A context manager."""
 
     def __init__(self, pid: int) -> None:
         self.most_bytes = 0
-        """Resident memory of all at the highest; pages that several share count for each."""
+        """Peak resident memory of all processes; shared pages count for each process."""
         self.most_by_process: list[tuple[str, int]] = []
         """Name and resident bytes of each process at that moment, the largest first."""
         self._pid = pid

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rows as a table for a person, and as JSON for a program."""
+"""Print rows as a table, and write them as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Load = tuple[float, float]
 
 
 def print_table(console: Console, results: Results, load: Load) -> None:
-    """Medians, ratios and goals; below, where the time of what was measured went."""
+    """Return medians, ratios and goals, and below them the time of each phase."""
     table = Table(title="Seconds are medians. Ratio: measured / baseline", caption=_machine(load), show_lines=True)
     table.add_column("benchmark")
     table.add_column("baseline")
@@ -52,7 +52,7 @@ def print_table(console: Console, results: Results, load: Load) -> None:
 
 
 def write_json(path: Path, results: Results, load: Load) -> None:
-    """Every single time, not only the medians. Raises OSError."""
+    """Write all single times, not only the medians. Raises OSError."""
     document = {
         "version": 1,
         "machine": {
@@ -67,7 +67,7 @@ def write_json(path: Path, results: Results, load: Load) -> None:
 
 
 def _measured(results: Results) -> list[Timing]:
-    """Each once, though it may be measured against several baselines."""
+    """Return each measurement once, although it may be compared with several baselines."""
     return list({row.measured.what: row.measured for rows in results.values() for row in rows}.values())
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a benchmark gets, and what it yields. Standard library only."""
+"""The options and the results of a benchmark. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from statistics import median
 
 
 class CannotMeasureError(Exception):
-    """What was to be timed did not do its work."""
+    """The operation to be timed failed."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How much is measured."""
+    """The amount of work to measure."""
 
     partitions: int = 3000
-    """Of the cluster, or offline: each benchmark says which."""
+    """Number of partitions, of the cluster or offline: see each benchmark."""
     repeats: int = 5
-    """Runs of whatever takes seconds. What takes half a minute is run once."""
+    """How often to run an operation that takes seconds. Operations of half a minute run once."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Run:
 
     seconds: float
     phases: Mapping[str, float] = field(default_factory=dict)
-    """Where the time went, in seconds, in order; may leave some out."""
+    """The seconds of each phase, in order. Some time may belong to no phase."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class Timing:
 
 @dataclass(frozen=True)
 class Row:
-    """Two things, timed on the same machine one after the other, in turns where they were repeated."""
+    """Two operations, timed on the same machine one after the other, alternately if they are repeated."""
 
     baseline: Timing
     measured: Timing
     goal: float | None = None
-    """The highest ratio that we are content with; None where the figure is for information."""
+    """The highest accepted ratio; None if the ratio is only informative."""
 
     @property
     def ratio(self) -> float:
-        """How many times as long as the baseline, by the medians."""
+        """Return the time as a multiple of the baseline, by the medians."""
         return self.measured.median / self.baseline.median
 
     @property

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The simulator as the other side of a benchmark."""
+"""The simulator as the cluster of a benchmark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.world import World
 
 @contextmanager
 def simulator(make_world: Callable[[], World]) -> Iterator[str]:
-    """Yield the bootstrap servers. It runs in a process of its own: it is not what is measured.
+    """Yield the bootstrap servers. The simulator runs in its own process, because it is not measured.
 
     ``make_world`` is called there, and has to be one that can be pickled.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clusters to measure on."""
+"""Clusters for benchmarks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS_TO_AGREE = 60.0
 
 @contextmanager
 def offline_cluster(partitions: int) -> Iterator[tuple[Cluster, Offline]]:
-    """Start a new cluster of three brokers, one of them killed, with so many offline partitions.
+    """Start a new cluster of three brokers, one of them killed, with this number of offline partitions.
 
     Each looks like the next.
     """
@@ -30,7 +30,7 @@ def offline_cluster(partitions: int) -> Iterator[tuple[Cluster, Offline]]:
 
 
 def recovery_variables(cluster: Cluster, offline: Offline, directory: Path) -> dict[str, object]:
-    """Return the variables with which the playbook elects everything at once. Its report goes to the directory."""
+    """Return variables for a playbook that elects everything at once. Its report goes to the directory."""
     return {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "unclean_recovery_all_offline_partitions": True,
@@ -42,7 +42,7 @@ def recovery_variables(cluster: Cluster, offline: Offline, directory: Path) -> d
 
 
 def check_led_by(cluster: Cluster, offline: Offline, leader: int) -> None:
-    """Raise CannotMeasureError unless this broker comes to lead every partition, in the replica order of before."""
+    """Raise CannotMeasureError unless this broker leads every partition soon, in the original replica order."""
 
     def is_reached() -> bool:
         states = cluster.client.describe(offline.topic).values()

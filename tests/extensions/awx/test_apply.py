@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""awx.awx puts everything into a fake of AWX's API, and finds nothing to do the second time."""
+"""awx.awx loads everything into a fake of AWX's API, and changes nothing the second time."""
 
 from __future__ import annotations
 

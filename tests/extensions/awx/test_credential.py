@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""AWX's own injector makes the credential's files, and the workflow's jobs recover with them over SASL_SSL."""
+"""AWX's own injector writes the credential's files, and the workflow's jobs recover with them over SASL_SSL."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[Cluster]:
-    """Brokers with SASL_SSL, and a controller that wants a certificate of the client."""
+    """Start brokers with SASL_SSL, and a controller that requires a client certificate."""
     tls = settings.tls(certificates.server("valid"), certificates.ca, "none") | {"ssl.client.auth": "required"}
     protocols = "SASL_SSL:SASL_SSL,INTERNAL:PLAINTEXT,CONTROLLER:SSL"
     every_node = {**tls, "listener.security.protocol.map": protocols}
@@ -105,7 +105,7 @@ def test_the_workflow_recovers_as_approved(
     arguments, shown = injected(inputs, private, monkeypatch)
     assert arguments[0] == "-e"
     variables = yaml.safe_load(Path(arguments[1].removeprefix("@")).read_text(encoding="utf-8"))
-    # What is empty counts as not given.
+    # An empty value counts as not given.
     assert {name for name, value in variables.items() if value} == {
         "kafka_command_config",
         "kafka_ssl_cafile",
@@ -146,7 +146,7 @@ def summary(workflow: Workflow) -> dict[str, Any]:
 
 
 class Workflow:
-    """The jobs of the workflow, each with an empty home, and with what AWX hands on between them."""
+    """The jobs of the workflow, each with an empty home, and with the data that AWX passes between them."""
 
     answers: ClassVar[dict[str, object]] = {
         "unclean_recovery_strategy": "aggressive",
@@ -176,7 +176,7 @@ class Workflow:
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_SHOW_CUSTOM_STATS": "true",
                 "HOME": str(self._directory / "home"),
-                # Only Spark's class archive is found there, which an execution environment has in its image.
+                # It contains only Spark's class archive, which an execution environment has in its image.
                 "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
                 "TMPDIR": str(self._directory),
             },

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what happens to a broker, by Prometheus and Alertmanager, to what ansible-rulebook leaves for a person."""
+"""From a broker's failure, over Prometheus and Alertmanager, to the files that ansible-rulebook writes for a person."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_cluster(rulebook: Rulebook, monitoring: Monitoring) -> None:
 
 
 def wait_received(rulebook: Rulebook, name: str, status: str) -> None:
-    """Wait until Alertmanager has brought an alert."""
+    """Wait until Alertmanager has sent an alert."""
 
     def received() -> bool:
         events = rulebook.output().split("[received event]")

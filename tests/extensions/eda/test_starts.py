@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What starts a playbook of the rulebook and what does not. No broker is needed: each playbook fails to connect."""
+"""Which events start a playbook of the rulebook. No broker is needed: each playbook fails to connect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def address() -> Iterator[str]:
 
 
 def add_cluster(rulebook: Rulebook, name: str) -> None:
-    """Add a cluster where nobody listens."""
+    """Add a cluster whose addresses refuse connections."""
     (rulebook.clusters / f"{name}.properties").write_text("bootstrap.servers=127.0.0.1:1\n", encoding="utf-8")
 
 
@@ -40,9 +40,9 @@ def test_only_an_alert_that_is_new_and_fires_starts_something(tmp_path: Path, ad
         for nothing in (
             alert("KafkaPartitionsOffline", "orders", status="resolved"),
             alert("KafkaDiskFullSoon", "orders"),
-            # The example of variables does not opt in.
+            # The example variables do not enable this.
             alert("KafkaLogCleanerThreadsDead", "orders"),
-            # Paths and templates in what becomes a path.
+            # Paths and templates in labels that become parts of a path.
             alert("KafkaPartitionsOffline", "../clusters/orders"),
             alert("KafkaPartitionsOffline", "orders\n"),
             alert("KafkaPartitionsOffline", "{{ 1 }}"),
@@ -50,12 +50,12 @@ def test_only_an_alert_that_is_new_and_fires_starts_something(tmp_path: Path, ad
             {"status": "firing", "labels": {"alertname": "KafkaPartitionsOffline"}},
         ):
             assert rulebook.send(nothing) == 200
-        # Twice in one group, again alone, and what has the same answer.
+        # Twice in one group, again alone, and an alert with the same action.
         rulebook.send(offline, offline)
         rulebook.send(offline)
         rulebook.send(alert("KafkaPartitionsUnderMinIsr", "orders"))
         rulebook.send(alert("KafkaActiveControllerCount", "last"))
-        # Events are taken in order: what came before the last one has started all that it ever will.
+        # Events are handled in order: all playbooks of earlier events have started.
         rulebook.wait_started([QUORUM, RECOVER, QUORUM])
         output = rulebook.output()
     assert output.count("no broker answered DescribeQuorum") >= 2
@@ -79,7 +79,7 @@ def test_each_cluster_and_each_window_has_a_turn(tmp_path: Path, address: str) -
         assert rulebook.started() == [QUORUM] * 3
 
 
-# ansible-rulebook takes digits for a number, which no header is equal to.
+# ansible-rulebook reads digits as a number, which never equals a header.
 @pytest.mark.parametrize("token", ["", "12345"])
 def test_a_token_of_no_use_lets_nobody_in(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, token: str

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""HTML reports in a browser, and printed: nothing is requested, they fit desk and phone, axe-core finds nothing."""
+"""HTML reports in a browser and in print: they request nothing, fit desktop and phone, and axe-core finds nothing."""
 
 from __future__ import annotations
 

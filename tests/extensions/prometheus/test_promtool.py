@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prometheus's own tool on the rules: they are well formed, and fire when they must and only then."""
+"""Prometheus's own tool checks the rules: they are valid, and fire exactly when they must."""
 
 from __future__ import annotations
 
