@@ -176,7 +176,7 @@ class World:
         return [each for each in found.replicas if each in self.broker_ids]
 
     def _ordinary_leader(self, found: Partition) -> int | None:
-        """Return the broker that the controller elects cleanly; None if the leader does not change, or if there is none."""
+        """Return the broker that the controller elects without an unclean election; None if it elects nobody."""
         if found.leader != NO_LEADER:
             return None
         eligible = {*found.isr, *found.elr}
