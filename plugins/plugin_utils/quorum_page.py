@@ -52,7 +52,7 @@ def verdict(result: Result) -> str:
         for severity in _SEVERITIES
         if (number_of := sum(each["severity"] == severity for each in result["findings"]))
     ]
-    return f"Elections {elections} be asked for; {', '.join(counts) or 'nothing is wrong with the quorum'}."
+    return f"Elections {elections} be requested; {', '.join(counts) or 'nothing is wrong with the quorum'}."
 
 
 def quorum_line(result: Result) -> str:
@@ -99,7 +99,7 @@ def member_rows(result: Result) -> Iterator[Row]:
 def verdict_entries(result: Result) -> Iterator[Entry]:
     """Return the verdicts, with every reason. Nodes with the same verdict are named together."""
     verdicts = result["verdicts"]
-    yield _entry("elections", "may be asked for", "must not be asked for", verdicts["elections"]["reasons"])
+    yield _entry("elections", "may be requested", "must not be requested", verdicts["elections"]["reasons"])
     refused = [each for each in verdicts["restart"] if not each["allowed"]]
     yield from _verdicts("controller", "restarted", refused)
     yield from _verdicts("voter", "removed", verdicts["removal"])

@@ -28,7 +28,7 @@ def blocks(result: Result) -> Iterator[Block]:
     yield from partition_entries(listed, _lines)
     commits = result.get("newer_commits", ())
     if commits:
-        yield Heading("Groups whose saved committed offset is higher than in the cluster")
+        yield Heading("Groups whose saved committed offset is higher than the cluster's")
         yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 

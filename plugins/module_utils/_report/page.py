@@ -126,7 +126,7 @@ def _verdict(
                 return f"{plural(count, 'partition')} {has} no leader{start}.", "bad" if count else "good"
             case Kind.QUORUM:
                 allowed = content["verdicts"]["elections"]["allowed"]
-                return f"Elections {'may' if allowed else 'must not'} be asked for.", "good" if allowed else "bad"
+                return f"Elections {'may' if allowed else 'must not'} be requested.", "good" if allowed else "bad"
             case Kind.CLEANER:
                 is_well = [each["diagnosis"] in WELL_DIAGNOSES for each in content["after"]]
                 text = f"{sum(is_well)} of {len(is_well)} log cleaners are healthy or idle."

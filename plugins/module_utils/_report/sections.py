@@ -42,7 +42,7 @@ _CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warnin
 def build_quorum_section(report: dict[str, Any]) -> Section:
     """Build the section with verdict, findings and members of the controller quorum."""
     elections = report["verdicts"]["elections"]
-    allowed = "Elections may be asked for." if elections["allowed"] else "Elections must not be asked for."
+    allowed = "Elections may be requested." if elections["allowed"] else "Elections must not be requested."
     findings = tuple(
         (
             Cell(each["severity"], _SEVERITY_TONES[each["severity"]]),

@@ -73,7 +73,7 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
     assert [each.name for each in quorum.asked() if each.is_write] == []
     assert f" {before.leader_id} leader " in run.words
-    assert "Elections may be asked for" in run.words
+    assert "Elections may be requested" in run.words
     assert ("nothing is wrong with the quorum" in run.words) is has_pre_vote(kafka_version)
     reported = read_report(report)
     assert [each["replicaId"] for each in reported["voters"]] == [101, 102, 103]

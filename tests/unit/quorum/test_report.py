@@ -76,7 +76,7 @@ def test_rows() -> None:
 
 def test_every_verdict_is_printed() -> None:
     text = verdicts(plain(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)])))))
-    assert text.startswith("elections may be asked for")
+    assert text.startswith("elections may be requested")
     assert "controller 102 must not be restarted" in text
     assert "voter 102 must not be removed" in text
     assert "voter 103 may be removed" in text
@@ -86,10 +86,10 @@ def test_every_verdict_is_printed() -> None:
 
 def test_a_reason_about_all_voters_is_printed_once() -> None:
     static = verdicts(plain(assess(observed(healthy(), kraft_version=0))))
-    assert static.startswith("elections may be asked for voters 101, 102, 103 must not be removed ")
+    assert static.startswith("elections may be requested voters 101, 102, 103 must not be removed ")
     assert static.count("kraft.version 0") == 1
     dynamic = verdicts(plain(assess(observed(healthy()))))
-    assert dynamic == "elections may be asked for voters 101, 102, 103 may be removed, one of them"
+    assert dynamic == "elections may be requested voters 101, 102, 103 may be removed, one of them"
 
 
 def test_control_characters_are_not_printed() -> None:
