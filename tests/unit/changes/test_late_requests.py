@@ -58,7 +58,7 @@ def all_online(wreck: Wreck) -> None:
 
 @pytest.mark.parametrize("after_s", [0.1, 20.0, 60.5])
 def test_a_late_order_is_undone(wreck: Wreck, clock: FakeClock, after_s: float) -> None:
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     all_online(wreck)
     wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
     undone = undo(wreck)
@@ -74,7 +74,7 @@ def test_a_late_order_is_undone(wreck: Wreck, clock: FakeClock, after_s: float) 
 
 def test_changes_stay_pending_while_a_late_request_may_be_executed(wreck: Wreck, clock: FakeClock) -> None:
     """If the run dies while it waits, the next run has the changes."""
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     all_online(wreck)
     seen: dict[float, int] = {}
     describe = wreck.cluster.describe_partitions
@@ -91,7 +91,7 @@ def test_changes_stay_pending_while_a_late_request_may_be_executed(wreck: Wreck,
 
 
 def test_a_stopped_run_leaves_pending_changes_to_the_next_run(wreck: Wreck) -> None:
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     all_online(wreck)
     wreck.stop.set()
     undone = undo(wreck)
@@ -106,7 +106,7 @@ def test_a_stopped_run_leaves_pending_changes_to_the_next_run(wreck: Wreck) -> N
 
 
 def test_an_order_that_another_party_sets_during_the_wait_stays(wreck: Wreck) -> None:
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     all_online(wreck)
     wreck.cluster.will_reorder([FIRST], (2, 1, 3), 30)
     undone = undo(wreck)
@@ -140,7 +140,7 @@ def test_a_run_elects_the_same_partitions_at_once_and_then_waits_for_late_reques
     wreck: Wreck, clock: FakeClock, after_s: float, designated: int
 ) -> None:
     plan = wreck.plan(designated)
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     wreck.cluster.will_reorder([FIRST, SECOND], CHANGED, after_s)
     report = wreck.run(plan)
     assert {(each.status, each.leader_after, each.replicas_after) for each in report.outcomes} == {
@@ -179,7 +179,7 @@ def test_elections_of_other_partitions_come_before_the_wait(wreck: Wreck, clock:
 
 
 def test_a_run_without_elections_undoes_late_orders(wreck: Wreck) -> None:
-    wreck.left_unseen_by_a_killed_run()
+    wreck.leave_recorded_orders()
     wreck.cluster.will_reorder([FIRST, SECOND, THIRD], CHANGED, 50)
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3

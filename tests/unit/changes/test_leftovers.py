@@ -118,7 +118,7 @@ def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
 def test_each_leftover_has_the_expected_result(
     wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
 ) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     event(wreck)
     before = wreck.cluster.states.get(FIRST)
     found = undo(wreck)
@@ -138,7 +138,7 @@ def test_each_leftover_has_the_expected_result(
 def test_a_preview_returns_the_same_and_writes_nothing(
     wreck: Wreck, event: Callable[[Wreck], None], undoing: Undoing, reason: str
 ) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     event(wreck)
     found = preview_order_undo(wreck.cluster, wreck.unfinished())[0]
     if undoing is Undoing.RESTORED:
@@ -149,7 +149,7 @@ def test_a_preview_returns_the_same_and_writes_nothing(
 
 
 def test_an_order_that_only_a_lagging_broker_shows_as_restored_is_restored(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     for each in wreck.cluster.states:
         wreck.cluster.change(each, leader_id=BEST, replicas=ORIGINAL)
     wreck.cluster.lag_behind(2)
@@ -161,7 +161,7 @@ def test_an_order_that_only_a_lagging_broker_shows_as_restored_is_restored(wreck
 
 
 def test_leftover_orders_are_restored_in_one_request(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
     assert [write.partitions for write in wreck.cluster.writes] == [(FIRST, SECOND, THIRD)]
 
@@ -171,7 +171,7 @@ def test_the_order_stays_until_a_dead_runs_election_cannot_be_executed(
     wreck: Wreck, clock: FakeClock, after_s: float
 ) -> None:
     """A broker keeps the forwarded request for 60 s. In the original order, it would elect broker 2."""
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.will_elect([FIRST], after_s)
     wreck.cluster.change(SECOND, leader_id=BEST)
     assert {each.change.topic_partition: each.undoing for each in undo(wreck)} == dict.fromkeys(
@@ -185,7 +185,7 @@ def test_the_order_stays_until_a_dead_runs_election_cannot_be_executed(
 
 def test_a_lagging_read_of_the_original_order_does_not_shorten_the_wait(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.lag_behind(1)
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.will_elect([FIRST, SECOND, THIRD], 20)
     assert {each.undoing for each in undo(wreck)} == {Undoing.RESTORED}
     assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
@@ -193,7 +193,7 @@ def test_a_lagging_read_of_the_original_order_does_not_shorten_the_wait(wreck: W
 
 
 def test_a_stopped_run_leaves_such_an_order_to_the_next_run(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.change(SECOND, leader_id=BEST)
     wreck.stop.set()
     undone = {each.change.topic_partition: each for each in undo(wreck)}
@@ -207,7 +207,7 @@ def test_a_stopped_run_leaves_such_an_order_to_the_next_run(wreck: Wreck) -> Non
 def test_a_run_that_elects_the_same_partitions_does_not_wait(wreck: Wreck, clock: FakeClock, designated: int) -> None:
     """The same holds for another designated leader, whose order replaces the first one."""
     plan = wreck.plan(designated)
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     report = wreck.run(plan)
     assert {(each.status, each.leader_after, each.replicas, each.replicas_after) for each in report.outcomes} == {
         (Status.RECOVERED, designated, ORIGINAL, ORIGINAL)
@@ -218,7 +218,7 @@ def test_a_run_that_elects_the_same_partitions_does_not_wait(wreck: Wreck, clock
 
 def test_the_order_of_a_refused_election_is_restored_too(wreck: Wreck) -> None:
     plan = wreck.plan()
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.logs[BEST, FIRST] = replace(wreck.cluster.logs[BEST, FIRST], log_end_offset=1)
     report = wreck.run(plan)
     assert [each.status for each in report.outcomes] == [Status.REFUSED, Status.RECOVERED, Status.RECOVERED]
@@ -228,7 +228,7 @@ def test_the_order_of_a_refused_election_is_restored_too(wreck: Wreck) -> None:
 
 
 def test_an_order_that_cannot_be_restored_stays_in_the_journal(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
     found = undo(wreck)
     assert [each.undoing for each in found] == [Undoing.RESTORED, Undoing.FAILED, Undoing.RESTORED]
@@ -243,7 +243,7 @@ def test_without_leftovers_nothing_is_requested(wreck: Wreck) -> None:
 
 def test_a_run_elects_in_the_order_that_it_finds_and_then_restores_it(wreck: Wreck) -> None:
     plan = wreck.plan()
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     report = wreck.run(plan)
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
@@ -253,14 +253,14 @@ def test_a_run_elects_in_the_order_that_it_finds_and_then_restores_it(wreck: Wre
 
 
 def test_a_plan_made_with_the_killed_runs_order_ends_with_the_original_order(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     report = wreck.run(wreck.plan())
     assert {(each.status, each.replicas_after) for each in report.outcomes} == {(Status.RECOVERED, ORIGINAL)}
     assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
 
 
 def test_an_order_of_a_re_created_topic_is_not_restored(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     for each in wreck.cluster.states:
         wreck.cluster.change(each, topic_id="B" * 22)
     report = wreck.run()
@@ -272,7 +272,7 @@ def test_an_order_of_a_re_created_topic_is_not_restored(wreck: Wreck) -> None:
 
 def test_check_mode_reports_leftovers_and_leaves_them(wreck: Wreck) -> None:
     plan = wreck.plan()
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     report = wreck.run(plan, check_mode=True)
     assert [each.undoing for each in report.leftovers] == [Undoing.WOULD_RESTORE] * 3
     assert report.is_changed
@@ -283,7 +283,7 @@ def test_check_mode_reports_leftovers_and_leaves_them(wreck: Wreck) -> None:
 @pytest.mark.parametrize("planned", ["before the killed run", "after it"])
 def test_check_mode_assumes_the_restored_orders(wreck: Wreck, planned: str) -> None:
     plan = wreck.plan()
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     if planned == "after it":
         plan = wreck.plan()
     report = wreck.run(plan, check_mode=True)
@@ -293,7 +293,7 @@ def test_check_mode_assumes_the_restored_orders(wreck: Wreck, planned: str) -> N
 
 def test_a_partition_whose_order_cannot_be_restored_fails_and_the_others_do_not(wreck: Wreck) -> None:
     plan = wreck.plan()
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.fates["reorder"] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 3
     report = wreck.run(plan)
     assert [each.status for each in report.outcomes] == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]

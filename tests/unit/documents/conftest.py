@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the tests of this folder share."""
+"""Fixtures for documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def as_nobody() -> Iterator[None]:
-    """Run as a user who may do little, also where the tests run as root."""
+    """Run as a user without privileges, even if the tests run as root."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(NOBODY)

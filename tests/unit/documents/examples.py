@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A plan to start from, and Hypothesis strategies that make any other."""
+"""An example plan, and Hypothesis strategies that generate any other plan."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def a_candidate(broker_id: int, rank: int, log_end_offset: int) -> Candidate:
 
 
 def an_election(topic: str = "foo", partition: int = 1) -> PlannedElection:
-    """Return what is decided where replica 1 is hung and 3 holds the most."""
+    """Return the decision if replica 1 hangs and replica 3 holds the most."""
     state = PartitionState(topic, partition, TOPIC_ID, NO_LEADER, 7, (1, 2, 3), (1,), (), None, (1,))
     candidates = (a_candidate(3, 1, 150), a_candidate(2, 2, 120))
     silent = (SilentReplica(1, Cause.HUNG, "it accepts connections and answers nothing"),)
@@ -81,7 +81,7 @@ def a_plan() -> Plan:
 
 
 def edited(*place: str | int, to: Any, renew: bool = True) -> dict[str, Any]:
-    """Return the plan's document with another value at a place, and a digest that fits unless given otherwise."""
+    """Return the plan's document with another value at a position, and a valid digest unless given otherwise."""
     document = plan_document(a_plan())
     target: Any = document
     for token in place[:-1]:
@@ -94,7 +94,7 @@ def edited(*place: str | int, to: Any, renew: bool = True) -> dict[str, Any]:
 
 _int32 = st.integers(0, INT32_MAX)
 _offsets = st.integers(0, INT64_MAX)
-# Whatever UTF-8 can carry.
+# Any text that UTF-8 can encode.
 _texts = st.text(st.characters(codec="utf-8"), max_size=20)
 topics = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=249).filter(
     lambda name: name not in {".", ".."}
@@ -128,7 +128,7 @@ def _candidates(draw: st.DrawFn, broker_id: int, rank: int) -> Candidate:
 
 @st.composite
 def _replicas(draw: st.DrawFn, least: int) -> tuple[tuple[int, ...], tuple[Candidate, ...], tuple[SilentReplica, ...]]:
-    """Return a replica list, those of it that are candidates (at least so many), and those that are silent."""
+    """Return a replica list, at least this number of candidates of it, and its silent replicas."""
     brokers = draw(st.lists(_int32, unique=True, min_size=least, max_size=4))
     count = draw(st.integers(least, len(brokers)))
     candidates = tuple(draw(_candidates(broker, rank)) for rank, broker in enumerate(brokers[:count], start=1))

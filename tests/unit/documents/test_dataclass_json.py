@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is derived from a dataclass: its schema, and both ways between values and JSON."""
+"""Schema, encoder and decoder that are derived from a dataclass."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Group A of the fault matrix, line by line: each is refused, at its place, in these words."""
+"""Group A of the fault matrix, line by line: each fault is refused at its position, with this message."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ class TestWhatIsNoFile:
 
 @pytest.mark.parametrize(("read", "room"), [(read_partitions, strict_json), (read_plan, plan_file)])
 def test_over_the_size_limit(read: Callable[[str], object], room: Any, tmp_path: Path) -> None:
-    """A sparse file of one byte too many: it would take a while to read."""
+    """Return a sparse file that is one byte too large. To read it would take long."""
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(room.MAX_BYTES + 1)
@@ -362,7 +362,7 @@ def test_over_the_size_limit(read: Callable[[str], object], room: Any, tmp_path:
 
 
 def test_file_that_has_no_size(tmp_path: Path) -> None:
-    """Of files in /proc the size is reported as 0."""
+    """Files in /proc have a reported size of 0."""
     assert_refused(read_partitions, Path("/proc/self/status"), {"line 1, column 1": "this is not JSON"})
 
 

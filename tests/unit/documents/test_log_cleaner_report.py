@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report of log cleaners: made of results, checked before it is written."""
+"""The report of log cleaners: joined from results, and checked before it is written."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A report of a change that cannot be written loses no outcome: it is one more failure."""
+"""If a report cannot be written after a change, all outcomes are returned, with one more failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIST = Blacklist((), {})
 
 
 def taken(tmp_path: Path) -> ReportFile:
-    """Return a report file whose name somebody else takes while the work goes on."""
+    """Return a report file whose path another program creates during the run."""
     path = tmp_path / "report.json"
     file = ReportFile(str(path))
     path.write_text("somebody else's")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A plan that goes from one job to the next as data, and the digest that pins it."""
+"""A plan as data for the next job, and the digest that identifies it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_published_plan_comes_back(plan: Plan) -> None:
 @pytest.mark.parametrize("topic", ["t", "2026-01-31", "0123", "true", "null"])
 @pytest.mark.parametrize("elections", [1, 100])
 def test_awx_hands_the_same_plan_on(topic: str, elections: int) -> None:
-    """It marks texts as unsafe, and ansible-core takes what it can of those for times, numbers and booleans."""
+    """AWX marks texts as unsafe, and ansible-core converts such texts to times, numbers and booleans if possible."""
     plan = replace(SMALL, elections=tuple(an_election(topic, number) for number in range(elections)), left_alone=())
     written = extra_vars({"plan": pack(plan_document(plan)), "digest": plan_document(plan)["digest"]})
     arrived = json.loads(json.dumps(DataLoader().load(written)))

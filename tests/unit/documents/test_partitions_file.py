@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The partitions that are asked for: what is accepted. What is refused: test_group_a.py."""
+"""Accepted forms of requested partitions. See test_group_a.py for refused forms."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans to files and back, and what becomes of a file that someone touched."""
+"""Plans are written to files and read back, and edited files are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
 )
 from unit.documents.examples import CLUSTER_ID, a_plan, an_election, edited, plans
 
-# Each example gets a file of its own.
+# Each example gets its own file.
 in_one_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -53,7 +53,7 @@ def test_file_is_whole_private_and_alone(tmp_path: Path) -> None:
 
 
 def test_the_kips_elect_tool_could_read_it() -> None:
-    """It wants these three keys, and passes over the others."""
+    """Kafka's tool requires these three keys, and ignores the others."""
     entries = plan_document(a_plan())["partitions"]
     assert [[*entry.items()][:3] for entry in entries] == [
         [("topic", "bar"), ("partition", 0), ("designatedLeader", 3)],
@@ -103,7 +103,7 @@ def test_no_other_change_of_a_byte_is_accepted(change: str, tmp_path: Path) -> N
     data = _small_plan().rstrip()
     path = tmp_path / "plan.json"
     for position in range(len(data) - 1):
-        # White space between values says nothing, and is not covered by the digest.
+        # White space between values has no meaning, and the digest does not cover it.
         if data[position : position + 1].isspace() and change != "cut off after":
             continue
         kept = {"removed": 0, "doubled": 2, "cut off after": 1}[change]

@@ -30,7 +30,7 @@ PLAN = plan_document(renewed(check_plan(edited("partitions", 0, "designatedLeade
 
 @pytest.fixture
 def edited_plan(tmp_path: Path) -> Path:
-    """Return a plan that someone edited, with a mode of its own."""
+    """Return an edited plan with an unusual file mode."""
     path = tmp_path / "plan.json"
     path.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
     path.chmod(0o640)
@@ -39,7 +39,7 @@ def edited_plan(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the module, and return what it prints."""
+    """Run the module, and return its output."""
     remote_tmp = tmp_path / "tmp"
     remote_tmp.mkdir(mode=0o700)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The schemas: what is published, and that jsonschema and the screen agree on them."""
+"""The published schemas. jsonschema and the screen agree on them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SCHEMAS = [
 
 
 def test_published_schemas_are_those_of_the_code() -> None:
-    """Otherwise: run tests/update_schemas.py."""
+    """If this fails, run tests/update_schemas.py."""
     published = {path: path.read_text(encoding="utf-8") for path in update_schemas.DIRECTORY.glob("*.json")}
     assert published == update_schemas.published()
 
@@ -74,12 +74,12 @@ def test_every_part_says_what_it_wants(schema: Schema) -> None:
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_patterns_are_anchored(schema: Schema) -> None:
-    """The validation takes them to be."""
+    """The validation requires this."""
     for pattern in (part["pattern"] for part in _within(schema) if "pattern" in part):
         assert (pattern[0], pattern[-1]) == ("^", "$")
 
 
-# What is nearly right finds more than what is quite wrong.
+# Nearly valid documents find more defects than random ones.
 _ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, False, 0, 1, -1, 2, 3.0, 2**31, 2**63, "", "foo", "foo\n", "..", [], [0], [[0, 0]], {}]
 ).map(copy.deepcopy)
@@ -87,7 +87,7 @@ _KEYS = st.sampled_from(["topic", "partition", "partitions", "brokerId", "rank",
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (container, key) in a document."""
+    """Yield every (container, key) in a document."""
     for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
         yield value, key
         if isinstance(item, (dict, list)):
@@ -114,7 +114,7 @@ def _damaged(draw: st.DrawFn, whole: Any) -> Any:
 
 
 def _assert_agreed(value: Any, schema: Schema) -> None:
-    """Plain jsonschema judges what passes: ``schema_problems`` itself trusts the screen there."""
+    """Validate accepted documents with plain jsonschema: ``schema_problems`` itself trusts the screen."""
     if screen(schema)(value):
         Draft202012Validator(schema).validate(value)
     else:
@@ -163,7 +163,7 @@ def test_one_wrong_entry_of_many_is_found_wherever_it_is(wrong: Any, place: int)
 
 @given(plans())
 def test_every_plan_meets_the_schema_as_others_read_it(plan: Any) -> None:
-    """Plain jsonschema, as another tool would use the published file."""
+    """Validate with plain jsonschema, as another tool would do with the published file."""
     Draft202012Validator(PLAN_FILE).validate(plan_document(plan))
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No bytes make the reader do anything but return a value or refuse them with reasons."""
+"""For any bytes, the reader returns a value or refuses them with reasons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assert_value_or_refusal(data: bytes) -> None:
         assert json.loads(json.dumps(value, allow_nan=False)) == value
         return
     assert refusal.problems
-    # It can be printed anywhere, and cannot play with a terminal.
+    # It can be printed anywhere, without control characters for a terminal.
     assert "\x1b" not in str(refusal).encode().decode()
 
 
@@ -109,7 +109,7 @@ def test_brackets_in_strings_are_no_levels() -> None:
     "data", [b'"a",' * 2_000_000, b'"' * 8_000_000, b'"' + b'\\"' * 4_000_000, b"[" + b'"\\u0041",' * 800_000]
 )
 def test_the_depth_is_found_in_linear_time(data: bytes) -> None:
-    """Were it quadratic, 8 MB would take days."""
+    """With quadratic time, 8 MB would take days."""
     start = time.monotonic()
     refused(data)
     assert time.monotonic() - start < 60
@@ -190,7 +190,7 @@ def _depth(value: Any) -> int:
 
 @given(_VALUES, st.integers(MAX_DEPTH - 5, MAX_DEPTH + 3), st.integers(1, 9), st.booleans())
 def test_depth_is_what_brackets_outside_of_strings_say(value: Any, more: int, chunk: int, is_list: bool) -> None:
-    """Strings of brackets, quotes and backslashes hide no level, and add none, wherever the text is divided."""
+    """Strings with brackets, quotes and backslashes do not change the depth, wherever the text is divided."""
     for _level in range(more):
         value = ["]", value, "["] if is_list else {"}": value}
     data = json.dumps(value).encode()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What brokers say of themselves: their configs and those of topics, what they offer, and how old their metadata is."""
+"""Answers of brokers: configs of brokers and topics, supported requests, and the age of their metadata."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 
 @dataclass(kw_only=True)
 class FakeAnswers(Kafka):
-    """Answers with the same value for every config of a topic or broker."""
+    """Returns the same value for every config of a topic or broker."""
 
     designates: bool = False
-    """The brokers offer elections of designated leaders."""
+    """Whether the brokers offer elections of designated leaders."""
     doubt: str = ""
-    """Why nobody confirms that the metadata is current."""
+    """The warning if no answer confirms that the metadata is current."""
     topic_values: dict[str, str] = field(default_factory=dict)
-    """Values that topics have themselves, for any config."""
+    """Values of the topics' own configs, for any config."""
     broker_values: dict[int, str] = field(default_factory=dict)
-    """What each broker says of any config; "false" unless set."""
+    """The value that each broker returns for any config; "false" unless set."""
     configs_read: list[str] = field(default_factory=list)
     """Topics whose configs were read."""
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that do what a test says, asked through the same function as real ones; pickled into Spark's workers."""
+"""Scripted brokers, asked through the same function as real ones; pickled into Spark's workers."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class FakeBrokers:
     """Callable like ``AskReplicas``. Every partition holds one record of epoch broker_id, unless given otherwise."""
 
     hung: frozenset[int] = frozenset()
-    """They are silent until the deadline, as a frozen broker is."""
+    """Brokers that are silent until the deadline, like a frozen broker."""
     deaf_to_deadline: frozenset[int] = frozenset()
-    """They keep their asker far past the deadline."""
+    """Brokers that block the caller long after the deadline."""
     broken: Mapping[int, str] = field(default_factory=dict)
-    """Asking them raises this."""
+    """Brokers whose request raises this error."""
     forgetful: frozenset[int] = frozenset()
-    """They leave partition 0 out, and report partition 1 twice."""
+    """Brokers that omit partition 0, and report partition 1 twice."""
     killer: Path | None = None
-    """The first asker to find no such file makes it, and dies by SIGKILL."""
+    """The first process that does not find this file creates it, and dies by SIGKILL."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float

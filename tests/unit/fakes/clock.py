@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A clock that only sleeping moves: what waits for seconds is tested in none, on however slow a machine."""
+"""A clock that only sleep advances, so that tests of waits take no time, on slow machines too."""
 
 from __future__ import annotations
 

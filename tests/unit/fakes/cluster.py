@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster in memory, whose controller follows Kafka's rules, and whose answers get lost when a test says so.
+"""A cluster in memory, whose controller follows Kafka's rules, and whose answers a test can drop.
 
 Real brokers are in tests/integration; this one does what they do not on demand.
 """
@@ -52,7 +52,7 @@ SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),)
 
 @dataclass
 class FakeCluster(FakeAnswers):
-    """Partitions, the brokers that are unfenced, and what each replica holds."""
+    """Partitions, the unfenced brokers, and the log of each replica."""
 
     states: dict[TopicPartition, PartitionState]
     logs: dict[tuple[int, TopicPartition], ReplicaLog]
@@ -60,23 +60,23 @@ class FakeCluster(FakeAnswers):
     registered: set[int]
     journal_dir: str
     fates: dict[str, list[Fate]] = field(default_factory=dict)
-    """For "reorder" and "elect", what befalls the next such requests, in turn; then all is well."""
+    """The fates of the next requests "reorder" and "elect", in turn; later requests succeed."""
     closed: dict[Address, Cause] = field(default_factory=dict)
-    """Why no connection can be made any more. Writes are not sent, and reads are answered by others."""
+    """The error of each new connection. Writes are not sent, and other brokers answer reads."""
     stale_reads: int = 0
-    """So many descriptions after each write still show the world before it, as lagging brokers do."""
+    """After each write, this number of descriptions still shows the old state, as brokers with old metadata do."""
     reads_until_silent: int | None = None
-    """After so many more descriptions no broker answers any."""
+    """After this number of further descriptions, no broker answers."""
     reassigning: frozenset[TopicPartition] = frozenset()
     removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
-    """What is removed from the replicas of partitions, by orders that left it out."""
+    """Replicas that are being removed, because an order omitted them."""
     lists_fenced: bool = True
-    """False as before Kafka 4.0: only unfenced brokers are listed."""
+    """Whether fenced brokers are listed. Before Kafka 4.0 they are not."""
     refused_topics: dict[str, int] = field(default_factory=dict)
     broker_states: dict[int, BrokerState] = field(default_factory=dict)
-    """What brokers were found to be, where that is not "online" or "fenced"."""
+    """The states of brokers other than "online" or "fenced"."""
     described: list[set[str] | None] = field(default_factory=list)
-    """The topics of each description that was asked for; None for all."""
+    """The topics of each requested description; None for all."""
     fenced_but_alive: set[int] = field(default_factory=set)
     """Brokers that answer although the controller fences them."""
     shutting_down: set[int] = field(default_factory=set)
@@ -91,7 +91,7 @@ class FakeCluster(FakeAnswers):
     def __post_init__(self) -> None:
         for name in ("create_topic", "delete_topic", "append_records", "read_records"):
             setattr(self, name, getattr(self.run_topic, name))
-        # Nothing is sent over it: every request that tests need is answered here.
+        # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, self)
 
     @property
@@ -99,28 +99,28 @@ class FakeCluster(FakeAnswers):
         return SETTINGS
 
     def answer(self, **requests: Callable[..., Any]) -> None:
-        """Answer these requests of the port by these functions from now on."""
+        """Answer these requests of the port with these functions from now on."""
         for name, function in requests.items():
             assert hasattr(Kafka, name)
             setattr(self, name, function)
 
     def lag_behind(self, reads: int) -> None:
-        """So many descriptions from now on show the world as it is now, whatever is changed."""
+        """Show the present state in this number of descriptions, whatever changes."""
         self._before_write, self._stale_left = dict(self.states), reads
 
     def pending(self) -> tuple[Change, ...]:
-        """Return what is in the journal, wherever it is."""
+        """Return the pending changes of the journal, in a topic or a file."""
         addresses = {each.broker_id: each.address for each in self.describe_cluster().registrations}
         state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
         return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
 
     def will_elect(self, partitions: list[TopicPartition], after_s: float) -> None:
-        """Execute an UNCLEAN election of these, which somebody else requested, so many seconds from now."""
+        """Execute another party's UNCLEAN election of these partitions after this number of seconds."""
         work = partial(_for_each, partial(self._elect, unclean=True), partitions)
         self._late.append((self.clock.monotonic() + after_s, work))
 
     def will_reorder(self, partitions: list[TopicPartition], order: tuple[int, ...], after_s: float) -> None:
-        """Execute an order that somebody else requested, so many seconds from now."""
+        """Execute another party's order after this number of seconds."""
         work = partial(_for_each, lambda each: self._reorder(each, order), partitions)
         self._late.append((self.clock.monotonic() + after_s, work))
 
@@ -131,14 +131,14 @@ class FakeCluster(FakeAnswers):
         self.states[partition] = self.states[partition]._replace(**values)
 
     def kill(self, broker_id: int) -> None:
-        """Fences it: what it led has no leader then."""
+        """Fence a broker. Partitions that it led then have no leader."""
         self.unfenced.discard(broker_id)
         for partition, state in self.states.items():
             if state.leader_id == broker_id:
                 self.change(partition, leader_id=NO_LEADER, leader_epoch=state.leader_epoch + 1)
 
     def revive(self, broker_id: int) -> None:
-        """Unfences it: it leads at once where it is in the ISR or the ELR, or the last known leader."""
+        """Unfence a broker. It leads partitions at once if it is in the ISR or the ELR, or the last known leader."""
         self.unfenced.add(broker_id)
         for partition in self.states:
             self._elect(partition, unclean=False)
@@ -330,7 +330,7 @@ class FakeCluster(FakeAnswers):
         return 0
 
     def _finish_removal(self, partition: TopicPartition) -> None:
-        """PartitionReassignmentReplicas.maybeCompleteReassignment; who is unfenced follows a leader at once."""
+        """Follow PartitionReassignmentReplicas.maybeCompleteReassignment. Unfenced replicas follow a leader at once."""
         state, removed = self.states[partition], self.removing.get(partition, ())
         left = tuple(each for each in state.replicas if each not in removed)
         if removed and state.leader_id in left and {*left} <= self.unfenced:
@@ -338,7 +338,7 @@ class FakeCluster(FakeAnswers):
             del self.removing[partition]
 
     def _elect(self, partition: TopicPartition, *, unclean: bool) -> int:
-        """PartitionChangeBuilder.electAnyLeader, copied; returns the code that ElectLeaders would answer."""
+        """Follow PartitionChangeBuilder.electAnyLeader, and return the error code of ElectLeaders."""
         state = self.states[partition]
         if state.leader_id != NO_LEADER:
             return error_codes.ELECTION_NOT_NEEDED

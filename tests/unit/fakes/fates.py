@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What befalls the write requests of a test, and how the fake controller got them."""
+"""The fates of a test's write requests, and the requests that the fake controller got."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Fate:
-    """What befalls one write request."""
+    """The fate of one write request."""
 
     lost_request: bool = False
-    """It never reaches the controller, and the caller learns nothing."""
+    """The request never reaches the controller, and the caller gets no answer."""
     executed_after_s: float | None = None
-    """A lost request reaches the controller so many seconds later all the same, by the fake clock."""
+    """A lost request reaches the controller after this number of seconds, by the fake clock."""
     lost_answer: bool = False
-    """It is carried out, and the caller learns nothing."""
+    """The request is executed, and the caller gets no answer."""
     refused_with: int = 0
     """The whole request is refused with this code."""
     timed_out: bool = False
-    """It is carried out, and the broker between answers REQUEST_TIMED_OUT."""
+    """The request is executed, and the broker answers REQUEST_TIMED_OUT."""
     errors: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """These partitions are answered with a code, and nothing is done to them."""
+    """These partitions are refused with a code."""
     left_out: frozenset[TopicPartition] = frozenset()
-    """These are carried out, and missing from the answer."""
+    """These partitions are executed, and missing in the answer."""
     before: Callable[[], None] = nothing
     after: Callable[[], None] = nothing
 
@@ -48,13 +48,13 @@ WELL = Fate()
 
 @dataclass(frozen=True)
 class Write:
-    """A write request as the controller got it."""
+    """A write request that the controller got."""
 
     kind: str
     partitions: tuple[TopicPartition, ...]
     address: Address
     what: tuple[str, ...] = ()
-    """What is asked for each partition: an order, or an election's type."""
+    """The request for each partition: an order, or an election's type."""
 
     def __str__(self) -> str:
         asked = ", ".join(f"{partition} {what}" for partition, what in zip(self.partitions, self.what, strict=True))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One partition whose replicas are dropped and re-created at once, unless a test says what goes on meanwhile."""
+"""One partition whose replicas are dropped and re-created at once, unless a test scripts events in between."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from unit.fakes.settings import CONNECTION, FakeSettings
 
 PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
-"""Broker 3 leads, and its replica is made from that of broker 1."""
+"""Broker 3 leads, and its replica is copied from broker 1."""
 TARGET = Target("t", 0, 3)
 
 
@@ -48,7 +48,7 @@ def nothing() -> None:
 
 @dataclass
 class FakeReplicas(Kafka):
-    """Answers from memory where replicas are re-created."""
+    """Answers the requests of a repair from memory."""
 
     state: PartitionState = field(
         default_factory=lambda: PartitionState("t", 0, "A" * 22, 3, 5, (3, 1, 2), (1, 2, 3), None, None, ())
@@ -61,18 +61,18 @@ class FakeReplicas(Kafka):
     after_read: Callable[[], None] = nothing
     stop: threading.Event = field(default_factory=threading.Event)
     checks: Mapping[int, CopyCheck] = field(default_factory=dict)
-    """What reading the copy on a broker shows. All others are whole."""
+    """The result of reading a broker's copy. All other copies are complete."""
     read: list[int] = field(default_factory=list)
     """The brokers whose copies were read, in order."""
     writes: list[tuple[int, ...] | None] = field(default_factory=list)
-    """Replica lists that were asked for, oldest first; None is a cancellation."""
+    """Requested replica lists, oldest first; None is a cancellation."""
 
     late: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
-    """Replicas that somebody else requested before, and when that is carried out by the clock."""
+    """Replicas that another party requested before, and the time of the execution by the clock."""
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
-        # Nothing is sent over it: every request that tests need is answered here.
+        # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, None)
 
     def maker(self, journal: Journal) -> ReplicaMaker:
@@ -84,7 +84,7 @@ class FakeReplicas(Kafka):
         return Safeguard(self, Overrides())
 
     def planner(self, *, force: bool = False) -> RepairPlanner:
-        """Without metrics."""
+        """Return no metrics."""
         terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
         living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
         return RepairPlanner(self, living, {}, terms, NullProgress(), self.stop)
@@ -93,7 +93,7 @@ class FakeReplicas(Kafka):
         self.state = self.state._replace(**values)
 
     def answer_settings(self, settings: FakeSettings) -> None:
-        """Answer for configs, too."""
+        """Answer requests for configs, too."""
         self.read_own, self.write_own = settings.read_own, settings.write_own  # type: ignore[method-assign]
 
     # The port.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configs of brokers and topics in memory, whose reads lag, and which are refused when a test says so."""
+"""Configs of brokers and topics in memory, with old reads and refusals that a test can script."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Place = tuple[str, str]
 
 @dataclass
 class FakeSettings(Kafka):
-    """What is set, and what befalls requests."""
+    """The configs that are set, and the fates of requests."""
 
     values: dict[Place, str] = field(default_factory=dict)
     stale: dict[Place, str | None] = field(default_factory=dict)
-    """What the next read of a place returns, whatever is set."""
+    """The value that the next read of a config returns, whatever is set."""
     refused: set[str] = field(default_factory=set)
     """Resources whose writes are refused."""
     silent: set[str] = field(default_factory=set)
     """Resources whose reads get no answer."""
     writes: list[tuple[str, str, str | None]] = field(default_factory=list)
     late: list[tuple[float, Place, str]] = field(default_factory=list)
-    """What somebody else requested before, when it is carried out by the clock, and the value."""
+    """Another party's earlier request: the config, the time of the execution by the clock, and the value."""
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
-        # Nothing is sent over it: every request that tests need is answered here.
+        # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, None)
 
     def writer(self) -> SettingWriter:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Topics of one partition in memory, whose requests and responses get lost when a test says so."""
+"""Topics of one partition in memory, whose requests and responses a test can drop."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class FakeTopics(Kafka):
         self.errors: dict[str, int] = {}
         """Error codes by request, for all of its requests from now on."""
         self.lost: dict[str, int] = {}
-        """So many of the next responses to a request are lost, after it was carried out."""
+        """The number of next responses that are lost after the request was executed."""
         self.are_shown = True
-        """False: brokers lag behind the controller, and know no topic yet."""
+        """Whether brokers know the topics yet. With False, their metadata is old."""
         self.replicated_after = 0
-        """So many reads find no record that only the leader acknowledged."""
+        """This number of reads does not return records that only the leader acknowledged."""
         self.is_leader_lost = False
         """Records that only the leader acknowledged are lost with it."""
         self.sent: list[str] = []

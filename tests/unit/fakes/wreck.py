@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A wrecked cluster: every partition has lost broker 1, and broker 3, the last in order, holds the most of it."""
+"""A cluster after an outage: every partition has lost broker 1, and broker 3, the last in order, holds the most."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def an_order_change(partition: TopicPartition) -> OrderChange:
 
 @dataclass
 class Wreck:
-    """The cluster with what it takes to run elections on it."""
+    """The cluster, and operations to run elections on it."""
 
     cluster: FakeCluster
     progress: Any = field(default_factory=NullProgress)
@@ -72,7 +72,7 @@ class Wreck:
         return Writer(self.cluster, addresses, attempts, verify_timeout_s)
 
     def plan(self, designated: int = BEST) -> Plan:
-        """Return a plan made of the cluster as it is."""
+        """Return a plan for the present state of the cluster."""
         return Plan(
             CLUSTER_ID,
             "2026-01-31T23:59:59Z",
@@ -104,14 +104,14 @@ class Wreck:
         pending = read_pending(self.cluster.journal_dir)
         return tuple(each for each in pending if isinstance(each, OrderChange))
 
-    def left_by_a_killed_run(self) -> None:
-        """Every partition's order was journaled and changed, and then the run was killed."""
-        self.left_unseen_by_a_killed_run()
+    def leave_changed_orders(self) -> None:
+        """Record and change every partition's order, as a run that is then killed."""
+        self.leave_recorded_orders()
         for each in self.cluster.states:
             self.cluster.change(each, replicas=CHANGED)
 
-    def left_unseen_by_a_killed_run(self) -> None:
-        """Every partition's order was journaled, and perhaps requested, and then the run was killed."""
+    def leave_recorded_orders(self) -> None:
+        """Record every partition's order without a change, as a run that is then killed."""
         with open_journal(self.cluster.journal_dir) as journal:
             journal.begin([an_order_change(each) for each in self.cluster.states])
 
@@ -167,7 +167,7 @@ def assert_all_is_put_back(wreck: Wreck) -> None:
 
 
 def revive_as_last_known_leader(wreck: Wreck, partition: TopicPartition) -> Callable[[], None]:
-    """Broker 1 comes back while the partition's ISR is empty and it is the last known leader (KIP-966)."""
+    """Let broker 1 return while the partition's ISR is empty and broker 1 is the last known leader (KIP-966)."""
 
     def revive() -> None:
         wreck.cluster.change(partition, isr=(), last_known_elr=(1,))

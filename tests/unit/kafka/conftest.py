@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A probe of a broker that answers by scripts."""
+"""A probe of a scripted broker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from unit.kafka.fake_probe import (
 
 @pytest.fixture
 def probe(clock: FakeClock) -> Probe:
-    """Probes FIRST and SECOND of a broker whose connections answer by the given functions."""
+    """Return a function that probes FIRST and SECOND of a broker whose connections use the given functions."""
 
     def run(
         *answers: Answer, broker: Broker = BROKER, limit_s: float = 5.0, **options: Any

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker that holds the replicas a test gives it, and that can be made to lie about them."""
+"""A broker with the replicas of a test, whose answers a test can falsify."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FakeBroker:
     errors: dict[type, int] = field(default_factory=dict)
     """The error code of every partition in the answers to such requests."""
     is_another: bool = False
-    """It is not the broker that it is taken for."""
+    """Whether another broker answers at this address."""
     offline_log_dirs: tuple[str, ...] = ()
 
     def answer(self, request: Any) -> Any:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A connection to a broker that answers what a test says, in the bytes that a real one would send."""
+"""A connection to a scripted broker, which answers with the bytes that a real one would send."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = Callable[[Any], Any]
 
 
 class FakeConnection:
-    """Stands in for ``wire.Connection``. ``requests`` are all that it was asked, oldest first."""
+    """Stands in for ``wire.Connection``. ``requests`` has all its requests, oldest first."""
 
     def __init__(self, answer: Answer, address: Address | None = None) -> None:
         self.address = address or Address("fake.invalid", 9092)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker's epoch cache that a test can fill: what real brokers hold only after many fail-overs."""
+"""A broker's epoch cache that a test can fill with states that real brokers have only after many fail-overs."""
 
 from __future__ import annotations
 

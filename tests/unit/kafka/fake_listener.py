@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Listeners on real loopback sockets that behave as no real broker does on demand."""
+"""Listeners on real loopback sockets, for behavior that no real broker shows on demand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 class FakeListener:
-    """Accepts connections on a loopback port of its own, and serves each by ``behavior`` in a thread of its own."""
+    """Accepts connections on its own loopback port, and serves each by ``behavior`` in its own thread."""
 
     def __init__(self, behavior: Behavior) -> None:
         self.behavior = behavior
@@ -40,7 +40,7 @@ class FakeListener:
         self._threads[0].start()
 
     def drop(self) -> None:
-        """Close all connections, and go on to listen."""
+        """Close all connections, and continue to listen."""
         for connection in self._connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -81,23 +81,23 @@ def listening(behavior: Behavior) -> Iterator[FakeListener]:
 
 
 def closed_port() -> Address:
-    """Where nobody listens."""
+    """Return an address that refuses connections."""
     with socket.create_server((_LOOPBACK, 0)) as server:
         return Address(_LOOPBACK, server.getsockname()[1])
 
 
 def stay_silent(connection: socket.socket) -> None:
-    """As a frozen broker does: the kernel accepts, and takes what comes."""
+    """Behave like a frozen broker: the kernel accepts connections and receives requests."""
     while connection.recv(65536):
         pass
 
 
 def close_at_once(_connection: socket.socket) -> None:
-    """As a port forwarder does that has nobody behind it."""
+    """Behave like a port forwarder without a target."""
 
 
 def greet_with(answer: bytes) -> Behavior:
-    """Answers whatever comes first with these bytes, and then stays silent."""
+    """Answer the first request with these bytes, and then stay silent."""
 
     def serve(connection: socket.socket) -> None:
         connection.recv(65536)
@@ -108,7 +108,7 @@ def greet_with(answer: bytes) -> Behavior:
 
 
 def greet_and_fall_silent(connection: socket.socket) -> None:
-    """As a broker does that freezes while it works."""
+    """Behave like a broker that freezes while it answers."""
     _greet(connection)
     stay_silent(connection)
 
@@ -120,7 +120,7 @@ def answer_as_broker(
     before: Callable[[], object] = lambda: None,
     change: Callable[[bytes], bytes | None] = lambda answer: answer,
 ) -> Behavior:
-    """Answers ApiVersions and DescribeCluster, the latter after ``before`` returned.
+    """Answer ApiVersions and DescribeCluster, the latter after ``before`` returned.
 
     ``change`` may alter the bytes of that answer, frame length included; where it returns None, and after so many
     ``times``, the connection is closed.
@@ -142,7 +142,7 @@ def answer_as_broker(
 
 
 def answer_together(requests: int) -> Behavior:
-    """Answers nothing before so many requests are there, then each: the cluster id counts them."""
+    """Answer only after this number of requests has arrived, then answer each; the cluster id counts them."""
 
     def serve(connection: socket.socket) -> None:
         _greet(connection)
@@ -163,7 +163,7 @@ def _greet(connection: socket.socket) -> None:
 
 
 def _read_request(connection: socket.socket) -> tuple[int, int]:
-    """Version and correlation id."""
+    """Return version and correlation id."""
     (size,) = struct.unpack(">i", read_exactly(connection, 4))
     _key, version, correlation_id = struct.unpack(">hhi", read_exactly(connection, size)[:8])
     return version, correlation_id

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker of two replicas, probed through connections that answer by scripts."""
+"""A broker of two replicas, probed through scripted connections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TWO_REPLICAS = {FIRST: a_replica((2, 0), (5, 40)), SECOND: a_replica((7, 0), end
 
 
 class FakeWire:
-    """Stands in for ``wire.Wire``: each new connection answers by the next of the given functions."""
+    """Stands in for ``wire.Wire``: each new connection uses the next of the given functions."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self.connections: list[FakeConnection] = []
@@ -73,7 +73,7 @@ def failing(cause: Cause, detail: str = "as scripted") -> Answer:
 
 
 def dying_at(request_class: type, broker: FakeBroker) -> Answer:
-    """Answers, and breaks the connection at the first request of that class."""
+    """Answer, and break the connection at the first request of this class."""
 
     def answer(request: Any) -> Any:
         if isinstance(request, request_class):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A wire to one broker that answers what a test says."""
+"""A wire to one scripted broker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADDRESS = Address("fake.invalid", 9092)
 
 
 class FakeWire:
-    """Stands in for ``wire.Wire``. ``requests`` are all that it was asked, oldest first."""
+    """Stands in for ``wire.Wire``. ``requests`` has all its requests, oldest first."""
 
     def __init__(self, answer: Answer) -> None:
         self.settings = ConnectionSettings(bootstrap_servers=(ADDRESS,), request_timeout_ms=700)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Addresses: what operators write in bootstrap.servers, IPv6 included."""
+"""Addresses in the forms that operators write in bootstrap.servers, IPv6 included."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Batches: nothing lost, nothing twice, no request too large."""
+"""Batches have every partition once, and no request is too large."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is encoded and decoded by column is what kafka-python's schemas make of it, to the byte."""
+"""Encoding and decoding by column gives the same bytes and values as kafka-python's schemas."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_records_are_unusual() -> None:
 
 
 DAMAGED = (IndexError, TypeError, struct.error)
-"""What kafka-python raises for bytes that are no answer: the wire takes each of them for a bad answer."""
+"""kafka-python's exceptions for bytes that are no answer. The wire treats each of them as a bad answer."""
 
 
 @pytest.mark.parametrize("cut", [1, 10, 30])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elections and new orders that are encoded and decoded by column are what kafka-python's schemas make of them."""
+"""Elections and new orders by column give the same bytes and values as kafka-python's schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPICS = st.text(min_size=1, max_size=40)
 
 
 class Wire:
-    """Keeps what it is asked, and answers with what a test says."""
+    """Records the request, and returns a scripted answer."""
 
     settings = ConnectionSettings(bootstrap_servers=(ADDRESS,), request_timeout_ms=700)
     request: BulkRequest[Any]

@@ -68,7 +68,7 @@ def test_kafka_python_knows_every_name(name: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["plaintext", "SCRAM"])
 def test_librdkafka_takes_every_name_and_value(name: str) -> None:
-    # It opens files and Kerberos caches at once, so only descriptions without any are tried in earnest.
+    # The client opens files and Kerberos caches at once, so it is created only for descriptions without them.
     AdminClient(librdkafka_config(settings(name)))
 
 
@@ -116,7 +116,7 @@ def test_both_clients_get_the_same(
 
 @pytest.mark.parametrize("name", sorted(DESCRIPTIONS.keys() - {"GSSAPI"}))
 def test_librdkafka_gets_no_null(name: str) -> None:
-    # It takes a null for the text "None" or for an error, as the name may be.
+    # Depending on the name, the client reads None as the text "None" or as an error.
     assert None not in librdkafka_config(settings(name)).values()
 
 

@@ -23,7 +23,7 @@ PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def read(directory: Path, content: str | bytes, **explicit: Any) -> dict[str, Any]:
-    """Options out of a file with this content, and those given outright."""
+    """Return the options of a file with this content, together with given options."""
     path = directory / "client.properties"
     path.write_bytes(content if isinstance(content, bytes) else content.encode("latin-1"))
     return with_command_config({"command_config": str(path), **explicit})
@@ -44,7 +44,7 @@ def test_without_a_file_only_given_options_count() -> None:
 
 def test_every_connection_property_is_taken_over(tmp_path: Path) -> None:
     content = """
-        # what an operator has for Kafka's own tools
+        # an operator's file for Kafka's own tools
         bootstrap.servers=one:9093,two:9093
         security.protocol=SASL_SSL
         sasl.mechanism=OAUTHBEARER

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who is in the cluster: what the controller lists, and what each broker is found to be from here."""
+"""The brokers of the cluster: the controller's list, and the state of each broker as seen from this host."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Damage in a copy is found by its bytes, wherever it is."""
+"""Damage at any position of a copy is found by its bytes."""
 
 from __future__ import annotations
 

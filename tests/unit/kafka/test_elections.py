@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 
 
 def test_the_fields_come_in_the_order_of_the_proposal() -> None:
-    """The bytes are laid out by hand: the simulator shares its definition with the code under test."""
+    """Compare with bytes that are written by hand: the simulator uses the definition of the code under test."""
     request = DesignatedElectLeadersRequest(
         election_type=DESIGNATED,
         topic_partitions=[

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Error codes: Kafka's own names, and what a refusal of a whole request means."""
+"""Error codes: Kafka's own names, and the meaning of a refusal of a whole request."""
 
 from __future__ import annotations
 

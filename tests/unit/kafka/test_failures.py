@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Failures: each exception of kafka-python, of a socket or of TLS gets a cause, and a hint where there is one."""
+"""Failures: each exception of kafka-python, of a socket or of TLS gets a cause, and a hint if there is one."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A coordinator that loads is waited for, one that goes on loading is reported, and so is a silent group."""
+"""A loading coordinator is asked again, and one that does not finish is reported, and so is a silent group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOADING, _TOPIC_AUTHORIZATION_FAILED, _GROUP_AUTHORIZATION_FAILED = 14, 29, 30
 
 
 def a_coordinator(*codes: int) -> FakeWire:
-    """Answers by these codes in turn, by the last of them for good."""
+    """Return these codes in turn, and then always the last one."""
     left = [*codes]
 
     def answer(_request: Any) -> Any:

@@ -22,7 +22,7 @@ SECRET = "t0ps3cret"
         ("a.b.C required x='it\\'s' y=\"\";", {"x": "it's", "y": ""}),
         (r'a.b.C required x="a\tb\101\\c\d";', {"x": "a\tbA\\cd"}),
         ("a.b.C required // x=1\n x=two /* x='three' */;", {"x": "two"}),
-        # Java takes one slash for the beginning of a comment too.
+        # Java also reads one slash as the beginning of a comment.
         ("a.b.C required x=one/two\n;", {"x": "one"}),
         (
             "a.b.C required unsecuredLoginStringClaim_sub=lab x=a-b$c.d;",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is said of GSSAPI without a KDC; tests/integration/kerberos has a real one."""
+"""Messages about GSSAPI without a KDC; tests/integration/kerberos has a real KDC."""
 
 from __future__ import annotations
 

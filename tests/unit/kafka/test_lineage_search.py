@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The search for a log's epochs against a model of what brokers answer: exact, and never long."""
+"""The search for a log's epochs, against a model of brokers' answers: exact, with few rounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INT32_MAX = 2**31 - 1
 
 
 def cache_of(steps: list[tuple[int, int]], log_start_offset: int) -> FakeEpochCache:
-    """Return a log whose epochs are each so much newer than the one before, and hold so many records."""
+    """Return a log from pairs: how much newer each epoch is than the one before, and its number of records."""
     epochs = itertools.accumulate(gap for gap, _records in steps)
     offsets = itertools.accumulate((records for _gap, records in steps), initial=0)
     entries = [EpochEntry(epoch, offset) for epoch, offset in zip(epochs, offsets, strict=False)]
@@ -35,7 +35,7 @@ def a_search(cache: FakeEpochCache, current_leader_epoch: int) -> LineageSearch:
 
 
 def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int, most: int = 1) -> int:
-    """Ask ``most`` questions at once, and return how many rounds there were. Fails above the limit."""
+    """Ask up to ``most`` questions at once, and return the number of rounds. Fails above the limit."""
     for count in range(limit + 1):
         questions = search.next_questions(most)
         assert len(questions) <= most
@@ -49,16 +49,16 @@ def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit:
 
 
 def question_limit(epochs: int, current_leader_epoch: int) -> int:
-    """Two halvings for the newest epoch; two questions for each older one, empty ones included; one to see the end."""
+    """Return the limit: a search for the newest epoch, two questions for each older one, and one for the end."""
     return 2 * math.ceil(math.log2(current_leader_epoch + 2)) + 2 * epochs + 3
 
 
 gaps = st.integers(1, 4) | st.integers(1, 100_000)
 steps = st.lists(st.tuples(gaps, st.integers(0, 3)), max_size=8)
 at_once = st.integers(1, 5) | st.just(100)
-"""How many questions."""
+"""The number of questions."""
 lateness = st.integers(0, 5) | st.integers(0, INT32_MAX - 800_000)
-"""How much newer the partition's current epoch is than the newest one that the log knows."""
+"""How much newer the partition's current epoch is than the newest epoch in the log."""
 
 
 @given(steps, st.integers(0, 12), lateness, at_once)
@@ -104,7 +104,7 @@ def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
 def test_retention_that_moves_the_log_start_meanwhile_does_not_prolong_it(
     steps: list[tuple[int, int]], lateness: int, retained_from: int, most: int
 ) -> None:
-    """The log start offset was listed as 0: below the oldest epoch the broker then echoes whatever it is asked."""
+    """With a listed log start offset of 0, the broker echoes each question below the oldest epoch."""
     listed = cache_of([*steps, (1, 20)], 0)
     cache = FakeEpochCache(listed.entries, retained_from, listed.log_end_offset)
     search = a_search(listed, cache.entries[-1].epoch + lateness)
@@ -146,7 +146,7 @@ def test_a_deep_log_takes_few_rounds() -> None:
 
 
 def test_where_epochs_are_far_apart_two_are_asked_at_once() -> None:
-    """Only the first answer is of use there."""
+    """Only the first answer is useful in this case."""
     search = LineageSearch(0, 100, 1000)
     for newest in range(1000, 700, -50):
         questions = search.next_questions(16)

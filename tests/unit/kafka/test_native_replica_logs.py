@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that say that they have more to report: asked for what is left, within the limit, and not for ever."""
+"""Brokers that report more data are asked for the rest, within the limit, and not endlessly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_REQUESTS = 10
 
 
 class Broker(FakeConnection):
-    """Reports, in each answer, the next list of partitions, and ends with the last list for ever."""
+    """Reports the next list of partitions in each answer, and then always the last list."""
 
     def __init__(self, *reported: Sequence[int]) -> None:
         super().__init__(self._next)
@@ -94,7 +94,7 @@ def test_more_data_that_does_not_come_nearer_is_a_bad_answer(reported: list[list
 
 
 def test_the_fields_come_in_the_order_of_the_proposal() -> None:
-    """The bytes are laid out by hand: the simulator shares its definition with the code under test."""
+    """Compare with bytes that are written by hand: the simulator uses the definition of the code under test."""
     request_class, response_class = messages(KEY)
     topic_id = uuid.UUID(int=77)
     request = request_class(

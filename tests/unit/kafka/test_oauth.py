@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""OAUTHBEARER tokens: asked for when needed, kept while they last, and never shown."""
+"""OAUTHBEARER tokens: fetched when needed, kept while they are valid, and never printed."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SECRET = "t0p-s3cret"
 
 
 class TokenEndpoint(HTTPServer):
-    """Gives what ``answer`` holds, and keeps what it was asked."""
+    """Returns ``answer``, and records the requests."""
 
     answer: tuple[int, str] = (200, json.dumps({"access_token": "first", "expires_in": 300}))
     at_first: tuple[int, ...] = ()
-    """The statuses of the answers before that one."""
+    """The statuses of the earlier answers."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, dict[str, list[str]]]] = []
@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""kafka-python is imported in part, and is whole for whoever asks for more. Each in a process of its own."""
+"""kafka-python is imported partially, and later imports get the complete package. Each test uses a new process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _DEFER = f"from {_UTILS}._kafka.package import defer_clients; defer_clients(); i
 
 def output_of(program: str) -> str:
     command = [sys.executable, "-c", program]
-    # A Spark session of this process adds the code for its workers, which is another copy of the collection.
+    # A Spark session of this process adds its workers' code, which is another copy of the collection.
     path = [each for each in sys.path if not each.endswith(".zip")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_module_imports_no_client_of_kafka_python() -> None:
-    """All that a module imports to elect, and more than any other one."""
+    """Import the modules of an election, more than any other module needs."""
     program = (
         f"import {_UTILS.removesuffix('module_utils')}modules.designated_election;"
         "import sys; print('kafka.net.manager' in sys.modules, 'kafka.producer' in sys.modules, "

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Descriptions of partitions: all pages of one broker, in order, and what was refused."""
+"""Descriptions of partitions: all pages of one broker, in order, and the refused topics."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def a_page(*topics: Any, cursor: tuple[str, int] | None = None) -> Any:
 
 
 class FakePager:
-    """Pages as Kafka does: named topics, or all, in order from the cursor on; at most ``page_size`` partitions."""
+    """Return pages as Kafka does: named or all topics, in order from the cursor on, at most ``page_size`` each."""
 
     def __init__(self, topics: dict[str, int], page_size: int) -> None:
         self._topics = topics

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connections that break, brokers that die, and deadlines: what a probe returns then, and whom it asks again."""
+"""Probes with broken connections, dead brokers and deadlines: the result, and the replicas that are asked again."""
 
 from __future__ import annotations
 

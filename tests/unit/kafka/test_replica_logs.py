@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a broker says of its replicas becomes rows: one for each replica, a lie or a gap named, nothing made up."""
+"""A broker's answers become one row for each replica. False and missing answers are reported, and none is invented."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeCl
 def test_epochs_without_records_at_the_end_are_left_out(
     clock: FakeClock, only_newest: dict[TopicPartition, EpochEnd | None]
 ) -> None:
-    """A broker that was elected, and wrote nothing before it died, has them in its epoch cache."""
+    """The epoch cache has such epochs if a broker was elected and died before it wrote a record."""
     wire: Any = FakeWire([FakeBroker({FIRST: a_replica((0, 0), (2, 40), (4, 100), (6, 100))}).answer])
     (row,) = probe_replicas(
         SETTINGS, BROKER, [FIRST], clock.now + 5, only_newest=only_newest, open_wire=wire, clock=clock
@@ -140,7 +140,7 @@ def test_epochs_without_records_at_the_end_are_left_out(
 
 
 def _asked_again(clock: FakeClock, replica: FakeReplica, newest: EpochEnd) -> tuple[ReplicaLog, list[str]]:
-    """Ask a replica whose newest epoch with records is expected. Return its row, and which requests that took."""
+    """Ask a replica whose newest epoch with records is expected. Return its row and the requests."""
     wire: Any = FakeWire([FakeBroker({FIRST: replica}).answer])
     (row,) = probe_replicas(
         SETTINGS, BROKER, [FIRST], clock.now + 5, only_newest={FIRST: newest}, open_wire=wire, clock=clock
@@ -252,7 +252,7 @@ def changing(**values: Any) -> Callable[[list[Any]], None]:
 
 
 def lying_about_first(lie: Callable[[list[Any]], None]) -> Callable[[Any], None]:
-    """Acts on the partitions of a ListOffsets or Fetch response."""
+    """Change the partitions of a ListOffsets or Fetch response."""
 
     def distort(response: Any) -> None:
         for topic in response.topics if isinstance(response, ListOffsetsResponse) else response.responses:

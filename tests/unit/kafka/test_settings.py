@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connection settings: every fault at once, and no secret where a person or a log can see it."""
+"""Connection settings: all faults are reported at once, and no secret is visible to a person or in a log."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Key and trust stores: read by their first bytes, and no key plain on the way."""
+"""Key and trust stores: recognized by their first bytes, and keys are never in plain text on disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_trust_stores_of_both_kinds(certificates: Certificates) -> None:
     for store in (certificates.truststore_p12, certificates.truststore_jks):
         assert names(read_trust_store(str(store), PASSWORD)) == ["CN=kafkaops lab CA"]
     assert certificates.truststore_jks.read_bytes().startswith(bytes.fromhex("feedfeed"))
-    # Java reads this one without its password too, and leaves out the check of its integrity.
+    # Java also reads this one without its password, and then does not check its integrity.
     assert names(read_trust_store(str(certificates.truststore_jks), None)) == ["CN=kafkaops lab CA"]
 
 
@@ -51,7 +51,7 @@ def test_a_key_store_gives_an_encrypted_key_and_an_ordered_chain(certificates: C
 
 
 def test_pkcs12_as_openssl_1_wrote_it(certificates: Certificates, tmp_path: Path) -> None:
-    """RC2-40 and 3DES, the default until OpenSSL 3 and Java 16."""
+    """Test RC2-40 and 3DES, the default until OpenSSL 3 and Java 16."""
     store = tmp_path / "old.p12"
     command = ["openssl", "pkcs12", "-export", "-legacy", "-out", str(store), "-passout", f"pass:{PASSWORD}"]
     command += ["-in", str(certificates.client_certificate), "-inkey", str(certificates.client_key)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""TLS contexts: what the settings say is obeyed, or refused by name."""
+"""TLS contexts: each setting is followed, or refused by name."""
 
 from __future__ import annotations
 

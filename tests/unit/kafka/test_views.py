@@ -29,7 +29,7 @@ NOW = 1_000_000
 
 
 class FakeAsker:
-    """Brokers in order of id. ``ages`` are in ms, by the leader's clock; None where DescribeQuorum brings nothing."""
+    """Brokers in order of id. ``ages`` are in ms, by the leader's clock; None if DescribeQuorum gets no answer."""
 
     def __init__(self, *ids: int) -> None:
         self.settings = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=1000)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The wire on real sockets: silent, broken and lying listeners cost a call no more than its limit, and are named."""
+"""The wire on real sockets: calls to silent, broken and false listeners end within their limit, with a cause."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from unit.kafka.fake_listener import (
 )
 
 LIMIT_MS = 400
-"""Of a call that shall meet silence. Where an answer is expected, a loaded machine is given more."""
+"""The limit of a call that gets no answer. Calls that expect an answer have more time, for a loaded machine."""
 GENEROUS_MS = 20_000
 SLACK_S = 3.0
-"""What a loaded machine may add to a limit. Far less than kafka-python's own limits, and than those of the tests."""
+"""The tolerance for a loaded machine. It is much less than kafka-python's own limits and those of the tests."""
 UNEXPECTED_MESSAGE_ALERT = bytes.fromhex("15 0303 0002 020a")
-"""What a TLS listener sends to who speaks plaintext."""
+"""The answer of a TLS listener to a plaintext request."""
 
 Listen = Callable[[Behavior], FakeListener]
 
@@ -71,7 +71,7 @@ def ask_any(wire: Wire) -> tuple[str, Address]:
 
 
 def failure(behavior: Behavior, **options: Any) -> BrokerCallError:
-    """How a call to such a listener fails; fails itself when that takes longer than the shorter limit."""
+    """Return the error of a call to such a listener. Fails if the call takes longer than the shorter limit."""
     with listening(behavior) as listener, a_wire(listener.address, **options) as wire:
         started = time.monotonic()
         with pytest.raises(BrokerCallError) as caught:
@@ -189,7 +189,7 @@ def test_a_failed_connection_is_replaced_by_the_next_call(listen: Listen) -> Non
 
 
 def test_a_connection_that_was_closed_while_nobody_used_it_is_replaced(listen: Listen) -> None:
-    """As brokers do after connections.max.idle.ms: all at once, so that no broker would have answered."""
+    """Close connections as brokers do after connections.max.idle.ms: all at once, so that no broker answers."""
     listener = listen(answer_as_broker("abc"))
     with a_wire(listener.address) as wire:
         assert ask_one(wire, listener.address) == "abc"

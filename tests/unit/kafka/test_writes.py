@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two requests that write, and the one that looks for others who do: exactly what goes out, and what comes back."""
+"""The two write requests, and the request for running reassignments: exact requests and answers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How large a batch of elections is."""
+"""The size of a batch of elections."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every partition is a batch of its own."""
+    """Make every partition a separate batch."""
     monkeypatch.setattr(designated_election, "in_batches", lambda items: in_batches(items, 1))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One partition's replicas in memory: thousands of histories can be tried, and every record is known by identity.
+"""One partition's replicas in memory, for thousands of histories in which every record is identified.
 
 It follows Kafka's rules: leaders are elected from the ISR or, on demand, unclean; followers truncate by epochs
 (KIP-101, KIP-279) and then copy; the high watermark is what the whole ISR holds. Whoever asks looks only at what
@@ -24,7 +24,7 @@ class Record(NamedTuple):
     epoch: int
     offset: int
     identity: int
-    """No two appended records share it."""
+    """Unique for each appended record."""
 
 
 @dataclass
@@ -32,9 +32,9 @@ class FakeReplica:
     start: int = 0
     records: list[Record] = field(default_factory=list)
     deleted: set[Record] = field(default_factory=set)
-    """What this log held before its start, had it been copied from the first offset on: retention has removed it."""
+    """The records before the log start, as if the log had been copied from the first offset: retention removed them."""
     newest_epoch: int | None = None
-    """Of the records, or of those that retention deleted last."""
+    """The last epoch of the records, or of those that retention deleted last."""
     high_watermark: int = 0
 
     @property
@@ -77,7 +77,7 @@ class FakeReplica:
 
 
 class FakeReplicatedLog:
-    """Every method that the partition's state does not allow does nothing."""
+    """A method has no effect if the partition's state does not allow it."""
 
     def __init__(self, broker_ids: range = range(1, 5)) -> None:
         self.replicas = {broker_id: FakeReplica() for broker_id in broker_ids}
@@ -86,15 +86,15 @@ class FakeReplicatedLog:
         self.leader = self.isr[0]
         self.leader_epoch = 0
         self.acknowledged: set[Record] = set()
-        """To producers with acks=all: below the high watermark while the leader that they were sent to led."""
+        """Acknowledged to producers with acks=all: below the high watermark while the leader of the write led."""
         self.readable: set[Record] = set()
-        """Ever below a leader's high watermark."""
+        """Records that were below a leader's high watermark at any time."""
         self.led: dict[int, set[Record]] = {}
-        """By epoch, all that its leader held at the end of it, deleted or not."""
+        """All records that the leader of an epoch held at its end, deleted ones included, by epoch."""
         self.is_clean = True
         """False after an unclean election."""
         self._fetched: dict[int, int] = {}
-        """The log end of each follower that has fetched from this leader, as the leader knows it."""
+        """The leader's knowledge of the log end of each follower that fetched from it."""
         self._identities = count()
 
     def append(self, records: int) -> None:
@@ -170,7 +170,7 @@ class FakeReplicatedLog:
             self.kill_leader()
 
     def state(self) -> PartitionState:
-        """Return the metadata as a cluster without ELR has it."""
+        """Return the metadata of a cluster without ELR."""
         return an_offline_partition(
             replicas=tuple(self.replicas), isr=self.isr, elr=None, last_known_elr=None, leader_epoch=self.leader_epoch
         )
@@ -189,7 +189,7 @@ class FakeReplicatedLog:
         )
 
     def held_by_others(self, broker_id: int, others: set[int]) -> set[Record]:
-        """Return the records that another log holds and this one never had."""
+        """Return the records of another log that this one never had."""
         mine = self.replicas[broker_id]
         everything = {each for other in others for each in self.replicas[other].records}
         return everything - set(mine.records) - mine.deleted

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outages of any size, decided by the real deciders."""
+"""Outages of any size, with decisions of the code under test."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ERROR = "DescribeCluster at kafka1.example.com:9092: unreachable: connection ref
 
 
 def brokers(count: int = 3, *, dead: Sequence[int] = (1,)) -> tuple[Broker, ...]:
-    """As many brokers on three racks; the dead ones do not answer."""
+    """Return this number of brokers on three racks; the dead ones do not answer."""
     return tuple(
         Broker(
             each,
@@ -59,7 +59,7 @@ def refused(partition: int = 0, topic: str = "orders") -> Outcome:
 
 
 def would_recover(partition: int = 0, topic: str = "orders", *, behind: int = 5, start: int = 1) -> Outcome:
-    """Return a partition that the best surviving replica would lead. ``behind`` is what the other one has less."""
+    """Return a partition that the best surviving replica would lead. ``behind`` is what the other log lacks."""
     replicas = (1, start + 1, start + 2)
     state = an_offline_partition(replicas=replicas, elr=(1,), offline=(1,))
     end = 1000 + 7 * partition
@@ -108,7 +108,7 @@ def failed(partition: int, topic: str = "orders") -> Outcome:
 
 
 def fourteen() -> tuple[Outcome, ...]:
-    """Twelve recovered, of which two lose records, and two that wait for broker 1."""
+    """Return twelve recovered partitions, two of them with lost records, and two that wait for broker 1."""
     return (
         *(recovered(would_recover(each)) for each in range(9)),
         recovered(losing(9, lost=300)),
@@ -120,7 +120,7 @@ def fourteen() -> tuple[Outcome, ...]:
 
 
 def three_thousand() -> tuple[Outcome, ...]:
-    """One outage of a large cluster: 300 topics, whose replicas lie on 20 brokers."""
+    """Return an outage of a large cluster: 300 topics with replicas on 20 brokers."""
     return tuple(_many())
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What scenario files say of replicas, read (scenarios/README.md has the format)."""
+"""Read the replicas of scenario files (scenarios/README.md has the format)."""
 
 from __future__ import annotations
 

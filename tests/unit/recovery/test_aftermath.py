@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is left behind, and what of it nobody reports: an answer that is missing is never "nothing left behind"."""
+"""The aftermath, also with missing answers: a missing answer is never reported as "nothing left behind"."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OUTCOMES = [
 
 @pytest.fixture
 def cluster() -> FakeCluster:
-    """Answers all, and nothing is left behind."""
+    """Answers every request, and nothing is left behind."""
     cluster = wrecked(5, "")
     cluster.answer(
         describe_partitions=lambda _topics: NO_GROUPS,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is written, and what becomes of each partition, for each file in scenarios/apply (see scenarios/README.md)."""
+"""The writes, and the outcome of each partition, for each file in scenarios/apply (see scenarios/README.md)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_runs(path: Path, tmp_path: Path) -> None:
     cluster = _cluster(scenario, str(tmp_path / "journal"))
     wreck = Wreck(cluster)
     before = {partition: state.replicas for partition, state in cluster.states.items()}
-    for partition, change in scenario.get("left_by_a_killed_run", {}).items():
+    for partition, change in scenario.get("leave_changed_orders", {}).items():
         wreck.journal(str(partition), **change)
     plan = _plan(scenario, cluster)
     _happen(cluster, scenario.get("since_plan", {}))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""For whom a run waits, and for whom it does not because the answer would decide nothing."""
+"""The brokers that a run waits for, and those whose answer cannot change an election."""
 
 from __future__ import annotations
 

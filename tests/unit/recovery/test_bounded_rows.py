@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A survey of many partitions returns as many rows as are asked for, those first that a person must look at."""
+"""A survey of many partitions returns the requested number of rows, those that a person must check first."""
 
 from __future__ import annotations
 

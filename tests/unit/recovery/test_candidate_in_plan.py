@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a candidate stands in a plan file, and what of it is refused."""
+"""The format of a candidate in a plan file, and the values that are refused."""
 
 from __future__ import annotations
 

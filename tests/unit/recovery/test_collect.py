@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What ranked rows become: partitions in order, candidates best first, the silent named."""
+"""Ranked rows become partitions in order, with candidates best first, and silent replicas."""
 
 from __future__ import annotations
 

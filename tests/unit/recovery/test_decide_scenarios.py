@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who is elected and at what cost, for each file in scenarios/decide (scenarios/README.md has the format)."""
+"""The elected leader and the loss, for each file in scenarios/decide (scenarios/README.md has the format)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
 
 
 def _described(decision: PlannedElection | LeftAlone, expected: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the decision in the scenario's own words, as far as the scenario says anything."""
+    """Return the decision in the scenario's format, with the keys that the scenario has."""
     found = {key: expected[key] for key in ("policy", "designated") if key in expected}
     if isinstance(decision, PlannedElection):
         found["elect"] = f"{decision.election_type} {decision.designated_leader}"

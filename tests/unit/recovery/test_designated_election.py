@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A plan carried out on a cluster where all goes well, where there is nothing to do, and where nothing may be done."""
+"""Carry out a plan without faults, with nothing to do, and with elections that are not allowed."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_a_designation_that_cannot_be_is_refused(wreck: Wreck, leader: int, reas
 
 
 def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -> None:
-    """Real controllers elect such a member as it is unfenced, so that no test on brokers gets to ask for it."""
+    """Real controllers elect such a member when it is unfenced, so no test on brokers covers this."""
     for each in wreck.cluster.states:
         wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
     plan = wreck.plan(BEHIND)
@@ -291,7 +291,7 @@ def test_an_ordinary_election_stays_ordinary_where_brokers_offer_designated_ones
 
 
 def test_an_ordinary_election_of_nobody_is_refused(wreck: Wreck) -> None:
-    """The member of the ELR is away again: an unclean election in its place would take anybody."""
+    """The member of the ELR is offline again: an unclean election instead would elect any live replica."""
     plan = wreck.plan(BEHIND)
     ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
     report = wreck.run(replace(plan, elections=tuple(ordinary)))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which orders of an earlier run a plan is carried out in: only those of the same topic, whatever its name is."""
+"""A plan accepts changed orders of an earlier run only for the same topic id, not for the same name."""
 
 from __future__ import annotations
 

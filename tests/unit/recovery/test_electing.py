@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What must be true before the first election is asked for, and the report after the last one."""
+"""The conditions before the first election is requested, and the report after the last one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_without_a_quorum_nothing_is_written(wreck: Wreck) -> None:
 def test_without_a_quorum_no_order_of_an_earlier_run_is_restored_either(wreck: Wreck) -> None:
     elected = carry_out(wreck.cluster, NOTHING_PLANNED, terms(wreck), there_is_no_quorum)
     assert elected.report.outcomes == (), "with nothing planned and nothing left there is no reason to ask the quorum"
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     with pytest.raises(NoQuorumError):
         carry_out(wreck.cluster, NOTHING_PLANNED, terms(wreck), there_is_no_quorum)
     assert wreck.cluster.writes == []
@@ -103,7 +103,7 @@ def test_only_topics_with_offline_partitions_are_asked_for_their_config(wreck: W
 
 
 def test_nothing_is_written_through_a_broker_that_is_hung(wreck: Wreck) -> None:
-    """It may carry the request out when it thaws, after the order is restored."""
+    """The broker may execute the request when it is thawed, after the order was restored."""
     wreck.cluster.broker_states[BEHIND] = BrokerState.HUNG
     carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
     assert {each.address.host for each in wreck.cluster.writes} == {f"broker-{BEST}.invalid"}

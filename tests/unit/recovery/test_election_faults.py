@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elections while requests and responses get lost, the controller fails over, and brokers lag or are fenced."""
+"""Elections with lost requests and responses, fail-over of the controller, fenced brokers, and old metadata."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wr
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.NOT_AUTHORISED])
 def test_a_broker_that_is_lost_with_a_request_holds_up_no_other(wreck: Wreck, clock: FakeClock, cause: Cause) -> None:
-    """A connection that is refused is no answer that was lost: the next broker is asked at once."""
+    """After a refused connection, no answer can be lost: the next broker is asked at once."""
     _dead, first, second = wreck.writer().addresses
     asked_at: list[float] = []
     elect = Fate(before=lambda: asked_at.append(clock.monotonic()))
@@ -76,7 +76,7 @@ def test_a_broker_that_is_lost_with_a_request_holds_up_no_other(wreck: Wreck, cl
 
 @pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
 def test_an_unknown_outcome_is_waited_for_while_brokers_lag(wreck: Wreck, fate: Fate) -> None:
-    """The first looks show the partitions as they were: that is no reason to request the election again."""
+    """The first reads show the old state of the partitions. The election is not requested again because of this."""
     wreck.cluster.fates["elect"] = [WELL, fate]
     wreck.cluster.stale_reads = 4
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
@@ -95,7 +95,7 @@ def test_another_attempt_goes_to_another_broker(wreck: Wreck) -> None:
         ("elect", "broker-2.invalid"),
         ("elect", "broker-2.invalid"),
         ("reorder", "broker-2.invalid"),
-        # Once more when the lost reorder can be executed no longer.
+        # Once more when the lost reorder can no longer be executed.
         ("reorder", "broker-2.invalid"),
     ]
 
@@ -178,7 +178,7 @@ def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
 
 @pytest.mark.parametrize("seen", [EARLIER, ORIGINAL, CHANGED])
 def test_an_order_of_an_earlier_run_is_nobody_elses(wreck: Wreck, seen: tuple[int, ...]) -> None:
-    """Its requests may be executed while ours is lost."""
+    """Another party's requests may be executed while ours is lost."""
     wreck.journal("orders-0", topic_id=wreck.cluster.states[FIRST].topic_id, original=ORIGINAL, changed=EARLIER)
     wreck.cluster.change(FIRST, replicas=EARLIER)
     wreck.cluster.fates["reorder"] = [
@@ -245,7 +245,7 @@ def test_after_its_time_limit_a_run_requests_nothing_more_and_returns_what_was_d
 
 
 def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(wreck: Wreck) -> None:
-    """As in a controlled shutdown, which the metadata does not show."""
+    """Test a controlled shutdown, which the metadata does not show."""
     wreck.cluster.shutting_down = {BEST}
     report = wreck.run()
     assert statuses(report) == [Status.FAILED] * 3
@@ -261,7 +261,7 @@ def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(
 def test_a_designated_broker_that_is_fenced_at_the_last_moment_is_followed_by_the_second_best(
     make_wreck: MakeWreck,
 ) -> None:
-    """Broker 4 comes before it in the replica list, and has an empty log."""
+    """Broker 4 is before the designated leader in the replica list, and has an empty log."""
     wreck = make_wreck(1)
     wreck.cluster.change(FIRST, replicas=(1, 4, 2, 3))
     wreck.cluster.registered.add(4)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long elections wait, and for what, and what they report of their progress meanwhile."""
+"""The waits of elections, and the progress that they report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAUSE_S = 0.5
 
 @dataclass
 class Steps:
-    """Notes each step, and does something at one of them."""
+    """Records each step, and runs an action at one of them."""
 
     at: str = ""
     do: Callable[[], None] = lambda: None
@@ -44,7 +44,7 @@ def test_where_all_goes_well_nothing_is_waited_for(wreck: Wreck, clock: FakeCloc
 
 
 def test_an_attempt_follows_a_refusal_after_a_pause(wreck: Wreck, clock: FakeClock) -> None:
-    """A controller fails over within seconds: to ask it again at once would use the attempts up."""
+    """A controller fails over within seconds. Retries without a pause would use up the attempts."""
     wreck.cluster.fates["elect"] = [FAILED_OVER]
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
     assert clock.slept == [PAUSE_S]
@@ -63,7 +63,7 @@ def test_a_run_that_is_asked_to_stop_looks_once_more_and_ends(wreck: Wreck, cloc
 
 
 def test_an_order_is_kept_up_to_the_last_moment_of_a_request(make_wreck: MakeWreck) -> None:
-    """The time limit ends the run half a second before a lost request can be executed no longer."""
+    """The time limit ends the run half a second before a lost request can no longer be executed."""
     wreck = make_wreck(1)
     wreck.cluster.fates["elect"] = [LOST_REQUEST]
     report = wreck.run(attempts=1, timeout_ms=60_500)
@@ -90,7 +90,7 @@ def test_progress_counts_what_has_ended(wreck: Wreck) -> None:
 
 @pytest.fixture
 def in_topic(wreck: Wreck, tmp_path: Path) -> JournalOptions:
-    """Have the journal in the run topic, and nothing to write but elections."""
+    """Use a journal in the run topic, with no other writes than elections."""
     for each in wreck.cluster.states:
         wreck.cluster.change(each, replicas=CHANGED)
     return JournalOptions(directory=str(tmp_path / "journal"))
@@ -104,7 +104,7 @@ def test_a_run_that_lost_the_lock_tries_nothing_again(wreck: Wreck, clock: FakeC
 
 
 def test_a_run_that_lost_the_lock_calls_no_leader_its_own(wreck: Wreck, in_topic: JournalOptions) -> None:
-    """Whoever deleted the topic elects the same leaders."""
+    """The party that deleted the topic elects the same leaders."""
 
     def lose_the_lock_to_somebody() -> None:
         wreck.cluster.run_topic.topics.clear()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elections that are interrupted, stopped, or out of disk, and any faults at all."""
+"""Elections that are interrupted or stopped, or with a full disk, and random faults."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_interrupt_puts_the_order_back_and_passes(wreck: Wreck, restore: Fate
 
 
 def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -> None:
-    wreck.left_by_a_killed_run()
+    wreck.leave_changed_orders()
     wreck.cluster.unfenced.clear()
     report = wreck.run()
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3

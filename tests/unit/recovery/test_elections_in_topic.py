@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elections whose journal is the run topic: what is in it meanwhile, and what its loss prevents."""
+"""Elections with a journal in the run topic: its content during a run, and the effects of its loss."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_order_of_a_topic_that_is_re_created_while_the_journal_is_lost_is_not
 
 
 def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, in_topic: JournalOptions) -> None:
-    """Another run takes the lock after the reorder, and lives."""
+    """Another run takes the lock after the reorder, and is alive."""
     others: list[TopicLog] = []
 
     def take_over() -> None:

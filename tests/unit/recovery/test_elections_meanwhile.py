@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Elections while others elect, set orders and reassign on the same cluster, and brokers fall silent."""
+"""Elections while other parties elect, set orders and reassign on the same cluster, or brokers become silent."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ RECREATED = "B" * 22
 
 @pytest.mark.parametrize("first_look", ["hidden", "of another topic"])
 def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look: str) -> None:
-    """A broker that lags may show the topic of that name before it was re-created, with a leader."""
+    """A broker with old metadata may show the old topic of the same name, with a leader."""
     see, looks = wreck.cluster.see, iter([first_look])
 
     def see_at_first(wanted: Collection[TopicPartition]) -> Sight:
@@ -201,7 +201,7 @@ def test_a_cluster_that_falls_silent_leaves_the_result_unknown(wreck: Wreck) -> 
 
     wreck.cluster.fates["elect"] = [Fate(lost_answer=True, before=fall_silent)]
     report = wreck.run()
-    assert statuses(report) == [Status.FAILED] * 3  # the orders could not be seen put back either
+    assert statuses(report) == [Status.FAILED] * 3  # the restored orders could not be seen either
     assert all("the next run restores it" in each for each in reasons(report))
     assert wreck.unfinished() == tuple(map(an_order_change, partitions(3)))
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Spark is used where there are many replicas, where the operator chose it, and where it has started."""
+"""Spark is used for many replicas, or if the operator chose it, and only if it has started."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Explanations: the words of each case, and that no generated case is left without its reason."""
+"""Explanations: the words of each case, and a reason for every generated case."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The loss forecast in cases that a person can follow, and in words."""
+"""The loss forecast in simple cases, and in words."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
     for partition in (
         an_offline_partition(elr=(1,), last_known_elr=(1,), leader_epoch=2),  # others may have led
         an_offline_partition(last_known_elr=(1,), leader_epoch=1),  # it stopped uncleanly: its disk may lack something
-        an_offline_partition(isr=(1,), elr=None, last_known_elr=None, leader_epoch=1),  # no ELR, so who knows
+        an_offline_partition(isr=(1,), elr=None, last_known_elr=None, leader_epoch=1),  # unknown without ELR
     ):
         assert [each.at_most for each in forecasts(*logs, silent=(3,), partition=partition)] == [None, None]
     later = a_candidate(1, (0, 150), log_start_offset=10)  # what it had before that is reported by nobody
@@ -84,7 +84,7 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
 
 
 def test_an_only_leader_that_lacks_what_a_follower_holds_vouches_for_nobody() -> None:
-    """Its log was emptied, or is another one: then it says nothing of what the silent hold."""
+    """Its log was emptied or replaced: then it gives no bound for silent replicas."""
     for lacking in (a_candidate(1), a_candidate(1, (0, 5))):
         found = forecasts(a_candidate(3, (0, 10)), lacking, silent=(2,))
         assert [(each.at_least, each.at_most) for each in found] == [(0, None), (10 - lacking.log_end_offset, None)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The loss forecast shows exactly what is lost, and the ranking loses what it must: over thousands of histories."""
+"""Over thousands of histories, the forecast is exact, and the ranking keeps its guarantees."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _after(history: bytes, survivors: set[int], deeds: list[Deed]) -> FakeReplic
 
 
 def outages(deeds: list[Deed] = UNCLEAN) -> st.SearchStrategy[FakeReplicatedLog]:
-    """Partitions with a past, whose last ISR is dead, and of whose other replicas at least one is alive.
+    """Generate partitions with a history, whose last ISR is dead, and with at least one other live replica.
 
     A history is drawn as bytes, one for each deed: that is many times faster than drawing deeds.
     """

@@ -35,7 +35,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 def reported(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
-    """Rows by replica; fails where a replica is reported twice."""
+    """Return rows by replica. Fails if a replica is reported twice."""
     rows = table.to_pylist()
     keys = Counter((row["topic"], row["partition"], row["broker_id"]) for row in rows)
     assert set(keys.values()) == {1}
@@ -126,7 +126,7 @@ def test_an_executor_without_kafka_python_says_so_in_words(
 
 
 def test_hung_brokers_do_not_wait_for_one_another(engine: Engine) -> None:
-    """Every broker but one is hung, and there are few task slots: queueing would take one deadline after another."""
+    """All brokers except one hang, and there are few task slots: a queue would take one deadline after another."""
     ids, deadline_ms = range(1, 101), 10_000
     partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
     ask = FakeBrokers(hung=frozenset(ids) - {1})

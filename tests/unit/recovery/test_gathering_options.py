@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a gather runs and what it asks is said in one place, and all that is wrong with it is reported at once."""
+"""The options of a gather are in one place, and all faults in them are reported at once."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A planned election with what replicas answer that were silent in the plan (scenarios/apply has who is refused)."""
+"""Check a planned election again with answers of replicas that were silent in the plan (see also scenarios/apply)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def planned(*candidates: Candidate, silent: int = 3) -> PlannedElection:
 
 
 def an_answer(broker_id: int, *lineage: tuple[int, int], start: int = 0, **fields: Any) -> ReplicaLog:
-    """Return what a replica answers now, with this lineage of (epoch, end offset)."""
+    """Return a replica's present answer, with this lineage of (epoch, end offset)."""
     found = a_candidate(broker_id, *lineage, log_start_offset=start)
     return ReplicaLog(
         STATE.topic,
@@ -56,7 +56,7 @@ def an_answer(broker_id: int, *lineage: tuple[int, int], start: int = 0, **field
 
 
 def again(election: PlannedElection, *answers: ReplicaLog, state: PartitionState | None = STATE) -> PlannedElection:
-    """Return the election as it is judged again, which nothing is against."""
+    """Return the election after the new check, which must not refuse it."""
     logs = {each.broker_id: each for each in answers}
     judged, reason = judge_again(election, PartitionObservation(state, logs, is_reassigning=False))
     assert reason == ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What live losers hold is saved before their election, and after those that delete nothing."""
+"""Records of live losers are saved before their election, and elections without losers come first."""
 
 from __future__ import annotations
 

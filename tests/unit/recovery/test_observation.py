@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which replicas are asked again before an election, and what."""
+"""The replicas that are asked again before an election, and the questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Question = tuple[int, tuple[TopicPartition, ...], frozenset[TopicPartition]]
 
 
 def asked(wreck: Wreck, plan: Plan) -> list[Question]:
-    """Return what a look at these elections asks of brokers."""
+    """Return the questions to brokers before these elections."""
     questions: list[Question] = []
 
     def probe_replicas(
@@ -67,7 +67,7 @@ def test_of_a_bare_designation_only_the_designated_replica_is_asked(wreck: Wreck
 
 @pytest.mark.parametrize(("partitions", "limits"), [(3, 1), (250, 2), (1000, 5)])
 def test_brokers_get_more_time_for_more_partitions(wreck: Wreck, partitions: int, limits: int) -> None:
-    """One request_timeout_ms, and as much again for every 250, so that no answer of a large batch is too late."""
+    """The limit is one request_timeout_ms, and one more for every 250 replicas of a large batch."""
     cluster, elections = wreck.cluster, (wreck.plan().elections * partitions)[:partitions]
     deadlines: set[float] = set()
 

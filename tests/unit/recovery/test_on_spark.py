@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Spark ranks as this process does."""
+"""Spark ranks in the same way as this process."""
 
 from __future__ import annotations
 

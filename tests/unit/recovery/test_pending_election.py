@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The warning of a trusted replica that came back with less than others hold."""
+"""The warning about a member of the ISR or ELR that returned with fewer records than others."""
 
 from __future__ import annotations
 

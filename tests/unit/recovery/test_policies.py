@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What unclean.leader.election.enable of topics and brokers means, where they say different things."""
+"""The meaning of unclean.leader.election.enable if topics and brokers have different values."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def test_what_cannot_be_read_is_unknown_and_holds_nothing_up(cluster: FakeCluste
 
 @pytest.fixture
 def brokers_say() -> dict[int, str]:
-    """By broker id, what each says; one that is not in it does not answer. Broker 0 answers for topics."""
+    """Answer with each broker's value by id; a missing broker does not answer. Broker 0 answers for topics."""
     return {}
 
 
 @pytest.fixture
 def cluster(brokers_say: dict[int, str]) -> FakeCluster:
-    """Topics "true" and "false" have that value themselves; topic "unset" has none."""
+    """Check topics: "true" and "false" have their own value, and "unset" has none."""
 
     def broker_config(address: Address, broker_id: int, name: str) -> ConfigEntry:
         if broker_id not in brokers_say:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a planned election may still be asked for: one row for each way in which the world may have changed."""
+"""Whether a planned election may still be requested: one row for each possible change of the cluster."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ LOGS = {1: silent(1, Cause.UNREACHABLE), 2: a_log(2, 5, 200), 3: a_log(3, 6, 100
 def world(
     logs: Mapping[int, ReplicaLog | None] | None = None, *, is_reassigning: bool = False, **state: Any
 ) -> PartitionObservation:
-    """Return the planned world with these differences; None takes a log away."""
+    """Return the planned state with these differences; None removes a log."""
     found = {key: each for key, each in {**LOGS, **(logs or {})}.items() if each is not None}
     return PartitionObservation(STATE._replace(**state), found, is_reassigning)
 

@@ -26,7 +26,7 @@ Ranked = dict[int, tuple[int | None, list[str]]]
 
 
 def to_table(logs: Sequence[ReplicaLog], fenced: frozenset[int] = frozenset()) -> pa.Table:
-    """Rows whose place in the replica list is their place here, counted in each partition."""
+    """Return rows whose position in the replica list is their position here, counted in each partition."""
     seen: dict[tuple[str, int], int] = {}
     batches = []
     for log in logs:
@@ -99,7 +99,7 @@ def test_a_future_replica_that_was_not_reported_is_unknown_and_not_absent() -> N
 
 
 def test_a_leader_of_an_epoch_without_records_has_not_diverged() -> None:
-    """A leader notes its epoch before the first record of it: (6, 100) after (5, 100) is a stretch of no records."""
+    """A leader records its epoch before its first record: (6, 100) after (5, 100) is an epoch without records."""
     found = rank(a_log("t", 0, 1, (5, 100), (6, 100)), a_log("t", 0, 2, (5, 100), (7, 200)))
     assert found == {1: (2, []), 2: (1, [])}
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which broker to start first, and what the controller does then."""
+"""Which broker to start first, and the controller's reaction."""
 
 from __future__ import annotations
 

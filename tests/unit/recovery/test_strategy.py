@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The strategies, read against KIP-966's list."""
+"""The strategies, compared with KIP-966's rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTHING_KNOWN: dict[str, Any] = {"isr": (), "elr": (), "last_known_elr": ()}
 
 
 class Row(NamedTuple):
-    """A partition, and what must be ruled on it."""
+    """A partition, and the expected rule."""
 
     name: str
     strategies: Iterable[Strategy]

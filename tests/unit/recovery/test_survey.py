@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The survey: which partitions are to be looked at, and what of the rest was asked for or stands in the way."""
+"""The survey: the partitions to handle, and the other partitions that were requested or block a recovery."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_wish_for_nothing_is_not_a_wish_for_all(cluster: FakeCluster) -> None:
 
 
 def test_that_all_is_well_is_not_believed_of_a_view_that_may_be_old(cluster: FakeCluster) -> None:
-    """A broker without controllers serves its last metadata, in which there may be no outage yet."""
+    """A broker without contact to controllers returns its last metadata, which may show no outage."""
     cluster.doubt = "no other broker says how far its metadata is"
     with pytest.raises(UnconfirmedViewError, match="it may be old: no other broker says how far"):
         look(cluster, [TopicPartition("orders", 1)])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tiered topics: what the tier holds, what is on a replica's own disk, and what is known of neither."""
+"""Tiered topics: offsets in the tier, on a replica's own disk, and unknown ones."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An unregistered broker in a replica list: named, dropped where the plan says so, and by nothing else."""
+"""An unregistered broker in a replica list is reported, and dropped only if the plan says so."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_live_replica_behind_the_designated_one_is_no_reason_to_drop(gone: Wre
 
 
 def test_another_replica_that_is_away_leaves_the_removal_in_progress(gone: Wreck) -> None:
-    """The controller ends it when that one is in sync: nothing is left to undo."""
+    """The controller ends the removal when this replica is in sync: nothing is left to undo."""
     gone.cluster.registered.add(4)
     gone.cluster.change(FIRST, replicas=(DEAD, BEHIND, BEST, 4))
     plan = gone.plan()
@@ -191,7 +191,7 @@ def test_a_killed_run_that_had_dropped_nothing_leaves_nothing_to_undo(gone: Wrec
 
 
 def test_an_order_that_was_refused_is_no_order_to_put_back(gone: Wreck) -> None:
-    """A run that was killed before its first request: the controller refuses to be asked for the original too."""
+    """A run was killed before its first request. The controller also refuses the original order."""
     with open_journal(gone.cluster.journal_dir) as journal:
         journal.begin([replace(a_drop(FIRST), dropped=())])
     (undone,) = gone.run(NOTHING).leftovers

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long a run waits for brokers, and what it judges then. Real brokers are in tests/integration/strategies."""
+"""How long a run waits for brokers, and its decision then. See tests/integration/strategies for real brokers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATE = PartitionState("orders", 0, "A" * 22, NO_LEADER, 7, (1, 2, 3), (), (1,),
 
 @dataclass
 class Events(FakeClock):
-    """A clock by which things happen."""
+    """A clock with scheduled events."""
 
     now: float = 0.0
     slept: list[float] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Events(FakeClock):
 
     def sleep(self, seconds: float) -> None:
         super().sleep(seconds)
-        # The threads that look at brokers need their turn, which takes long on a busy machine.
+        # The threads that check brokers must run, which may take long on a busy machine.
         self.looked.wait(_LONGEST_LOOK_S)
         self.looked.clear()
         for due in [each for each in self.at if each <= self.now]:
@@ -114,7 +114,7 @@ def test_balanced_waits_longer_for_whom_it_needs_and_kafka_elects_it(cluster: Fa
 
 
 def test_an_election_that_the_controller_is_about_to_make_is_waited_for(cluster: FakeCluster, events: Events) -> None:
-    """Without ELR: the member of the ISR is unfenced, and the metadata that is read does not show it as leader yet."""
+    """Without ELR, the member of the ISR is unfenced, and the metadata does not show it as leader yet."""
     cluster.change(STATE.topic_partition, isr=(1,), elr=())
     events.at[8.0] = lambda: cluster.unfenced.add(1)
     events.at[10.0] = lambda: cluster.revive(1)

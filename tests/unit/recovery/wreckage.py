@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions and candidates for tests, with what a test does not care about left at something plain."""
+"""Partitions and candidates for tests, with simple defaults for irrelevant values."""
 
 from __future__ import annotations
 

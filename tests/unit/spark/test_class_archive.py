@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The class archive is used where it is whole and ours, recorded where it is missing, and never in the way."""
+"""The class archive is used if it is complete and ours, recorded if it is missing, and never causes a failure."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_no_archive_where_there_is_no_cache(jars: Path, monkeypatch: pytest.Monk
 
 
 def test_java_goes_on_without_an_archive_that_does_not_fit(cache: Path, jars: Path) -> None:
-    """What the JVM promises, and this collection builds on."""
+    """Test a guarantee of the JVM that this collection needs."""
     recorded_file(jars).write_bytes(WHOLE)
     flags = [*FLAGS, *class_archive(JAVA, jars, FLAGS).flags]
     found = subprocess.run([find_java().home / "bin" / "java", *flags, "-version"], capture_output=True, check=False)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Spark Connect server that is lost is distinguished from a defect of ours, by what the installed PySpark raises."""
+"""A lost Spark Connect server is distinguished from our own defect by the errors of the installed PySpark."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What Spark's errors mean. The texts are those of PySpark 4.1 and of Java; tests/integration/spark makes real ones."""
+"""The meaning of Spark's errors. The texts are of PySpark 4.1 and Java; see tests/integration/spark for real errors."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Java is found as Spark's own scripts find it, and judged before any JVM is started."""
+"""Java is found as Spark's own scripts find it, and its version is checked before a JVM is started."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java impo
 
 
 def install(home: Path, *, release: str | None = None, program: str = "exit 1") -> Path:
-    """Return a Java of nothing but what is looked at."""
+    """Return a fake Java with only the files that are checked."""
     binary = home / "bin" / "java"
     binary.parent.mkdir(parents=True)
     binary.write_text(f"#!/bin/sh\n{program}\n")

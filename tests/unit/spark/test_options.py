@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What says where Spark runs: nothing that looks secret gets in there."""
+"""Spark's options: names that look secret are refused."""
 
 from __future__ import annotations
 

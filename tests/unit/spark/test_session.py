@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A session starts without a word, leaves nothing behind, and says in words of its own why it cannot be had."""
+"""A session starts without output, leaves nothing behind, and reports why it cannot start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from lab.waiting import wait_until
 
-# A process of its own: PySpark has one session a process, and the other tests use this one's.
+# In its own process: PySpark has one session per process, and the other tests use the session of this process.
 ONE_SESSION = """
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import rehearse
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import SparkOptions, spark_session
@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session i
 
 @pytest.fixture(scope="module", autouse=True)
 def class_archive() -> None:
-    """Have the archive of Spark's classes, as `make install` does: a session that records it outlives its test.
+    """Create the archive of Spark's classes, as `make install` does: a session that records it outlives its test.
 
     In a process of its own, too: a worker of the tests may have a session by now.
     """
@@ -69,12 +69,12 @@ def processes_with(marker: str) -> list[str]:
             if marker.encode() in (process / "environ").read_bytes():
                 found.append((process / "cmdline").read_text())
         except OSError:
-            continue  # it has ended, or is another user's
+            continue  # the process has ended, or belongs to another user
     return found
 
 
 def assert_all_end(environment: dict[str, str]) -> None:
-    """Check that all processes end. The JVM is waited for; Spark's Python workers end by themselves."""
+    """Check that all processes end. The session waits for the JVM; Spark's Python workers end by themselves."""
     wait_until(lambda: not processes_with(environment["TMPDIR"]), 10, what="all processes of the session end")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Workers import the installed PySpark, which is compiled, wherever a directory of ours may say so."""
+"""Workers import the installed, compiled PySpark, by a SPARK_HOME directory of ours."""
 
 from __future__ import annotations
 

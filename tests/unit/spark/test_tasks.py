@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work is dealt out to Spark's tasks, and what belongs together stays so."""
+"""Work is distributed to Spark's tasks, and related parts stay together."""
 
 from __future__ import annotations
 

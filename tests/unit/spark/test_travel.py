@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How work is cut up, how a deadline travels, and what code the workers get: no Spark needed."""
+"""Division of work, deadlines and the workers' code, without Spark."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None
 
 
 def test_in_a_module_the_workers_get_the_module_s_own_zip(tmp_path: Path) -> None:
-    """AnsiballZ: a module runs from a zip file that holds what it imports."""
+    """AnsiballZ: a module runs from a zip file with its imports."""
     archive = code_for_workers(tmp_path)
     ansiballz = archive.rename(tmp_path / "ansible_replica_log_info_payload.zip")
     program = (
