@@ -44,7 +44,7 @@ def keytool(*arguments: str) -> None:
 
 
 def true_jks(cluster: Cluster, directory: Path) -> Properties:
-    """Return the client's key in a true JKS, under a password of its own, and a trust store without one."""
+    """Return the client's key in a real JKS, with its own key password, and a trust store without one."""
     path, store_password = directory / "client.jks", cluster.certificates.store_password
     source = ["-srckeystore", str(cluster.certificates.client_keystore_p12), "-srcstorepass", store_password]
     target = ["-destkeystore", str(path), "-deststoretype", "JKS", "-deststorepass", store_password]
@@ -85,7 +85,7 @@ def pkcs12_named_jks(cluster: Cluster, directory: Path) -> Properties:
 
 
 def java_17_key(cluster: Cluster, directory: Path) -> Path:
-    """Return the client's key, encrypted in the only way that Java 17's PEM reader knows (JDK-8076999)."""
+    """Return the client's key, encrypted in the only way that Java 17's PEM reader supports (JDK-8076999)."""
     certificates, path = cluster.certificates, directory / "client.key"
     password = f"pass:{certificates.client_key_password}"
     command = [
@@ -134,7 +134,7 @@ def tls_1_2(cluster: Cluster, directory: Path) -> Properties:
 
 
 def tls_1_3(cluster: Cluster, directory: Path) -> Properties:
-    # Java's own names of algorithms, and what brokers know and clients do not.
+    # Java's own names of algorithms, and properties that only brokers have.
     return pkcs12(cluster, directory) | {
         "ssl.enabled.protocols": "TLSv1.3",
         "ssl.protocol": "TLSv1.3",

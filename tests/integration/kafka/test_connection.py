@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Real TLS and SASL listeners: what works, and what the person on call reads when it does not."""
+"""Real TLS and SASL listeners: working connections, and the error messages of others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _sasl(cluster: Cluster, mechanism: str, protocol: str = "SASL_SSL") -> dict[
 
 
 def _oauth(cluster: Cluster, *, seconds_left: float) -> dict[str, Any]:
-    """Return an unsecured token (RFC 7519 section 6), as the lab's listeners take them."""
+    """Return an unsecured token (RFC 7519 section 6), which the lab's listeners accept."""
     claims = {"sub": "alice", "iat": time.time() - 600, "exp": time.time() + seconds_left}
     parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in ({"alg": "none"}, claims))
     token = ".".join([*(part.rstrip("=") for part in parts), ""])
@@ -78,7 +78,7 @@ def _cluster_id(options: dict[str, Any]) -> str:
 
 
 def _refusal(options: dict[str, Any]) -> str:
-    """Return the error text, after a check of its time and that no password is in it."""
+    """Return the error text, after a check of its time and of passwords in it."""
     began = time.monotonic()
     with pytest.raises(NoBrokerAnswersError) as refused:
         _cluster_id(options)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Controllers with a listener of another kind than the brokers': TLS with a client certificate, in their own file."""
+"""Controllers with other listeners than the brokers: TLS with a client certificate, set in a separate file."""
 
 from __future__ import annotations
 

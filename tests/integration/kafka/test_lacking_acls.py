@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each ACL is taken away from each playbook's modules, which name operation and resource themselves.
+"""Revoke each ACL of each playbook's modules. The error message names the operation and the resource.
 
 Readiness names them before (test_permissions). Without an optional ACL, and where a warning is enough, work goes on.
 The tests are one story: brokers are well at first; then one dies, its partition is recovered, and its disk is salvaged.
@@ -49,7 +49,7 @@ _NAMES: Mapping[Resource, str] = {
 
 
 def required(playbook: str, *resources: Resource) -> list[Any]:
-    """Return parameters: what the playbook does not go without, on these kinds of resources or on all."""
+    """Return parameters: the required ACLs of the playbook, on these kinds of resources or on all."""
     wanted = dict.fromkeys(grants(playbook, optional=False))
     return [
         pytest.param(each, id=f"{each[0]} on {each[1].value}") for each in wanted if each[1] in (resources or Resource)
@@ -57,7 +57,7 @@ def required(playbook: str, *resources: Resource) -> list[Any]:
 
 
 def assert_named(results: Mapping[str, Any], grant: Grant) -> None:
-    """Find the operation, or one that implies it and was taken away with it, and the resource.
+    """Find the operation, or an operation that implies it and was revoked with it, and the resource.
 
     A module that goes on without says so in a warning, or of the partition concerned.
     """
@@ -70,7 +70,7 @@ def assert_named(results: Mapping[str, Any], grant: Grant) -> None:
 
 @dataclass
 class Person:
-    """Alice at work: modules as their playbooks call them."""
+    """Runs the modules as user alice, as their playbooks call them."""
 
     alice: Alice
     directory: Path
@@ -102,7 +102,7 @@ class Person:
         return results
 
     def forget(self, topic: str) -> None:
-        """Delete one of our topics, where it is."""
+        """Delete one of our topics if it exists."""
         if self.cluster.client.describe(topic):
             self.cluster.client.delete_topic(topic)
 
@@ -146,7 +146,7 @@ def test_replace_controller(person: Person, grant: Grant) -> None:
     with person.alice.lacking(grant):
         refused = person.run("quorum_voter", state="absent", voter_id=103, verify_timeout_ms=30_000)
     if grant == ("DELETE", Resource.JOURNAL):
-        # The voter is removed by then, and comes back by itself no more.
+        # The voter is already removed, and does not join again by itself.
         assert refused["changed"]
     else:
         assert refused["failed"]
@@ -161,7 +161,7 @@ def test_drain_leadership(person: Person, grant: Grant) -> None:
     if grant == ("CREATE", Resource.MEMORY):
         person.forget(MEMORY)
     if grant == ("DESCRIBE", Resource.TOPICS):
-        # A topic that nobody remembers is absent then, as Kafka leaves it out.
+        # Kafka does not list the topic then, so a topic without stored orders is missing.
         assert person.drain("present")["changed"]
     with person.alice.lacking(grant):
         results = person.drain("present")
@@ -185,7 +185,7 @@ def plan(person: Person) -> Path:
     person.have("drain_leadership")
     if person.is_drained:
         person.drain("absent")
-    # Whatever is there now loses its leader with broker 1, too.
+    # Existing partitions lose their leader with broker 1, too.
     for topic in (TOPIC, JOURNAL, MEMORY):
         person.forget(topic)
     scenarios.diverged(person.cluster, TOPIC)
@@ -214,7 +214,7 @@ _RECOVER = "recover_offline_partitions"
 
 
 def elections() -> list[Any]:
-    """Return what elections need and the gather does not. Without DELETE they are carried out: see below."""
+    """Return ACLs that elections need and the gather does not. DELETE is missing here: see below."""
     parameters = required(_RECOVER, Resource.CLUSTER, Resource.JOURNAL)
     return [each for each in parameters if each.values != (("DELETE", Resource.JOURNAL),)]
 
@@ -243,7 +243,7 @@ def test_the_questions_of_a_recovery(person: Person, plan: Path, grant: Grant) -
 
 
 def test_a_recovery_goes_on(person: Person, plan: Path) -> None:
-    """Without its optional ACLs, and without DELETE on the journal's topic: it says so, but for the configs."""
+    """Recover without optional ACLs and without DELETE on the journal's topic: warnings name them, except configs."""
     person.have(_RECOVER)
     person.forget(JOURNAL)
     lacking: list[Grant] = [
@@ -323,7 +323,7 @@ def care(carer: Person, lab: CleanerCluster, module: str, **options: Any) -> dic
 
 @pytest.mark.parametrize("grant", required(_CLEANERS)[::-1])
 def test_recover_log_cleaners(carer: Person, lab: CleanerCluster, grant: Grant) -> None:
-    """The restart of threads, and the repair of a replica where only that needs the ACL.
+    """Restart threads, and repair a replica if only the repair needs the ACL.
 
     Without ALTER on the cluster at the end: what is put back then is in the journal, which the next test deletes.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The documented ACLs are what readiness asks for: some are taken away, and it names them.
+"""The documented ACLs are those that readiness checks: some are revoked, and it names them.
 
 READ, WRITE, DELETE and ALTER imply DESCRIBE, ALTER_CONFIGS implies DESCRIBE_CONFIGS, and CREATE on the cluster implies
 CREATE on a topic: those that imply what is taken away go too.
@@ -46,7 +46,7 @@ Grant = tuple[str, Resource]
 
 
 def grants(playbook: str, *, optional: bool = True) -> list[Grant]:
-    """Return what a playbook needs, each operation by itself. ACLs at controllers are those on the cluster."""
+    """Return the ACLs that a playbook needs, one for each operation. ACLs at controllers are those on the cluster."""
     return [
         (operation, need.resource)
         for need in NEEDS[playbook]
@@ -61,7 +61,7 @@ EVERY_GRANT: tuple[Grant, ...] = tuple(
             grant
             for playbook in NEEDS
             for grant in grants(playbook)
-            # It cannot be found out without a write.
+            # This cannot be checked without a write.
             if grant[1] is not Resource.SALVAGE_TRANSACTION
         }
     )
@@ -70,13 +70,13 @@ EVERY_GRANT: tuple[Grant, ...] = tuple(
 
 @dataclass
 class Alice:
-    """A principal that has what we grant it, and nothing else."""
+    """A principal that has only the granted ACLs."""
 
     cluster: Cluster
     granted: set[Grant]
 
     def have(self, wanted: set[Grant]) -> None:
-        """Grant and revoke until she has exactly this."""
+        """Grant and revoke until the principal has exactly these ACLs."""
         for operation, resource in sorted(self.granted - wanted):
             for place in PLACES[resource]:
                 self.cluster.client.revoke("alice", operation, **place)
@@ -87,7 +87,7 @@ class Alice:
 
     @contextmanager
     def lacking(self, grant: Grant) -> Iterator[set[Grant]]:
-        """Take one operation away, and those that imply it. Yields all that was taken away."""
+        """Revoke one operation, and those that imply it. Yields all revoked ACLs."""
         before, (operation, resource) = set(self.granted), grant
         taken = {grant, *((other, resource) for other in IMPLIED_BY.get(operation, ()))}
         if operation == "CREATE":
@@ -100,7 +100,7 @@ class Alice:
 
     @property
     def variables(self) -> dict[str, object]:
-        """How she connects."""
+        """Return the principal's connection settings."""
         return {
             "kafka_bootstrap_servers": self.cluster.bootstrap("SASL_PLAINTEXT"),
             "kafka_security_protocol": "SASL_PLAINTEXT",
@@ -120,7 +120,7 @@ def alice(kafka_version: str) -> Iterator[Alice]:
 
 
 def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
-    """Return what readiness says of each playbook."""
+    """Return readiness' result for each playbook."""
     given = {name.removeprefix("kafka_"): value for name, value in alice.variables.items() if name != "kafka_journal"}
     options = ReadinessOptions(
         journal=JournalOptions(directory=str(directory)), memory_topic=MEMORY, uses_local_spark=False
@@ -131,7 +131,7 @@ def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
 
 
 def commit(cluster: Cluster) -> None:
-    """Let the group have an offset: a group without one does not exist."""
+    """Commit an offset for the group: a group without one does not exist."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": GROUP, "log_level": 0})
     try:
         wait_until(lambda: _is_committed(consumer), 30, what=f"group {GROUP} has committed an offset")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The readiness of a real cluster: green when it is well, red with the broker's name when it is not, and no writes."""
+"""The readiness of a real cluster: green if it is healthy, red with the broker's name if not, and no writes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What replicas report of themselves, and what is reported of those that do not answer (fault matrix, group C)."""
+"""The answers of replicas about their logs, and the causes of missing answers (fault matrix, group C)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lab.held import held
 _LIST_OFFSETS, _FETCH = 2, 1
 _LIMIT_MS = 2000
 _SLACK_S = 1.0
-"""What a loaded machine may add to the deadline. A missed one would cost a whole request's limit."""
+"""The tolerance for a loaded machine. A missed deadline would cost the limit of a whole request."""
 _TOPIC = "held"
 _ASKED = [TopicPartition(_TOPIC, 0), TopicPartition(_TOPIC, 1)]
 
@@ -60,7 +60,7 @@ def settings(cluster: Cluster) -> ConnectionSettings:
 @pytest.fixture
 def follower(settings: ConnectionSettings) -> Broker:
     with Wire(settings) as wire:
-        # Before Kafka 4.0 a broker is not listed while it is fenced, as one that a test has just thawed still is.
+        # Before Kafka 4.0, a fenced broker is not listed. A broker that was just thawed is still fenced.
         wait_until(lambda: len(describe_cluster(wire).registrations) == 2, 30, what="both brokers are listed")
         found = describe_cluster(wire).registrations[1]
     return Broker(
@@ -102,7 +102,7 @@ def test_broken_answers(
 ) -> None:
     with cluster.proxy.inject(fault, api_key=_LIST_OFFSETS):
         assert {row.cause for row in _probe(settings, follower)} == {cause}
-    # Tried again until the deadline, so a fault that passes leaves no trace.
+    # It is tried again until the deadline, so a temporary fault has no effect.
     with cluster.proxy.inject(fault, api_key=_LIST_OFFSETS, times=1):
         assert {row.cause for row in _probe(settings, follower)} == {None}
 
@@ -132,7 +132,7 @@ def test_lying_answers_spoil_one_partition(
 ) -> None:
     def lie(response: Any) -> None:
         partitions = response.topics[0].partitions
-        # The question for log ends is about both; the one for log starts only about what is left unspoilt.
+        # The question for log ends is about both; the one for log starts only about the partition without a fault.
         if len(partitions) == len(_ASKED):
             change(partitions)
 
@@ -164,7 +164,7 @@ def test_a_frozen_broker_is_hung(cluster: Cluster, settings: ConnectionSettings,
 def test_what_was_answered_before_the_deadline_is_kept(
     cluster: Cluster, settings: ConnectionSettings, follower: Broker
 ) -> None:
-    """A question about the second batch is held until the deadline has passed. The broker holds nothing of the rest."""
+    """Hold a question about the second batch until the deadline has passed. The rest has no answers then."""
     rest = [TopicPartition("nowhere", number) for number in range(PARTITIONS_PER_REQUEST)]
     of_first_batch = 2  # log ends, and log starts
     with held(cluster.proxy, _LIST_OFFSETS, passing=of_first_batch) as (rule, _let_go):
@@ -192,9 +192,9 @@ def test_a_broker_that_dies_during_the_gather_and_comes_back(
     asked = len(cluster.proxy.requests())
     with cluster.proxy.inject(Before(die), broker=2, api_key=_FETCH, times=1):
         rows = _probe(settings, follower, seconds=60)
-    assert came_back.wait(60)  # its port is open before it is ready, and the next test kills it
+    assert came_back.wait(60)  # its port opens before it is ready, and the next test kills it
     assert {row.cause for row in rows} == {None}
-    # What it said before it died is void: the offsets were asked for again.
+    # Answers from before its death are discarded: the offsets were requested again.
     offsets = [each for each in cluster.proxy.requests()[asked:] if each.api_key == _LIST_OFFSETS and each.broker == 2]
     assert len(offsets) == 4
 

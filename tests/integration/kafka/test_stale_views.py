@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker that is cut off from its controllers serves its last metadata forever, in which all is well."""
+"""A broker that is cut off from its controllers returns its last metadata forever, which shows no outage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
                 (named,) = kafka.stale_views()
             assert f"broker {cut_off} (" in named
             assert "has lost touch with the controllers" in named
-        # Only the old view is left: that all is well is not believed.
+        # Only the old metadata is available: a healthy state in it is not trusted.
         cluster.brokers[well].kill()
         with Wire(_settings(cluster, cut_off)) as wire, pytest.raises(KafkaOpsError) as refused:
             survey(Kafka(wire), [TopicPartition("seen", 0)])

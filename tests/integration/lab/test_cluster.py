@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 TOPIC = "orders"
 
-# What a test run that is killed leaves to do: a broker that is frozen and a controller that nobody stops.
+# A killed test run leaves a frozen broker and a running controller.
 ABANDONED = """\
 import sys, time
 from lab import Cluster

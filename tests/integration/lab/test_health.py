@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster that a test broke in every way is handed out healthy."""
+"""A cluster that a test broke in every way is healthy for the next test."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_whatever_a_test_did_is_taken_back(clusters: ClusterPool, kafka_version:
 
 
 def _break(cluster: Cluster) -> None:
-    """Broker 1 ends dead, broker 2 with other properties, broker 3 frozen with a config of its own."""
+    """Leave broker 1 dead, broker 2 with other properties, and broker 3 frozen with its own config."""
     scenarios.diverged(cluster, "offline")
     _set_own_config(cluster, 3)
     cluster.brokers[2].properties["num.io.threads"] = 5

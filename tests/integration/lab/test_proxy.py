@@ -27,7 +27,7 @@ def cluster(kafka_version: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def proxied(cluster: Cluster) -> Cluster:
-    """With nothing of an earlier test's client on its way."""
+    """Return the cluster without requests in flight of an earlier test's client."""
     cluster.proxy.clear_once_idle()
     return cluster
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The scenarios leave behind what they promise."""
+"""The scenarios create the states that they describe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def whole(cluster: Cluster) -> Cluster:
 
 
 def check(cluster: Cluster, offline: scenarios.Offline) -> None:
-    """Every partition is offline, and the survivors hold what the scenario says."""
+    """Check that every partition is offline, and that the survivors' logs are as described."""
     dead, *survivors = offline.replicas
     assert not cluster.brokers[dead].running
     for survivor in survivors:

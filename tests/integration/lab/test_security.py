@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""TLS, SASL and ACLs of the lab, by librdkafka: what a test of ours can rely on."""
+"""TLS, SASL and ACLs of the lab, tested by librdkafka, so that other tests can rely on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 PASSWORD = "alice's secret"
 PATIENT_S, QUICK_S = 30, 5
-"""For who is let in, which a JVM's first TLS handshake may hold up, and for who is not."""
+"""Time limits for an accepted client, which a JVM's first TLS handshake may delay, and for a refused one."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def cluster(kafka_version: str) -> Iterator[Cluster]:
 
 
 def config(cluster: Cluster, listener: str, **changes: str) -> dict[str, str | int | float | bool]:
-    """Return what librdkafka needs for a listener of the cluster, as alice."""
+    """Return librdkafka's configuration for a listener of the cluster, as user alice."""
     certificates = cluster.certificates
     options: dict[str, str | int | float | bool] = {
         "bootstrap.servers": cluster.bootstrap(listener),

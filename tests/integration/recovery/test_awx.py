@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbook run the way AWX runs it: by ansible-runner, without a terminal."""
+"""Run the playbook as AWX does: by ansible-runner, without a terminal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_ansible_runner(cluster: Cluster, recovery: Recovery, tmp_path: Path) ->
 
 @pytest.mark.wide
 def test_a_plan_goes_from_one_job_to_the_next(cluster: Cluster, recovery: Recovery, tmp_path: Path) -> None:
-    """The second job receives only the artifact data of the first one: another directory, no file in common."""
+    """The second job gets only the artifact data of the first one: the jobs share no directory and no file."""
     offline = scenarios.diverged(cluster, "workflow", partitions=60)
     ran = run_job(
         tmp_path / "plan",
@@ -72,7 +72,7 @@ def test_a_plan_goes_from_one_job_to_the_next(cluster: Cluster, recovery: Recove
 
 
 def run_job(private: Path, variables: Mapping[str, object]) -> ansible_runner.Runner:
-    """Run the playbook in a private directory of its own, as AWX does."""
+    """Run the playbook in its own private directory, as AWX does."""
     private.mkdir()
     return ansible_runner.run(
         private_data_dir=str(private),
@@ -89,7 +89,7 @@ def run_job(private: Path, variables: Mapping[str, object]) -> ansible_runner.Ru
 
 
 def artifact_data(ran: ansible_runner.Runner) -> dict[str, Any]:
-    """Return what the job published with set_stats."""
+    """Return the data that the job published with set_stats."""
     (stats,) = (each for each in ran.events if each["event"] == "playbook_on_stats")
     data: dict[str, Any] = stats["event_data"]["artifact_data"]
     return data

@@ -27,7 +27,7 @@ _OF_ANY_FILE: list[tuple[bytes, str]] = [
     (_GOOD[:-1].encode(), "line 1, column 51: the JSON text ends too early"),
     (b"[" * 100_000, "line 1, column 33: goes deeper than 32 levels"),
 ]
-"""Contents, and what is said of them whatever the file is for."""
+"""Contents, and the message for any kind of file."""
 _OF_PARTITIONS: list[tuple[bytes, str]] = [
     (b"{}", 'whole document: has no key "partitions"'),
     (b'{"partitions": [{"topic": "a", "partitions": [0, -1]}]}', "/partitions/0/partitions/1: -1 is not allowed"),
@@ -37,7 +37,7 @@ _OF_PARTITIONS: list[tuple[bytes, str]] = [
 
 @pytest.fixture
 def nobody() -> Iterator[tuple[str, list[object]]]:
-    """Return an address that notes every connection, and the notes."""
+    """Return an address that records every connection, and the records."""
     seen: list[object] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A disk is compared right after its broker has died, while the cluster still names it as the leader."""
+"""Compare a disk right after its broker died, while the cluster still names the broker as the leader."""
 
 from __future__ import annotations
 

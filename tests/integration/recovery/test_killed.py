@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run that dies at the worst moment, and the next one. What that one finds depends on the release of Kafka."""
+"""A run that is killed at a critical moment, and the next run. Its findings depend on the release of Kafka."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lab.recovery import Recovery
 @pytest.mark.parametrize(
     ("moment", "api_key"),
     [
-        # The next run watches for the order for more than a minute.
+        # The next run watches the order for more than a minute.
         pytest.param(Before, ApiKey.AlterPartitionReassignments, id="before reorder", marks=pytest.mark.wide),
         pytest.param(Before, ApiKey.ElectLeaders, id="before elect"),
         pytest.param(After, ApiKey.ElectLeaders, id="before restore"),
@@ -75,7 +75,7 @@ def _assert_recovered(cluster: Cluster, offline: scenarios.Offline) -> None:
 
 @pytest.mark.wide
 def test_sigterm_ends_the_run_in_order(cluster: Cluster, on_call: OnCall) -> None:
-    """The request in flight is finished, the orders are put back, and what was not done is reported."""
+    """The module completes the current request, restores the orders, and reports the elections that it did not do."""
     offline = scenarios.diverged(cluster, "stopped", partitions=2)
     process = on_call.start_elections(on_call.plan(Strategy.AGGRESSIVE, "stopped"))
     stop = Before(process.terminate)

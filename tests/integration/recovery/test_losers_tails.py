@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What live losers alone hold is saved before the election, and given back, on real brokers."""
+"""Records that only live losers hold are saved before the election, and replayed, on real brokers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMON, _OLDER, _NEWER = _RECORDS = (10, 50, 5)
 
 
 def forget_high_watermarks(cluster: Cluster, broker: int) -> None:
-    """Have a broker that was killed know of no committed record: nothing that a consumer may read."""
+    """Remove a killed broker's knowledge of committed records, so that a consumer may read none of its records."""
     node = cluster.brokers[broker]
     node.kill()
     for directory in node.data_dirs:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Without a controller quorum nothing is asked of a controller: the roles say so and stop."""
+"""Without a controller quorum, the roles request nothing from a controller, report this, and stop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         on_call = OnCall(cluster, tmp_path)
         write_plan(on_call.plan(Strategy.AGGRESSIVE, "headless"), str(plan))
         cleaner = _restart_that_is_killed(cluster, tmp_path)
-        # The leader among them: one that is alone takes itself for the leader until a fetch timeout has passed.
+        # Stop the leader, too: an isolated leader considers itself the leader until a fetch timeout has passed.
         leader = _quorum_leader(cluster)
         for controller in sorted(cluster.controllers, key=lambda node_id: node_id != leader)[:2]:
             cluster.controllers[controller].kill()
@@ -56,7 +56,7 @@ def test_roles_refuse_without_a_quorum(kafka_version: str, tmp_path: Path) -> No
         assert drain.returncode != 0
         assert "no quorum" in drain.output
 
-        # There is nothing to do but to take back what the killed run left.
+        # The only task is to undo the changes of the killed run.
         foreseen = run_module("log_cleaner", cleaner, check_mode=True)
         assert [each["undoing"] for each in foreseen["leftovers"]] == ["would_restore"]
         assert "no quorum" in run_module("log_cleaner", cleaner)["msg"]

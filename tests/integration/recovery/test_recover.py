@@ -26,7 +26,7 @@ _NO_WRITES: list[object] = []
 
 @pytest.mark.timeout(600)
 def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Cluster, recovery: Recovery) -> None:
-    """ISR killed with -9, offline, recovered onto a non-ISR replica: the one with the longest log, not the first."""
+    """Kill the ISR with SIGKILL, and recover onto a replica outside the ISR: the longest log, not the first replica."""
     offline = scenarios.diverged(cluster, "kip", partitions=3, config={"unclean.leader.election.enable": "false"})
     before = cluster.client.describe("kip")
     assert {state.leader for state in before.values()} == {None}
@@ -56,7 +56,7 @@ def test_the_kips_test_plan_and_the_first_replica_is_not_the_best(cluster: Clust
 
 
 def test_only_a_real_run_waits_for_a_broker(cluster: Cluster) -> None:
-    """By the module that plans and elects in one process. With its long limit, a wait would end the test."""
+    """Recover by the module that plans and elects in one process. With its long limit, a wait would fail the test."""
     offline = scenarios.diverged(cluster, "awaited")
     dead = offline.replicas[0]
     options = {

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks that are given passwords, as loud as Ansible can be: no secret is in anything that they leave behind.
+"""Playbooks with passwords and Ansible's highest verbosity: no secret is in their output or in any file.
 
 Not where they end by themselves, and not where SIGKILL ends the module, or ansible-playbook with all that it started.
 """
@@ -48,7 +48,7 @@ def test_scram_over_tls_leaves_no_secret(kafka_version: str, tmp_path: Path) -> 
             "kafka_sasl_username": "alice",
             "kafka_ssl_cafile": str(cluster.certificates.ca),
         }
-        # On the command line Ansible itself would show it; operators keep it in a vault file.
+        # Ansible itself would print a password on the command line; operators keep it in a vault file.
         secrets = tmp_path / "secrets.yml"
         secrets.write_text(f"kafka_sasl_password: {_PASSWORD}\n")
         loud = (*LOUD, "-e", f"@{secrets}")
@@ -76,7 +76,7 @@ def test_scram_over_tls_leaves_no_secret(kafka_version: str, tmp_path: Path) -> 
         assert refused.returncode != 0
         assert "check the credentials for SCRAM-SHA-512" in refused.output
 
-    # What the lab wrote itself; all else in this directory is what the runs left there, for good or for a moment.
+    # Files of the lab itself; the runs wrote all other files in this directory.
     for each in secrets, wrong:
         each.unlink()
     assert plan.exists()
@@ -98,7 +98,7 @@ _CONNECTION = {
 }
 _WHO = [
     pytest.param(None, id="all that the playbook started"),
-    # Ansible tidies up behind it.
+    # Ansible removes the file afterwards.
     pytest.param(Part.MODULE, id="the module", marks=pytest.mark.wide),
 ]
 
@@ -106,7 +106,7 @@ _WHO = [
 def _killed(  # noqa: PLR0917
     proxy: Proxy, api_key: ApiKey, who: Part | None, playbook: str, variables: Mapping[str, Any], directory: Path
 ) -> None:
-    """Run a playbook, kill a part of it, or all that it started, before such a request, and search what is left."""
+    """Run a playbook, kill a part or all of it before such a request, and search the remaining files."""
     secrets = directory / "secrets.yml"
     secrets.write_text(
         f"kafka_sasl_password: {_PASSWORD}\nlog_cleaner_recovery_metrics_password: {_METRICS_PASSWORD}\n",

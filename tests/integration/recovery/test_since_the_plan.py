@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replicas that are back, or can lead again, since the plan was made; and elections that take longer than they may."""
+"""Replicas that returned or can lead again since the plan was made, and elections that exceed their time limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMMON, _OLDER, _NEWER = 10, 20, 5
 
 @dataclass
 class Steps:
-    """What a run says it is doing."""
+    """Records the reported steps of a run."""
 
     texts: list[str] = field(default_factory=list)
 
@@ -38,7 +38,7 @@ class Steps:
 
 @pytest.fixture
 def impatient(on_call: OnCall) -> OnCall:
-    """Somebody who gives a broker that is away a few seconds."""
+    """Return an operator who waits only a few seconds for an offline broker."""
     return replace(on_call, request_timeout_ms=3000, duration_ms=6000)
 
 
@@ -85,7 +85,7 @@ def test_a_replica_that_was_silent_in_the_plan_is_asked_before_another_one_is_el
 
 @pytest.mark.wide
 def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cluster, impatient: OnCall) -> None:
-    """The one that returns ends in an older epoch, so that it does not lead, and holds more than may be lost."""
+    """The returned replica ends in an older epoch, so it does not lead, and it holds more records than the limit."""
     records = (_COMMON, _OLDER, _NEWER)
     offline = scenarios.longer_log_of_older_epoch(cluster, "limited", replicas=(1, 2, 3), records=records)
     _dead, older, newer = offline.replicas
@@ -102,7 +102,7 @@ def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cl
 
 @pytest.mark.wide
 def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: Cluster, impatient: OnCall) -> None:
-    """Cut off from the controllers, its broker is fenced, and answers all the same what it holds.
+    """Its broker is cut off from the controllers, so it is fenced, but it still answers questions about its log.
 
     Kafka 3.9 does not list a fenced broker: there it is silent in the plan.
     """
@@ -137,7 +137,7 @@ def test_a_better_replica_that_was_fenced_in_the_plan_and_can_lead_now(cluster: 
 def test_the_order_stays_while_an_election_whose_response_was_lost_may_be_executed(
     cluster: Cluster, impatient: OnCall
 ) -> None:
-    """Executed after the original order was restored, it would elect the first replica that lives, not the best one."""
+    """An election after the restore of the original order would elect the first live replica, not the best one."""
     offline = scenarios.diverged(cluster, "late")
     plan = impatient.plan(Strategy.AGGRESSIVE, "late")
     steps, once = Steps(), replace(impatient, attempts=1, verify_timeout_ms=5000)

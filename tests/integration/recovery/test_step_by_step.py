@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules one by one, as a person with a playbook of their own uses them, and the role with named partitions."""
+"""The modules one by one, as in a person's own playbook, and the role with named partitions."""
 
 from __future__ import annotations
 

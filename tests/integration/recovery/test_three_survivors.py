@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Three of four replicas survive: the last in order is the best, and the first that lives holds the least.
+"""Three of four replicas survive: the last in order is the best, and the first live one holds the fewest records.
 
 So it shows who leads where the designated broker goes away after the last look, just before the election.
 """
@@ -31,11 +31,11 @@ pytestmark = [pytest.mark.wide, pytest.mark.on_any_version]
 _DEAD, _SECOND, _BEST, _LEAST = 1, 2, 3, 4
 _REPLICAS = (_DEAD, _LEAST, _SECOND, _BEST)
 _OWN = "own"
-"""A topic of which the best replica's broker has the only replica, so that a controlled shutdown takes a moment."""
+"""A topic whose only replica is on the best replica's broker, so that a controlled shutdown takes some time."""
 
 
 def _create(version: str) -> Cluster:
-    # Long enough for a test to freeze the broker between its first two heartbeats of a controlled shutdown.
+    # Long enough to freeze the broker between its first two heartbeats of a controlled shutdown.
     slow = {_BEST: {"broker.heartbeat.interval.ms": 2000}}
     return Cluster(version, brokers=4, proxied=True, broker_properties=slow)
 
@@ -60,7 +60,7 @@ def _planned(cluster: Cluster, on_call: OnCall, topic: str, partitions: int) -> 
 
 
 def _is_alive(cluster: Cluster, topic: str) -> bool:
-    """Whether the best replica can lead, as the metadata of another broker has it."""
+    """Return whether the best replica can lead, by the metadata of another broker."""
     return _BEST not in cluster.client.describe(topic, broker=_SECOND)[0].offline_replicas
 
 
@@ -114,7 +114,7 @@ def test_a_broker_in_controlled_shutdown_looks_alive_and_costs_one_partition(clu
 def test_nothing_is_reordered_for_a_broker_that_a_plain_election_picks_while_one_is_unregistered(
     cluster: Cluster, on_call: OnCall
 ) -> None:
-    """By rank, those behind it would have another order, and the controller would refuse every order."""
+    """By rank, the other replicas would be reordered, and the controller would refuse every order."""
     plan = _planned(cluster, on_call, "plain", 1)
     witness = cluster.brokers[_SECOND]
     wire.unregister_broker(witness.host, witness.ports[settings.INTERNAL], _DEAD)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The last leader is dead and not registered any more: the controller refuses every order that names it."""
+"""The last leader is dead and no longer registered: the controller refuses every order that names it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOPIC = "forgotten"
 
 @pytest.fixture
 def offline(cluster: Cluster) -> scenarios.Offline:
-    """Two partitions whose best replica is the last in order, and whose last leader is unregistered."""
+    """Create two partitions whose best replica is the last in order, and whose last leader is unregistered."""
     offline = scenarios.diverged(cluster, TOPIC, partitions=2)
     broker = cluster.brokers[offline.best]
     wire.unregister_broker(broker.host, broker.ports[settings.INTERNAL], offline.replicas[0])
@@ -92,5 +92,5 @@ def test_a_kill_between_the_drop_and_the_election(
 
 
 def _wait_for_orders(cluster: Cluster, wanted: dict[int, tuple[int, ...]]) -> None:
-    """Wait until the controller has ended the removals: a follower has to be in sync first."""
+    """Wait until the controller has ended the removals, which needs a follower in sync."""
     wait_until(lambda: orders(cluster, TOPIC) == wanted, 30, what="nothing is removed any more")

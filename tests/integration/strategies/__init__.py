@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A package for pytest, so that its tests share a Spark session for as long as they follow one another."""
+"""A package for pytest, so that consecutive tests share a Spark session."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What replicas hold, read off their disks: of the dead as well, and by no RPC."""
+"""Read the logs of replicas from their disks, without an RPC, for dead brokers too."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kafka.record.default_records import DefaultRecordBatch
 from lab import Cluster
 
 _BATCH_PREFIX = struct.Struct(">qii")
-"""Base offset, length of what follows the length, partition leader epoch."""
+"""Base offset, length of the rest, partition leader epoch."""
 _BEFORE_LENGTH = 12
 
 
 @dataclass(frozen=True, order=True)
 class Record:
-    """A record, with what distinguishes it from any other of its partition."""
+    """A record, with fields that identify it in its partition."""
 
     epoch: int
     offset: int
@@ -32,7 +32,7 @@ Log = frozenset[Record]
 
 
 def log_of(cluster: Cluster, broker: int, topic: str, partition: int) -> Log:
-    """All records of one replica, with leader epochs. Whether the broker runs does not matter."""
+    """Return all records of one replica, with leader epochs, whether the broker runs or not."""
     return frozenset(
         record
         for data_dir in cluster.brokers[broker].data_dirs
@@ -42,7 +42,7 @@ def log_of(cluster: Cluster, broker: int, topic: str, partition: int) -> Log:
 
 
 def end_of(log: Log) -> tuple[int, int]:
-    """Last written epoch and log end offset: KAFKA-20098 ranks by these. (-1, 0) for an empty log."""
+    """Return last written epoch and log end offset, the rank by KAFKA-20098; (-1, 0) for an empty log."""
     return max(((each.epoch, each.offset + 1) for each in log), default=(-1, 0))
 
 

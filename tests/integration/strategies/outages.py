@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outages whose every record is known: brokers leave one by one, and each set of replicas is hit in its own way.
+"""Outages in which every record is known: brokers stop one by one, with another effect on each replica set.
 
 One timeline: brokers leave one after the other, in random order, and records are written after each leave. In a
 timeline that diverges, the first to leave then comes back alone and leads some partitions by an unclean election, with
@@ -32,25 +32,25 @@ _MOST_RECORDS = 6
 _DEAD = 3
 
 Condition = Callable[[int, PartitionState], object]
-"""What is waited for, of a partition's number and state."""
+"""A condition on a partition's number and state."""
 
 
 @dataclass
 class Timeline:
-    """What happened to all partitions of ``topics``, which are twins of each other, until they had no leader."""
+    """The history of all partitions of ``topics``, which are twins of each other, until they lost their leader."""
 
     cluster: Cluster
     topics: Sequence[str]
     rng: random.Random
     leaving: tuple[int, ...]
-    """Brokers in the order in which they leave; the last three are dead in the end."""
+    """Brokers in the order in which they stop; the last three are dead at the end."""
     outages: tuple[frozenset[int], ...]
     """The replica sets that lose their leader, each with one broker that dies and two that return."""
     orders: Sequence[tuple[int, ...]]
-    """Of each partition: PARTITIONS random orders of each of the replica sets."""
+    """The replicas of each partition: PARTITIONS random orders of each replica set."""
     away: set[int] = field(default_factory=set)
     elected: frozenset[int] = frozenset()
-    """Partitions that an unclean election took back in time, on the way."""
+    """Partitions that had an unclean election in between."""
     acknowledged: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
     """Every record that was acknowledged to a producer, with acks=all, by topic and partition."""
 
@@ -62,7 +62,7 @@ class Timeline:
 
     @property
     def witness(self) -> int:
-        """The broker that stays, and has no replica."""
+        """Return the broker that never stops, and has no replica."""
         return next(each for each in self.cluster.brokers if each not in self.leaving)
 
     def take_place(self, *, diverging: bool) -> None:
@@ -101,7 +101,7 @@ class Timeline:
         return state.leader is None or set(state.isr) == set(state.replicas) - self.away
 
     def _freeze(self, broker: int) -> None:
-        """Nothing is written before it has left the ISR, so that no record waits in its socket."""
+        """Wait until a broker has left the ISR before the next write, so that no record waits in its socket."""
         self.cluster.brokers[broker].freeze()
         self.away.add(broker)
         self._wait_seen(f"broker {broker} has left", lambda _number, state: self._has_left(broker, state))
@@ -116,7 +116,7 @@ class Timeline:
         self._wait_seen(f"broker {broker} is back", lambda _number, state: broker not in state.offline_replicas)
 
     def _wait_seen(self, what: str, is_so: Condition) -> None:
-        """By the witness, of all partitions."""
+        """Return the states of all partitions, as the broker without replicas reports them."""
 
         def reached() -> bool:
             return all(
@@ -149,7 +149,7 @@ class Timeline:
 
 
 def timeline(cluster: Cluster, topics: Sequence[str], rng: random.Random) -> Timeline:
-    """Every set of three brokers is an outage of its own, if one of them dies and two return."""
+    """Return every set of three brokers of which one dies and two return. Each is a separate outage."""
     leaving = tuple(rng.sample(sorted(cluster.brokers), len(cluster.brokers) - 1))
     outages = tuple(
         frozenset({*survivors, dead}) for dead in leaving[-_DEAD:] for survivors in combinations(leaving[:-_DEAD], 2)
@@ -159,7 +159,7 @@ def timeline(cluster: Cluster, topics: Sequence[str], rng: random.Random) -> Tim
 
 
 def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dict[int, list[str]]:
-    """Return the values that a consumer reads of each partition, in order."""
+    """Return the values that a consumer reads from each partition, in order."""
     where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0}
     consumer = Consumer({**where, "group.id": "oracle", "enable.auto.commit": "false"})
     try:
@@ -183,7 +183,7 @@ def records_left(cluster: Cluster, topic: str, partitions: Iterable[int]) -> dic
 
 
 def wait_offline(cluster: Cluster, topics: Sequence[str], *, seen_by: int, away: Collection[int] = ()) -> None:
-    """Until no partition has a leader, and those that are away, and no others, are known to be."""
+    """Wait until no partition has a leader, and exactly the stopped brokers are known to be offline."""
 
     def reached() -> bool:
         return all(

@@ -65,7 +65,7 @@ def test_what_is_flagged_before_and_left_behind_after(
     assert f"replica {dead} did not answer" in reported[AftermathKind.WILL_TRUNCATE]
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
-    # As where more partitions were recovered than are named to each group.
+    # As if more partitions were recovered than one request for a group names.
     monkeypatch.setattr(groups, "_MOST_NAMED", 0)
     with Wire(on_call.settings) as wire:
         again = look_at_aftermath(Kafka(wire), outcomes)
@@ -109,7 +109,7 @@ def _lose_a_marker(cluster: Cluster) -> int:
 
 
 def _has_committed(reader: Consumer) -> bool:
-    """Retry while a group's coordinator loads."""
+    """Retry while the coordinator of a group loads."""
     try:
         reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
     except KafkaException as fault:
@@ -133,7 +133,7 @@ def _tells_its_commit(cluster: Cluster) -> bool:
 
 
 def _coordinator(cluster: Cluster) -> int:
-    """Who leads the partition of __transaction_state that has the writer's transactions: Java's hash of their id."""
+    """Return the leader of the __transaction_state partition of the writer, by Java's hash of its transactional id."""
     partitions = cluster.client.describe("__transaction_state")
     hashed = 0
     for character in _WRITER:

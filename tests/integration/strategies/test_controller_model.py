@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Does the controller elect whom the model says? Over states that brokers' comings and goings generate."""
+"""Compare the controller's elections with the model, in states that stops and starts of brokers generate."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from lab import Cluster
 
 _BROKERS = 4
 _PARTITIONS = {1: 24, 2: 72, 3: 96}
-"""Of each topic, by its number of replicas."""
+"""Partitions of each topic, by its number of replicas."""
 _ELR = "eligible.leader.replicas.version"
 _ROUNDS = {None: 2, 1: 2}
-"""At the least, by the level of the ELR feature; None before 4.0, which has none."""
+"""The minimum number of distinct states, by the level of the ELR feature; None before 4.0, which has none."""
 _WIDE_ROUNDS = {None: 4, 0: 2, 1: 4}
 """In `make test-all`."""
 _MOST_ROUNDS = 8
-"""Chance decides which rules decide in a round: there are more rounds until each rule has decided some."""
+"""The limit of further rounds. Rounds are random, and continue until each rule has decided some elections."""
 _EVENTS = ("unclean", "unclean", "preferred", "reorder", "nothing")
 _EVENTS_OF_LITTLE_EFFECT = (*_EVENTS, *("nothing",) * 10)
 _SEED = 20261121
@@ -50,13 +50,13 @@ States = Mapping[TopicPartition, PartitionState]
 
 @dataclass
 class _Score:
-    """Predictions, each in the form of what was known when it was made, and how many came true."""
+    """Predictions, with the state that was known at that time, and the number of correct ones."""
 
     agreed: Counter[str] = field(default_factory=Counter)
-    """By the rule that the prediction named."""
+    """Counts by the rule of the prediction."""
     disagreed: list[str] = field(default_factory=list)
     distinct: set[object] = field(default_factory=set)
-    """Two are the same when only names of brokers differ between them."""
+    """Distinct states. Two states are the same if only broker ids differ."""
     has_seen_elr: bool = False
 
     def compare(
@@ -105,7 +105,7 @@ def test_the_controller_elects_whom_the_model_predicts(
 
 
 def _create_topics(cluster: Cluster, rng: random.Random) -> Turmoil:
-    """Random subsets of the brokers, in random orders."""
+    """Return random subsets of the brokers, in random orders."""
     brokers = sorted(cluster.brokers)
     topics = []
     for min_isr in (1, 2):
@@ -117,14 +117,14 @@ def _create_topics(cluster: Cluster, rng: random.Random) -> Turmoil:
 
 
 def _one_round(turmoil: Turmoil, rng: random.Random, score: _Score) -> None:
-    """All brokers but one leave and come back; after each change elections are asked for, of some partitions."""
+    """Stop and start all brokers except one; after each change, request elections of some partitions."""
     states = _ask_for_elections(turmoil, turmoil.leave(rng), rng, score)
     for broker in rng.sample(sorted(turmoil.away), len(turmoil.away)):
         states = _ask_for_elections(turmoil, _come_back(turmoil, broker, states, score), rng, score)
 
 
 def _come_back(turmoil: Turmoil, broker: int, before: States, score: _Score) -> States:
-    """Check that the advice about this broker comes true for every partition."""
+    """Check that the advice about this broker is correct for every partition."""
     way = turmoil.away[broker]
     leaderless = [each for each in before.values() if each.is_offline]
     nobody = Prediction(NO_LEADER, Rule.NOBODY)
@@ -143,7 +143,7 @@ def _come_back(turmoil: Turmoil, broker: int, before: States, score: _Score) -> 
 
 
 def _ask_for_elections(turmoil: Turmoil, before: States, rng: random.Random, score: _Score) -> States:
-    """Of each partition one of: an election of either type, a reorder, which makes the controller look too, nothing.
+    """Choose for each partition: an election of either type, a reorder, which can cause an election too, or nothing.
 
     One with a leader keeps it, except that a PREFERRED election may move it: that is not asked for.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A member of the ELR that can lead, and nobody elects it: rule 2, held still on a real broker.
+"""A member of the ELR can lead and is not elected: a stable case of rule 2 on a real broker.
 
 The controller elects such a member when its broker is unfenced. So it must not be electable then, and become so later
 without the controller looking again: its log was moved by hand from a log dir that is not coming back to another one of
@@ -48,7 +48,7 @@ ENDRULE
 def test_a_member_of_the_elr_whose_log_was_moved(kafka_version: str, tmp_path: Path) -> None:
     has_elr = not kafka_version.startswith("3.")
     features = {"eligible.leader.replicas.version": 1} if has_elr else {}
-    # A broker that a busy machine holds up must not be fenced: its return makes the controller look for leaders.
+    # A slow broker on a busy machine must not be fenced: its return would make the controller elect leaders.
     patient = {"broker.session.timeout.ms": 6000}
     with Cluster(
         kafka_version, brokers=4, log_dirs=2, features=features, properties=patient, controller_properties=patient
@@ -88,7 +88,7 @@ def _is_the_last_known_leader(on_call: OnCall, state: PartitionState) -> None:
 
 
 def _comes_when_anything_changes(on_call: OnCall) -> None:
-    """Without ELR it is in the ISR, where rule 1 leaves it to the controller."""
+    """Without ELR, the member is in the ISR, and rule 1 leaves the election to the controller."""
     cluster = on_call.cluster
     (left,) = on_call.plan(Strategy.AGGRESSIVE, _TOPIC).left_alone
     assert f"broker {_LAST_LEADER} of the ISR can lead: the controller elects it by itself" in left.reason
@@ -113,7 +113,7 @@ def _move_the_log(cluster: Cluster) -> None:
     leader.stop()
     wait_until(lambda: client.describe(_TOPIC, broker=_WITNESS)[0].leader is None, 60, what="it has no leader")
     cluster.brokers[_BEHIND].thaw()
-    # Any broker that is unfenced makes the controller look at what has no leader: not after the log was found.
+    # Each unfenced broker makes the controller check offline partitions: unfence none after the log was found.
     _wait_away(cluster, {_LAST_LEADER, _DEAD}, seen_by=_WITNESS)
     (gone,) = (each for each in leader.data_dirs if (each / f"{_TOPIC}-0").exists())
     (stays,) = (each for each in leader.data_dirs if each != gone)

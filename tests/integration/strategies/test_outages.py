@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Random outages on real brokers: is the loss what was forecast, and would another candidate have lost less?"""
+"""Random outages on real brokers: compare the loss with the forecast, and with the loss of other candidates."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from lab import Cluster, wait_until
 pytestmark = pytest.mark.on_any_version
 
 _DIVERGING = (True,)
-"""Of each timeline: whether an unclean election on the way makes logs diverge."""
+"""For each timeline, whether an unclean election in between makes logs diverge."""
 _WIDE = (False, True, False, True)
 """The timelines of `make test-all`."""
 _NOTICED_MS = 3000
-"""Short, since each broker that leaves is waited for; and long enough for one that a busy machine holds up."""
+"""Short, because each stopped broker must be noticed, but long enough for a slow broker on a busy machine."""
 _SEED = 20261121
 _OUTAGES = 18
-"""Of each timeline: one of the last three brokers dies, and two of the other four return."""
+"""Outages of each timeline: one of the last three brokers dies, and two of the other four return."""
 
 Logs = Mapping[int, Log]
-"""What each replica of one partition holds when it has lost its leader, by broker, the dead included."""
+"""The log of each replica of an offline partition, by broker, dead ones included."""
 
 
 @dataclass
@@ -45,13 +45,13 @@ class _Total:
     outages: int = 0
     partitions: int = 0
     diverged: int = 0
-    """Partitions of which two surviving logs hold what the other does not."""
+    """Partitions with two surviving logs that each hold records the other lacks."""
     ours: int = 0
     kafkas: int = 0
     dead: int = 0
-    """Records that only dead replicas hold, so that nobody could have kept them."""
+    """Records that only dead replicas hold, so that no election could have kept them."""
     by_count: int = 0
-    """Partitions in which another candidate would have lost fewer records, if all count alike, and how many fewer."""
+    """Partitions in which another candidate would have lost fewer records by number, and how many fewer."""
     fewer: int = 0
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ def test_losses_are_as_forecast(
     capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
 ) -> None:
-    """Twins of each partition: one is recovered by us, the other one by Kafka's own unclean election."""
+    """Twins of each partition: one is recovered by the collection, the other one by Kafka's own unclean election."""
     timelines = _WIDE if request.config.getoption("--wide") else _DIVERGING
     rng, total = random.Random(_SEED), _Total()
     noticed = {"broker.session.timeout.ms": _NOTICED_MS}
@@ -122,7 +122,7 @@ def _compare(election: PlannedElection, logs: Logs, past: Timeline, total: _Tota
         _assert_inside(loss, logs)
     lost = {each: len(_lost_by(each, logs)) for each in alive}
     elected = election.designated_leader
-    # The measure of KAFKA-20098, whatever diverges: newest epoch, then longest log.
+    # The order of KAFKA-20098, also for diverged logs: newest epoch, then longest log.
     assert end_of(logs[elected]) == max(end_of(logs[each]) for each in alive)
     total.partitions += 1
     total.ours += lost[elected]
@@ -130,7 +130,7 @@ def _compare(election: PlannedElection, logs: Logs, past: Timeline, total: _Tota
     if all(logs[each] <= logs[elected] for each in alive):
         assert lost[elected] == min(lost.values()), "no candidate that answered would have lost less"
         return
-    # Where logs diverge, records of older epochs are many a time more, and never what the last leaders agreed on.
+    # In diverged logs, records of older epochs are often more, but never those that the last leaders committed.
     assert election.partition in past.elected
     total.diverged += 1
     fewest = min(election.losses, key=lambda each: lost[each.broker_id])
@@ -144,7 +144,7 @@ def _compare(election: PlannedElection, logs: Logs, past: Timeline, total: _Tota
 
 
 def _assert_inside(loss: ExpectedLoss, logs: Logs) -> None:
-    """Exact against those that answered, to the single record; a lower bound against the dead, and no upper one."""
+    """Check that the forecast is exact against replicas that answered, and a lower bound against dead ones."""
     mine = logs[loss.broker_id]
     true = len(_lost_by(loss.broker_id, logs))
     assert loss.at_least <= true
@@ -184,7 +184,7 @@ def _assert_nothing_vanished(past: Timeline, ours: list[Logs], kafkas: list[Logs
 
 
 def _lost_by(leader: int, logs: Logs) -> Log:
-    """All that any replica holds, the dead included, and the leader does not."""
+    """Return all records of any replica, dead ones included, that the leader does not hold."""
     return _all(logs, logs) - logs[leader]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an operator accepts, as variables of the playbook: a limit of lost records, a controller that elects itself."""
+"""Variables for what an operator accepts: a limit of lost records, and a controller that elects by itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNCLEAN = "unclean.leader.election.enable"
 def test_a_limit_of_lost_records_and_a_controller_that_may_race(
     cluster: Cluster, on_call: OnCall, tmp_path: Path
 ) -> None:
-    """The log of the newer epoch leads; that loses what the other one holds more, and the limit refuses it."""
+    """The log of the newer epoch leads. It loses further records of the other log, and the limit refuses this."""
     cluster.client.create_topic("kept", {0: [_DEAD, _OLDER, _NEWER]}, {"min.insync.replicas": 1})
     cluster.client.produce("kept", 0, _COMMON)
     records = (_COMMON, _IN_OLDER_EPOCH, _IN_NEWER_EPOCH)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The start-order trap: with ELR, the last known leader is elected when it returns, whoever holds more (KIP-966)."""
+"""The start order matters: with ELR, the last known leader is elected when it returns, whoever holds more (KIP-966)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab import Cluster, scenarios, wait_until
 
 @pytest.mark.parametrize("last_leader_first", [pytest.param(True, marks=pytest.mark.wide), False])
 def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall, last_leader_first: bool) -> None:
-    """Where it comes first it leads at once; where a follower does, the partition waits for it, and is not lost."""
+    """If the last leader starts first, it leads at once. If a follower starts first, the partition waits for it."""
     topic = f"trap-{last_leader_first}".lower()
     offline = scenarios.diverged(cluster, topic)
     last_leader, _shorter, longer = offline.replicas

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""KIP-966's list on real brokers: who waits, who recovers, and what must be said before anything is done."""
+"""KIP-966's rules on real brokers: which strategy waits, which recovers, and which acknowledgement it needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENDRULE
 
 
 def test_a_dead_member_of_the_elr_is_waited_for_or_given_up(cluster: Cluster, on_call: OnCall) -> None:
-    """Rules 3.1 and 3.2. Without ELR the last ISR, of the same one broker, stands in for it."""
+    """Test rules 3.1 and 3.2. Without ELR, the last ISR with the same broker replaces it."""
     offline = scenarios.diverged(cluster, "waited", records=(_COMMON, _LONGER, _LOST))
     dead, shorter, longer = offline.replicas
     policies = {each.value: {"waited": Policy(each)} for each in Strategy}
@@ -56,7 +56,7 @@ def test_a_dead_member_of_the_elr_is_waited_for_or_given_up(cluster: Cluster, on
 
 
 def test_a_member_of_the_isr_comes_by_itself(cluster: Cluster, on_call: OnCall) -> None:
-    """Rule 1, and what is said of the broker to start."""
+    """Test rule 1, and the advice about the broker to start."""
     offline = scenarios.diverged(cluster, "itself")
     dead = offline.replicas[0]
     found = on_call.look("itself")
@@ -88,7 +88,7 @@ def test_unclean_elections_by_the_controller_must_be_acknowledged(cluster: Clust
 
 @pytest.mark.on_every_version
 def test_nobody_is_known_to_hold_everything(cluster: Cluster, on_call: OnCall) -> None:
-    """Rules 4.1 to 4.3: the last leader registered again after a kill, which took it out of the ELR, and died again."""
+    """Test rules 4.1 to 4.3: the last leader registered again after a kill, which removed it from the ELR, and died."""
     offline = scenarios.diverged(cluster, "nobody")
     dead, *living = offline.replicas
     state = cluster.client.describe("nobody")[0]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A tiered topic: a replica that lost its disk and was rebuilt from the tier does not pass for a complete one."""
+"""A tiered topic: a replica that was rebuilt from the tier after a lost disk does not count as complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEGMENTS = 6
 
 
 def test_a_replica_that_was_rebuilt_from_the_tier(kafka_version: str, tmp_path: Path) -> None:
-    """Broker 2 is rebuilt, broker 3 has everything, and the replica list has broker 2 first. Broker 1 dies."""
+    """Prepare: broker 2 is rebuilt, broker 3 has everything, the replica list has broker 2 first, and broker 1 dies."""
     tier = tmp_path / "tier"
     tier.mkdir()
     with tiered_cluster(kafka_version, tier) as cluster:
@@ -44,7 +44,7 @@ def test_a_replica_that_was_rebuilt_from_the_tier(kafka_version: str, tmp_path: 
         wait_until(
             lambda: {*cluster.client.describe(TOPIC, broker=1)[0].isr} == {1, 2, 3}, 90, what="all replicas are in sync"
         )
-        # Their logs end alike, and only broker 1 has more.
+        # Their logs have the same end, and only broker 1 has more records.
         for broker in (two, three):
             broker.freeze()
         wait_until(lambda: cluster.client.describe(TOPIC, broker=1)[0].isr == (1,), 60, what="broker 1 is alone")

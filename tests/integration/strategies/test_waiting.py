@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that return while a run is under way are asked, and those that are gone for good are not waited for."""
+"""Brokers that return during a run are asked, and the run does not wait for permanently lost brokers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMMON, _LONGER, _LOST = 10, 5, 1
 
 @dataclass
 class Steps:
-    """What a run says it is doing."""
+    """Records the reported steps of a run."""
 
     texts: list[str] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
         60,
         what=f"broker {longer} is fenced",
     )
-    # Looking does not wait, and says for whom a run would.
+    # A run that only reads does not wait, and names the brokers that it would wait for.
     only_looks = WaitLimits(60_000, 0, waits=False)
     looked = on_call.wait(Strategy.AGGRESSIVE, only_looks, Steps(), "late")
     assert {each.broker_id for each in looked.awaited} == {dead, longer}
@@ -57,7 +57,7 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
         run = thread.submit(on_call.wait, Strategy.BALANCED, limits, steps, "late")
         # It has looked who is registered before the broker is: Kafka 3.9 does not list it while it is fenced.
         wait_until(
-            # On a busy machine, a second is left out now and then.
+            # On a busy machine, a second may be skipped.
             lambda: any(
                 f"waiting for broker {longer} " in each and re.search(r": ([3-9]|\d\d+) s so far", each)
                 for each in steps.texts
@@ -80,7 +80,7 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
 
 @pytest.mark.wide
 def test_balanced_waits_until_the_controller_has_elected_the_last_leader(cluster: Cluster, on_call: OnCall) -> None:
-    """KIP-966's unclean.recovery.timeout.ms: the time for other brokers is up long before."""
+    """Test KIP-966's unclean.recovery.timeout.ms: the time for other brokers ends much earlier."""
     offline = scenarios.diverged(cluster, "back", records=(_COMMON, _LONGER, _LOST))
     dead = offline.replicas[0]
     steps = Steps()

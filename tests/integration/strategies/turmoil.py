@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that leave in every way and come back, and what each live broker then says of every partition."""
+"""Stop brokers in every way, start them again, and read every partition's state from each live broker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ States = dict[TopicPartition, PartitionState]
 
 
 class Way(StrEnum):
-    """How a broker left."""
+    """How a broker was stopped."""
 
     KILLED = "killed"
     STOPPED = "stopped"
@@ -40,14 +40,14 @@ class Way(StrEnum):
 
 @dataclass
 class Turmoil:
-    """A cluster some of whose brokers are away."""
+    """A cluster with some stopped brokers."""
 
     cluster: Cluster
     topics: tuple[str, ...]
     away: dict[int, Way] = field(default_factory=dict)
 
     def leave(self, rng: random.Random) -> States:
-        """All brokers but one leave, each in a random way, one after the other. Returns what is left of the partitions.
+        """Stop all brokers except one, each in a random way, one after the other. Returns the states of the partitions.
 
         The controller learns of them one by one, so that the last of each partition is another one than of its
         neighbors.
@@ -57,11 +57,13 @@ class Turmoil:
             node = self.cluster.brokers[broker]
             {Way.KILLED: node.kill, Way.STOPPED: node.stop, Way.FROZEN: node.freeze}[way]()
             self.away[broker] = way
-            time.sleep(_BETWEEN_LEAVES_S)  # a pace, not a wait: some leave before the controller notices the last one
+            time.sleep(
+                _BETWEEN_LEAVES_S
+            )  # only a pause: some brokers stop before the controller notices the previous one
         return self.states()
 
     def come_back(self, broker: int) -> States:
-        """Return the partitions once the controller has done all that it does about the broker's return."""
+        """Return the partitions after the controller has handled the broker's return."""
         node = self.cluster.brokers[broker]
         if self.away.pop(broker) is Way.FROZEN:
             node.thaw()
@@ -70,7 +72,7 @@ class Turmoil:
         return self.states()
 
     def states(self, orders: Mapping[TopicPartition, tuple[int, ...]] | None = None) -> States:
-        """Every partition, once all live brokers say the same of all, know who is away, and go on saying so.
+        """Return every partition, when all live brokers agree on all, know the stopped brokers, and stay in agreement.
 
         And have these ``orders``: what was asked for last is seen last.
         """
@@ -92,7 +94,7 @@ class Turmoil:
         return seen
 
     def connection(self, broker: int) -> ConnectionSettings:
-        """To one broker, and no other."""
+        """Send the request to one broker only."""
         return settings_from({"bootstrap_servers": str(self.address(broker)), "request_timeout_ms": 20_000})
 
     def address(self, broker: int) -> Address:
