@@ -101,7 +101,7 @@ class Timeline:
         return state.leader is None or set(state.isr) == set(state.replicas) - self.away
 
     def _freeze(self, broker: int) -> None:
-        """Wait until a broker has left the ISR before the next write, so that no record waits in its socket."""
+        """Freeze a broker, and wait until it has left the ISR, so that no later record waits in its socket."""
         self.cluster.brokers[broker].freeze()
         self.away.add(broker)
         self._wait_seen(f"broker {broker} has left", lambda _number, state: self._has_left(broker, state))

@@ -57,9 +57,8 @@ class Turmoil:
             node = self.cluster.brokers[broker]
             {Way.KILLED: node.kill, Way.STOPPED: node.stop, Way.FROZEN: node.freeze}[way]()
             self.away[broker] = way
-            time.sleep(
-                _BETWEEN_LEAVES_S
-            )  # only a pause: some brokers stop before the controller notices the previous one
+            # Only a pause: some brokers stop before the controller notices the previous one.
+            time.sleep(_BETWEEN_LEAVES_S)
         return self.states()
 
     def come_back(self, broker: int) -> States:
