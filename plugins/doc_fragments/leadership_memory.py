@@ -26,15 +26,15 @@ options:
       - The principal needs CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it.
     type: str
     default: _kafkaops_leadership
+  verify_timeout_ms:
+    description:
+      - Milliseconds in which a change must be seen in the cluster's metadata. After that, it counts as not done.
+    type: int
+    default: 30000
   attempts:
     description:
       - How often to try a request that fails with an error that may pass. Before each attempt, the cluster is read
         again.
     type: int
     default: 3
-  verify_timeout_ms:
-    description:
-      - Milliseconds in which a change must be seen in the cluster's metadata. After that, it counts as not done.
-    type: int
-    default: 30000
 """
