@@ -13,7 +13,7 @@ options:
   report_file:
     description:
       - Where to write the report of the run, a JSON file with the brokers and the outcome of each partition.
-      - Must not exist. That is found out before any connection is opened.
+      - The file must not exist. This is checked before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path
 """
@@ -24,6 +24,6 @@ options:
   report_file:
     description:
       - Where to write the findings, as a JSON file.
-      - Must not exist. That is found out before any connection is opened.
+      - The file must not exist. This is checked before any connection is opened.
     type: path
 """

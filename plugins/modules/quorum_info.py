@@ -137,7 +137,7 @@ controllers:
   type: list
   elements: dict
   contains:
-    address: {type: str, description: Where it was asked.}
+    address: {type: str, description: The address that was asked.}
     node_id: {type: int, description: "Its node id, null if unknown."}
     supports_pre_vote: {type: bool, description: "Whether it has Pre-Vote (KIP-996, Kafka 4.0)."}
     fetch_timeout_ms: {type: int, description: Its C(controller.quorum.fetch.timeout.ms).}

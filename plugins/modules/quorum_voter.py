@@ -188,7 +188,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _journal(kafka: Any, cluster_id: str, params: dict[str, Any]) -> Any:
-    """Return where the journal is. Without a broker that answers, it can only be a file."""
+    """Return the home of the journal. If no broker answers, only a file is possible."""
     from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError

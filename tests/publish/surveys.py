@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"\b[A-Z]\(([^()]*(?:\([^()]*\))?[^()]*)\)")
 _LARGEST = 2**31 - 1
 _HEADER = """\
 ---
-# Written by `make surveys` from the argument specs of the roles. Change those, or what tests/publish/surveys.py asks.
+# Written by `make surveys` from the argument specs of the roles. Change those, or tests/publish/surveys.py.
 """
 
 
