@@ -121,6 +121,10 @@ class Wreck:
         with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
             journal.begin([OrderChange(topic, int(number), topic_id, tuple(original), tuple(changed))])
 
+    def assert_orders_are_restored(self) -> None:
+        assert {each.replicas for each in self.cluster.states.values()} == {ORIGINAL}
+        assert self.unfinished() == ()
+
     def _election(self, partition: TopicPartition, designated: int) -> PlannedElection:
         state = self.cluster.states[partition]
         logs = [self.cluster.logs[broker_id, partition] for broker_id in (BEST, BEHIND)]
@@ -159,11 +163,6 @@ def statuses(report: ElectionReport) -> list[Status]:
 
 def reasons(report: ElectionReport) -> set[str]:
     return {each.reason for each in report.outcomes}
-
-
-def assert_all_is_put_back(wreck: Wreck) -> None:
-    assert {each.replicas for each in wreck.cluster.states.values()} == {ORIGINAL}
-    assert wreck.unfinished() == ()
 
 
 def revive_as_last_known_leader(wreck: Wreck, partition: TopicPartition) -> Callable[[], None]:

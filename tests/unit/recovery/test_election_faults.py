@@ -22,7 +22,6 @@ from unit.fakes.wreck import (
     ORIGINAL,
     MakeWreck,
     Wreck,
-    assert_all_is_put_back,
     partitions,
     reasons,
     statuses,
@@ -40,7 +39,7 @@ def test_a_fault_that_passes_costs_an_attempt(wreck: Wreck, kind: str, fate: Fat
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED] * 3
     assert {each.leader_after for each in report.outcomes} == {BEST}
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize(("fate", "elections"), [(LOST_REQUEST, 2), (LOST_ANSWER, 1), (FAILED_OVER, 2), (TIMED_OUT, 1)])
@@ -124,7 +123,7 @@ def test_when_every_attempt_failed_the_order_is_put_back_and_the_fault_reported(
     assert reasons(report) == {reason}
     assert wreck.cluster.kinds().count("elect") == 6, "three for one partition, and three for the others"
     assert not report.is_changed
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
@@ -132,7 +131,7 @@ def test_an_election_that_took_place_in_the_last_attempt_is_a_recovery(wreck: Wr
     wreck.cluster.fates["elect"] = [fate]
     report = wreck.run(attempts=1)
     assert statuses(report) == [Status.RECOVERED] * 3
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
@@ -144,7 +143,7 @@ def test_a_refusal_that_will_not_pass_is_not_tried_again(wreck: Wreck, kind: str
     assert wreck.cluster.kinds() == (
         ["reorder", "reorder"] if kind == "reorder" else ["reorder", "elect", "elect", "reorder"]
     )
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
@@ -154,7 +153,7 @@ def test_some_of_a_batch_may_fail_and_the_others_are_recovered(wreck: Wreck, kin
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
     assert "UNKNOWN_SERVER_ERROR (error -1)" in report.outcomes[1].reason
     assert report.is_changed
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
@@ -162,7 +161,7 @@ def test_a_partition_that_an_answer_leaves_out_is_looked_up(wreck: Wreck, kind: 
     wreck.cluster.fates[kind] = [Fate(left_out=frozenset({SECOND}))] * 2
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
     assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
@@ -186,7 +185,7 @@ def test_an_order_of_an_earlier_run_is_nobody_elses(wreck: Wreck, seen: tuple[in
     ]
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED] * 3, report.outcomes[0].reason
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_restored(
@@ -198,7 +197,7 @@ def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_res
     assert report.outcomes[0].status is Status.RECOVERED
     assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
     assert 50 <= clock.now < 60
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_an_election_that_never_takes_place_is_waited_for_no_longer_than_it_can_be_alive(
@@ -209,7 +208,7 @@ def test_an_election_that_never_takes_place_is_waited_for_no_longer_than_it_can_
     report = wreck.run(attempts=1)
     assert statuses(report) == [Status.FAILED] * 3
     assert 1061 <= clock.now < 1070
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.parametrize("cause", ["stop", "time limit"])
@@ -230,7 +229,7 @@ def test_a_run_that_may_not_wait_leaves_the_order_and_the_next_one_restores_it(w
     wreck.stop.clear()
     wreck.cluster.fates = {}
     assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -241,7 +240,7 @@ def test_after_its_time_limit_a_run_requests_nothing_more_and_returns_what_was_d
     report = wreck.run(timeout_ms=10_000)
     assert statuses(report) == [Status.RECOVERED, Status.RECOVERED, Status.FAILED]
     assert "the time limit of 10 s for all elections (election_timeout_ms) was reached" in report.outcomes[2].reason
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(wreck: Wreck) -> None:
@@ -255,7 +254,7 @@ def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(
         "not requested: another broker than the designated one was elected"
     }
     assert [wreck.cluster.states[each].leader_id for each in (SECOND, THIRD)] == [NO_LEADER] * 2
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_designated_broker_that_is_fenced_at_the_last_moment_is_followed_by_the_second_best(

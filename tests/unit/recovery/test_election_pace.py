@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import FAILED_OVER, LOST_REQUEST, WELL, Fate
-from unit.fakes.wreck import BEST, CHANGED, MakeWreck, Wreck, assert_all_is_put_back, partitions, statuses
+from unit.fakes.wreck import BEST, CHANGED, MakeWreck, Wreck, partitions, statuses
 
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 FIRST, SECOND, _ = partitions(3)
@@ -85,7 +85,7 @@ def test_progress_counts_what_has_ended(wreck: Wreck) -> None:
         ("electing, attempt 2", 2, 3),
         ("restoring replica orders", 0, 3),
     ]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ from unit.fakes.wreck import (
     ORIGINAL,
     MakeWreck,
     Wreck,
-    assert_all_is_put_back,
     partitions,
     reasons,
     statuses,
@@ -46,7 +45,7 @@ def test_an_interrupt_puts_the_order_back_and_passes(wreck: Wreck, restore: Fate
     with pytest.raises(KeyboardInterrupt):
         wreck.run()
     wreck.run()
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -> None:
@@ -55,7 +54,7 @@ def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -
     report = wreck.run()
     assert [each.undoing for each in report.leftovers] == [Undoing.RESTORED] * 3
     assert statuses(report) == [Status.REFUSED] * 3
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_stop_between_reorder_and_election_puts_the_order_back_and_elects_nothing(wreck: Wreck) -> None:
@@ -64,7 +63,7 @@ def test_a_stop_between_reorder_and_election_puts_the_order_back_and_elects_noth
     assert statuses(report) == [Status.FAILED] * 3
     assert reasons(report) == {"the run was asked to stop before this election; run it again"}
     assert wreck.cluster.kinds() == ["reorder", "reorder"]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_stop_while_electing_keeps_what_was_elected(wreck: Wreck) -> None:
@@ -73,7 +72,7 @@ def test_a_stop_while_electing_keeps_what_was_elected(wreck: Wreck) -> None:
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
     assert "asked to stop" in report.outcomes[1].reason
     assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -85,7 +84,7 @@ def test_a_stop_between_batches_leaves_the_rest_alone(wreck: Wreck) -> None:
         "the run was asked to stop before this election; run it again"
     }
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def failing_from(call: int) -> Callable[[int], None]:
@@ -115,7 +114,7 @@ def test_a_disk_that_fills_up_between_batches_costs_no_result_of_the_batches_bef
     assert all("No space left on device" in each.reason for each in report.outcomes[1:])
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
     assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -131,7 +130,7 @@ def test_a_disk_that_fills_up_before_the_order_is_back_costs_no_result(
     assert "its replica order is back, but the journal does not know it" in report.outcomes[0].reason
     again = wreck.run()
     assert statuses(again) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_full_disk_is_no_trouble_of_a_partition_whose_order_was_not_changed(
@@ -189,4 +188,4 @@ def test_whatever_befalls_the_requests_the_report_is_true_and_a_rerun_converges(
     assert again.outcomes
     assert {each.status for each in again.outcomes} <= {Status.RECOVERED, Status.ALREADY_ONLINE}
     assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()

@@ -25,7 +25,6 @@ from unit.fakes.wreck import (
     TOPIC_ID,
     Wreck,
     an_order_change,
-    assert_all_is_put_back,
     partitions,
     reasons,
     revive_as_last_known_leader,
@@ -49,7 +48,7 @@ def test_another_leader_stops_the_run_and_later_batches_are_untouched(wreck: Wre
     assert {each.replicas_after for each in report.outcomes[1:]} == {None}
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
     assert "elect" not in wreck.cluster.kinds()
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_leader_that_somebody_else_elects_meanwhile_is_never_called_ours(wreck: Wreck) -> None:
@@ -60,7 +59,7 @@ def test_a_leader_that_somebody_else_elects_meanwhile_is_never_called_ours(wreck
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
     assert "broker 2 leads it, not the designated 3" in report.outcomes[1].reason
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_what_changes_after_the_reorder_is_seen_before_the_election(wreck: Wreck) -> None:
@@ -69,7 +68,7 @@ def test_what_changes_after_the_reorder_is_seen_before_the_election(wreck: Wreck
     assert statuses(report) == [Status.REFUSED] * 3
     assert all("broker 3 cannot be elected" in each for each in reasons(report))
     assert wreck.cluster.kinds() == ["reorder", "reorder"]
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> None:
@@ -108,7 +107,7 @@ def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look
     wreck.cluster.answer(see=see_at_first)
     assert statuses(wreck.run(plan)) == [Status.RECOVERED] * 3
     assert next(looks, None) is None
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 MEDDLING = [
@@ -165,7 +164,7 @@ def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_pu
 
     wreck.cluster.reads_until_silent = None
     assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE] * 3
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:
@@ -174,7 +173,7 @@ def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:
     assert statuses(report) == [Status.FAILED] * 3
     assert reasons(report) == {"broker 3 was elected and is gone again: offline as before"}
     assert {each.leader_after for each in report.outcomes} == {NO_LEADER}
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_an_order_that_cannot_be_put_back_stays_in_the_journal_and_the_next_run_puts_it_back(wreck: Wreck) -> None:
@@ -192,7 +191,7 @@ def test_an_order_that_cannot_be_put_back_stays_in_the_journal_and_the_next_run_
     assert [each.undoing for each in again.leftovers] == [Undoing.RESTORED] * 3
     assert statuses(again) == [Status.ALREADY_ONLINE] * 3
     assert again.is_changed
-    assert_all_is_put_back(wreck)
+    wreck.assert_orders_are_restored()
 
 
 def test_a_cluster_that_falls_silent_leaves_the_result_unknown(wreck: Wreck) -> None:
