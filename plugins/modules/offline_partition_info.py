@@ -14,8 +14,8 @@ version_added: 1.0.0
 description:
   - Finds the partitions that are offline, that is, without a leader, and returns their state in the cluster's
     metadata.
-  - Looks at every broker, so that it is known which replicas could be asked and elected.
-  - Trusts the leader and what brokers answer, not the ISR. The ISR of an offline partition can still name dead brokers.
+  - Connects to every broker, to find out which replicas can be asked and elected.
+  - Does not rely on the ISR. The ISR of an offline partition can still name dead brokers.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
@@ -24,22 +24,22 @@ extends_documentation_fragment: [
 options:
   report_file:
     description:
-      - Where to write the report of a run that ends here, because none of the partitions is offline and nothing is
-        unfinished. Otherwise it is not written, since the module that recovers the partitions writes it.
-      - Must not exist. That is found out before any connection is opened.
+      - Where to write the report if no partition is offline and no earlier run left changes. Otherwise the module that
+        recovers the partitions writes it.
+      - Must not exist. This is checked before any connection is opened.
     type: path
   output_paths:
     description:
-      - Files and directories that later tasks are to make. When one of them exists or cannot be made, that is found
-        out here, before any connection is opened.
+      - Files and directories that later tasks will create. The module fails before any connection is opened if one of
+        them exists or cannot be created.
     type: list
     elements: path
     default: []
   max_rows:
     description:
-      - How many partitions RV(partitions), RV(left_alone) and RV(unfinished) have at most. All of them if not set.
-      - RV(summary), RV(groups) and RV(start_order) are always about all. A report that is made from a saved result has
-        only what is in the result.
+      - The largest number of partitions in RV(partitions), in RV(left_alone) and in RV(unfinished). All if not set.
+      - RV(summary), RV(groups) and RV(start_order) are always about all partitions. A report that is made from a saved
+        result has only the partitions in that result.
     type: int
 seealso:
   - module: kafkaops.recovery.replica_log_info
@@ -67,14 +67,14 @@ RETURN = r"""
 quorum_seen:
   description:
     - Who led the controller quorum, for O(kafkaops.recovery.unclean_recovery#module:quorum_seen).
-    - Null where it is not known. Our principal may need DESCRIBE on the cluster.
+    - Null if it is not known. The principal may need DESCRIBE on the cluster.
   returned: success
   type: dict
   sample: {leader_id: 1, leader_epoch: 42, seen_at_ms: 86400000}
   contains:
     leader_id: {type: int, description: Id of the leader.}
     leader_epoch: {type: int, description: Its epoch.}
-    seen_at_ms: {type: int, description: "When that was, in milliseconds, by the monotonic clock of the host."}
+    seen_at_ms: {type: int, description: "The time of the look, in milliseconds of the host's monotonic clock."}
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description: Every broker that is registered or that occurs in a replica list, in order of its id.
@@ -145,9 +145,9 @@ partitions:
     is_internal: {type: bool, description: Whether the topic is one of Kafka's own.}
 left_alone:
   description:
-    - Partitions that were asked for, or are offline, and that are not looked at, in order of topic, then partition.
+    - Partitions that were requested, or are offline, and that are not recovered, in order of topic, then partition.
     - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
-    - An internal topic is V(refused). V(unknown) is one that does not exist, or is hidden from us.
+    - An internal topic is V(refused). V(unknown) is one that does not exist, or that the principal may not see.
   returned: success
   type: list
   elements: dict
@@ -179,9 +179,10 @@ groups:
   sample: []
 start_order:
   description:
-    - The brokers that are away from partitions without a leader, the one to start first at first. That is the one that
-      led the most of them last, then the one in the ISR or ELR of the most.
-    - For each, what the controller does by itself when it alone returns. Start a broker with its old disk only.
+    - The offline brokers that have replicas of partitions without a leader, in the order in which to start them. The
+      first one led most of these partitions last, or else is in the ISR or ELR of most of them.
+    - For each broker, what the controller does by itself if only this broker returns. Start a broker only with its old
+      disk.
   returned: success
   type: list
   elements: dict
@@ -202,8 +203,8 @@ start_order:
       elements: dict
 unfinished:
   description:
-    - Replica orders that an earlier run changed, was killed, and could not restore.
-    - M(kafkaops.recovery.designated_election) puts them back before it does anything else.
+    - Replica orders that an earlier run changed and did not restore, because it was killed.
+    - M(kafkaops.recovery.designated_election) restores them before it does anything else.
   returned: success
   type: list
   elements: dict
