@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from kafka.protocol.api_key import ApiKey
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
@@ -81,6 +82,27 @@ def test_a_replica_that_was_silent_in_the_plan_is_asked_before_another_one_is_el
         Status.RECOVERED
     ]
     assert leaders(cluster, "silent") == {0: longer}
+
+
+def test_a_replica_that_does_not_end_where_the_plan_says_is_not_elected(cluster: Cluster, on_call: OnCall) -> None:
+    """One question about the newest epoch confirms the plan. It must not confirm another offset, nor another epoch."""
+    offline = scenarios.diverged(cluster, "moved")
+    plan = on_call.plan(Strategy.AGGRESSIVE, "moved")
+    (election,) = plan.elections
+    best, *others = election.candidates
+    newest = best.lineage[-1]
+    for epoch, end in ((newest.epoch, newest.end_offset + 1), (newest.epoch + 1, newest.end_offset)):
+        moved = replace(best, last_written_epoch=epoch, log_end_offset=end, lineage=(EpochEnd(epoch, end),))
+        edited = replace(plan, elections=(replace(election, candidates=(moved, *others)),))
+        (outcome,) = on_call.carry_out(edited)
+        assert outcome.status is Status.REFUSED
+        assert (
+            f"ends at (epoch, offset) ({newest.epoch}, {newest.end_offset}) now, and at ({epoch}, {end})"
+            in outcome.reason
+        )
+    assert leaders(cluster, "moved") == {0: None}
+    assert [each.status for each in on_call.carry_out(plan)] == [Status.RECOVERED]
+    assert leaders(cluster, "moved") == {0: offline.best}
 
 
 @pytest.mark.wide
