@@ -21,8 +21,8 @@ description:
   - Before any change, the list and each partition's original order with its topic id are stored in a compacted topic,
     O(memory_topic). So any host can continue or undo the change. After a crash at any point, the next run does so.
   - To apply the list to new topics and partitions, run it again with O(brokers) empty and O(state=present).
-  - If somebody reassigned a partition in the meantime, the new replica set stays. A listed broker returns to its
-    position among the remaining replicas. An order that somebody else set stays. A re-created topic is left alone.
+  - If another party reassigned a partition in the meantime, the new replica set stays. A listed broker returns to its
+    position among the remaining replicas. An order that another party set stays. A re-created topic is left alone.
   - A partition with a running reassignment or without a leader is left alone and reported. Run the module again later.
   - If every broker supports the config, which no released Kafka does, Kafka applies it by itself. Then the module
     changes no order, and restores orders that it changed before.
@@ -177,7 +177,7 @@ partitions:
     reason: {type: str, description: "Why, and what can be done about it."}
     topic_id: {type: str, description: "The topic's id, null if unknown."}
     drift:
-      description: What somebody else changed since the last run.
+      description: What another party changed since the last run.
       type: str
       choices: [none, recreated, reassigned, reordered]
     replicas: {type: list, elements: int, description: "The order before, null if unknown."}
