@@ -311,7 +311,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.librarie
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, plain, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     DONE_OR_FORESEEN,
@@ -363,7 +363,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": plain(planned.brokers),
         "awaited": plain(planned.awaited),
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
-        "groups": plain([each.group for each in grouped(outcomes)]),
+        "groups": plain([each.group for each in group_outcomes(outcomes)]),
         "loss": plain(total_loss(outcomes)),
         "plan_digest": planned.document["digest"],
         **planned.returned,

@@ -249,22 +249,25 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     journal_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, most_important, plain, run
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,
     REPORT,
+    read_wanted,
     refuse_existing_output,
-    wanted,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
     DONE_OR_FORESEEN,
     REPORT_FILE,
     Outcome,
-    left_alone,
-    report_at,
+    outcome_of_left_alone,
+    prepare_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    describe_advice,
+    find_start_order,
+)
 
 ARGUMENTS = (
     CONNECTION
@@ -294,7 +297,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     settings, asked, report, *_checked = all_of(
         lambda: connection_settings(params),
-        lambda: wanted(params),
+        lambda: read_wanted(params),
         lambda: ReportFile(params["report_file"]),
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
@@ -306,10 +309,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         quorum_seen = kafka.seen_leader()
         pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
-    outcomes = [left_alone(each) for each in found.left_alone]
-    advice = start_order(found.without_leader, found.brokers)
+    outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
+    advice = find_start_order(found.without_leader, found.brokers)
     if not found.offline and not unfinished:
-        document_at = report_at(
+        document_at = prepare_report(
             mode=RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes
         )
         report.write(document_at, REPORT_FILE)
@@ -319,8 +322,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": plain(found.brokers),
         "quorum_seen": plain(quorum_seen),
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
-        "groups": plain([each.group for each in grouped(outcomes)]),
-        "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
+        "groups": plain([each.group for each in group_outcomes(outcomes)]),
+        "start_order": [{**plain(each), "explanation": describe_advice(each)} for each in advice],
         "summary": {"offline": len(found.offline), **counted((each.status for each in outcomes), Status)},
     }
 

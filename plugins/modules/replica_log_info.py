@@ -163,10 +163,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
     Engines,
-    gathering,
+    gathering_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
+    DONE_OR_FORESEEN,
+    outcome_of_left_alone,
+)
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 
@@ -178,14 +181,14 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import with_tiered
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import add_tiered_topics
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
     settings, wanted, how = all_of(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
-        lambda: gathering(params),
+        lambda: gathering_options(params),
     )
     summary = {
         "rows": [],
@@ -201,16 +204,16 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                 include_internal=params["include_internal_topics"],
                 when_offline=engines.expect,
             )
-            found = with_tiered(kafka, found)
+            found = add_tiered_topics(kafka, found)
         if found.offline:
             from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import (
-                evidence_of,
-                results_of,
+                collect_evidence,
+                summarize_rows,
             )
 
-            evidence = evidence_of(engines, settings, found, how, progress_to(params["progress_file"]))
-            summary = results_of(evidence.replica_logs, params["max_rows"])
-    outcomes = [left_alone(each) for each in found.left_alone]
+            evidence = collect_evidence(engines, settings, found, how, progress_to(params["progress_file"]))
+            summary = summarize_rows(evidence.replica_logs, params["max_rows"])
+    outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
     shown = most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import ranges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import verdict as in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
 from .next_steps import recovery_steps
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     run_elections,
@@ -55,7 +55,7 @@ def _measured(partitions: int) -> Timing:
             check_mode=False,
         )
         began, began_cpu = time.perf_counter(), time.process_time()
-        plan = plan_of_designations(
+        plan = plan_from_designations(
             Kafka(wire), {TopicPartition(_TOPIC, each): _DESIGNATED for each in range(partitions)}
         )
         planned = time.perf_counter()

@@ -20,20 +20,20 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyOptions,
+    add_tiered_topics,
     read_policies,
-    with_tiered,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import (
     Survey,
-    given_up,
+    mark_as_lost,
     survey,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import (
@@ -78,7 +78,7 @@ class OnCall:
     def wait(self, strategy: Strategy, limits: WaitLimits, progress: Progress, *topics: str) -> Waited:
         """Wait for the brokers that may decide the elections of these topics."""
         found = self.look(*topics)
-        found = replace(found, brokers=tuple(given_up(each, limits.lost) for each in found.brokers))
+        found = replace(found, brokers=tuple(mark_as_lost(each, limits.lost) for each in found.brokers))
         with Wire(self.settings) as wire:
             return wait_for_brokers(Kafka(wire), found, dict.fromkeys(topics, Policy(strategy)), limits, progress)
 
@@ -94,13 +94,13 @@ class OnCall:
         policies = dict.fromkeys(topics, Policy(strategy, max_lost_records))
         plan = self.plans({"": policies}, *topics)[""]
         with Wire(self.settings) as wire:
-            return with_unregistered(Kafka(wire), plan, may_drop=may_drop)
+            return plan_drops(Kafka(wire), plan, may_drop=may_drop)
 
     def plans(self, policies: Mapping[str, Mapping[str, Policy]], *topics: str) -> dict[str, Plan]:
         """Several plans of the same evidence, by name."""
         found = self.look(*topics)
         with Wire(self.settings) as wire:
-            found = with_tiered(Kafka(wire), found)
+            found = add_tiered_topics(Kafka(wire), found)
         evidence = gather_evidence(InProcess(), self.settings, found, self.duration_ms)
         return {name: plan_recovery(InProcess(), evidence, each) for name, each in policies.items()}
 

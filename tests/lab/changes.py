@@ -28,13 +28,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     ElectionReport,
     run_elections,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
 from lab.cluster import Cluster
 from lab.module_process import Account
 
@@ -154,8 +154,8 @@ def elect(
     )
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        plan = plan_of_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})
-        plan = with_unregistered(kafka, plan, may_drop=may_drop)
+        plan = plan_from_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})
+        plan = plan_drops(kafka, plan, may_drop=may_drop)
         brokers = kafka.look_at_brokers(kafka.describe_cluster())
         return run_elections(kafka, plan, options, NullProgress(), threading.Event(), brokers)
 

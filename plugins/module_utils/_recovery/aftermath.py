@@ -13,7 +13,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
-from .expected_loss import offsets
+from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status
 
@@ -31,46 +31,48 @@ _MOST_URGENT = (
 
 
 @collector_paused()
-def look_at_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
+def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
     """Return what is left behind on the recovered partitions. What cannot be read is a finding, never an error."""
     recovered = [each for each in outcomes if each.status is Status.RECOVERED]
     if not recovered:
         return ()
-    findings = [finding for each in recovered for finding in will_truncate(each)]
+    findings = [finding for each in recovered for finding in find_truncations(each)]
     led: dict[int | None, list[TopicPartition]] = {}
     for outcome in recovered:
         led.setdefault(outcome.leader_after, []).append(outcome.topic_partition)
     try:
         brokers = {each.broker_id: each for each in kafka.describe_cluster().registrations}
     except KafkaOpsError as error:
-        return most_urgent_first([*findings, not_known("committed offsets and transactions", error)])
+        return sort_by_urgency([*findings, unknown_finding("committed offsets and transactions", error)])
     ends: dict[TopicPartition, int] = {}
     for leader, partitions in led.items():
         if leader is None or leader not in brokers:
             why = "no leader was seen" if leader is None else f"broker {leader}, which leads them, is not registered"
-            findings.append(not_known(f"transactions and log ends of {some_of(partitions, 'partition')}", why))
+            findings.append(
+                unknown_finding(f"transactions and log ends of {count_and_name(partitions, 'partition')}", why)
+            )
             continue
         address = brokers[leader].address
         try:
-            findings += _open_transactions(kafka, address, leader, partitions)
-            found = _log_ends(kafka, address, partitions)
+            findings += _find_open_transactions(kafka, address, leader, partitions)
+            found = _read_log_ends(kafka, address, partitions)
         except KafkaOpsError as error:
-            findings.append(not_known(f"transactions and log ends on broker {leader}", error))
+            findings.append(unknown_finding(f"transactions and log ends on broker {leader}", error))
             continue
-        findings += _unanswered("the log end", leader, [each for each in partitions if each not in found])
+        findings += _find_unanswered("the log end", leader, [each for each in partitions if each not in found])
         ends |= found
-    findings += _groups_without_coordinator(kafka)
+    findings += _find_groups_without_coordinator(kafka)
     for broker in brokers.values():
         if broker.is_fenced:
             continue
         try:
-            findings += _beyond_end(kafka, broker.broker_id, broker.address, ends)
+            findings += _find_commits_beyond_end(kafka, broker.broker_id, broker.address, ends)
         except KafkaOpsError as error:
-            findings.append(not_known(f"groups that broker {broker.broker_id} coordinates", error))
-    return most_urgent_first(findings)
+            findings.append(unknown_finding(f"groups that broker {broker.broker_id} coordinates", error))
+    return sort_by_urgency(findings)
 
 
-def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
+def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
     """Yield the replicas that hold, or may hold, what the new leader does not.
 
     A dropped one follows nobody: its broker renames the log directory when it starts (LogManager.loadLog).
@@ -80,7 +82,7 @@ def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
             f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
             "that ends in -stray, which Kafka does not read: salvage_logs saves what it alone holds"
         )
-        yield _finding(AftermathKind.DROPPED, text, outcome.topic_partition)
+        yield _partition_finding(AftermathKind.DROPPED, text, outcome.topic_partition)
     for loss in outcome.losses:
         if loss.broker_id != outcome.leader_after:
             continue
@@ -89,7 +91,9 @@ def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
                 continue
             if other.lost:
                 least = "" if other.answered else "at least "
-                text = f"replica {other.broker_id} deletes {least}offsets {offsets(other.lost)} when it follows"
+                text = (
+                    f"replica {other.broker_id} deletes {least}offsets {describe_offsets(other.lost)} when it follows"
+                )
             elif not other.answered:
                 text = (
                     f"replica {other.broker_id} did not answer: when its broker returns, it deletes what the leader "
@@ -97,14 +101,14 @@ def will_truncate(outcome: Outcome) -> Iterator[AftermathFinding]:
                 )
             else:
                 continue
-            yield _finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
+            yield _partition_finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
 
 
-def _open_transactions(
+def _find_open_transactions(
     kafka: Kafka, address: Address, leader: int, partitions: Collection[TopicPartition]
 ) -> Iterator[AftermathFinding]:
     found = kafka.open_transactions(address, partitions)
-    yield from _unanswered("the transactions", leader, [each for each in partitions if each not in found])
+    yield from _find_unanswered("the transactions", leader, [each for each in partitions if each not in found])
     if not any(found.values()):
         return
     limit = kafka.broker_config(address, leader, _TRANSACTION_LIMIT)
@@ -123,40 +127,42 @@ def _open_transactions(
                 f"producer {each.producer_id} has an open transaction from offset {each.start_offset} on, "
                 f"{age}; read_committed consumers stop there; {verdict}"
             )
-            yield _finding(AftermathKind.OPEN_TRANSACTION, text, partition)
+            yield _partition_finding(AftermathKind.OPEN_TRANSACTION, text, partition)
 
 
-def _log_ends(kafka: Kafka, address: Address, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+def _read_log_ends(kafka: Kafka, address: Address, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
     answers = kafka.log_end_offsets(address, partitions)
     return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
 
 
-def _unanswered(what: str, leader: int, partitions: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:
+def _find_unanswered(what: str, leader: int, partitions: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:
     if partitions:
-        yield not_known(
-            f"{what} of {some_of(partitions, 'partition')}", f"broker {leader}, which leads them, does not report it"
+        yield unknown_finding(
+            f"{what} of {count_and_name(partitions, 'partition')}",
+            f"broker {leader}, which leads them, does not report it",
         )
 
 
-def _groups_without_coordinator(kafka: Kafka) -> Iterator[AftermathFinding]:
+def _find_groups_without_coordinator(kafka: Kafka) -> Iterator[AftermathFinding]:
     """Yield groups whose partition of __consumer_offsets has no leader: no broker lists them."""
     try:
         description = kafka.describe_partitions([_GROUPS_TOPIC])
     except KafkaOpsError as error:
-        yield not_known("whether every group has a coordinator", error)
+        yield unknown_finding("whether every group has a coordinator", error)
         return
     # In a cluster without any group the topic does not exist.
     for refusal in description.refused:
         if not refusal.is_unknown:
-            yield not_known("whether every group has a coordinator", f"topic {_GROUPS_TOPIC}: {refusal}")
+            yield unknown_finding("whether every group has a coordinator", f"topic {_GROUPS_TOPIC}: {refusal}")
     leaderless = [each.topic_partition for each in description.partitions if each.is_offline]
     if leaderless:
-        yield not_known(
-            f"groups in {some_of(leaderless, 'partition')}", "these have no leader, and the groups no coordinator"
+        yield unknown_finding(
+            f"groups in {count_and_name(leaderless, 'partition')}",
+            "these have no leader, and the groups no coordinator",
         )
 
 
-def _beyond_end(
+def _find_commits_beyond_end(
     kafka: Kafka, broker_id: int, coordinator: Address, ends: Mapping[TopicPartition, int]
 ) -> Iterator[AftermathFinding]:
     if not ends:
@@ -173,32 +179,34 @@ def _beyond_end(
                     f"{ends[partition]}: its consumers are reset by auto.offset.reset, or skip new records "
                     "once the log is longer than that"
                 )
-                yield _finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
+                yield _partition_finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
     for error, some in unanswered.items():
-        yield not_known(f"committed offsets of {some_of(some, 'group')} that broker {broker_id} coordinates", error)
+        yield unknown_finding(
+            f"committed offsets of {count_and_name(some, 'group')} that broker {broker_id} coordinates", error
+        )
 
 
-def _finding(kind: AftermathKind, explanation: str, about: TopicPartition) -> AftermathFinding:
+def _partition_finding(kind: AftermathKind, explanation: str, about: TopicPartition) -> AftermathFinding:
     return AftermathFinding(kind=kind, topic=about.topic, partition=about.partition, explanation=explanation)
 
 
-def not_known(what: str, why: object) -> AftermathFinding:
+def unknown_finding(what: str, why: object) -> AftermathFinding:
     return AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=f"{what}: not known: {why}")
 
 
-def some_of(names: Sequence[object], what: str) -> str:
+def count_and_name(names: Sequence[object], what: str) -> str:
     """How many there are of ``what``, in the singular, and the first of them."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     plural = "" if len(names) == 1 else "s"
     return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
 
 
-def most_urgent_first(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
+def sort_by_urgency(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
     """Sort the findings: what applications suffer from already comes first, replicas that truncate last."""
     return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
 
 
-def first_of(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
+def limit_findings(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
     """Return at most so many, and where there are more, one that says how many."""
     rest = findings[most:]
     if not rest:

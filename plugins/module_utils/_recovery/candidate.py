@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The replicas of one partition, ranked by what they hold, and in words why each has its rank.
+"""Rank the replicas of one partition by what they hold, and explain the rank of each.
 
-Pure; standard library only. This is the only place that knows the order. Spark's tasks, this process, and a plan that
-is judged again all call it.
+Pure; standard library only. Only this file defines the order. Spark's tasks, this process and the check before an
+election all use it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .._model.partition import Cause, EpochEnd
 
 
 class Flag(StrEnum):
-    """What a person must know of a candidate before electing it (fault matrix, group D)."""
+    """A warning about a candidate (fault matrix, group D)."""
 
     EMPTY_LOG = "empty_log"
     """The log end offset is 0: electing it empties the partition."""
     GAP = "gap"
     """Its log end offset lies below another candidate's log start offset: the records between are on neither."""
     FUTURE_REPLICA = "future_replica"
-    """A log-dir move is running on it; only its current log was ranked."""
+    """The replica is being moved to another log directory; only its current log was ranked."""
     FENCED = "fenced"
-    """It answered us, but the controller fences it, so it cannot be elected now."""
+    """The replica answered, but the controller fences its broker, so that it cannot be elected now."""
     DIVERGED = "diverged"
-    """Its lineage is not a prefix of the best candidate's: it holds records that the best one does not."""
+    """Its lineage is not a prefix of the best candidate's: it holds records that the best candidate does not hold."""
     LOCAL_ONLY = "local_only"
-    """The topic is tiered: it was ranked by what is on its own disk, and older records may be in the tier only."""
+    """The topic is tiered: the replica was ranked by what is on its own disk. Older records may be only in the tier."""
 
 
 Lineage: TypeAlias = Annotated[
@@ -57,13 +57,13 @@ Lineage: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A surviving replica with its place in the ranking. Offsets are record offsets, sizes bytes."""
+    """A replica that answered, with its rank. Offsets are record offsets, sizes are in bytes."""
 
     broker_id: BrokerId
     rank: Annotated[int, Meta("a rank", minimum=1, maximum=INT32_MAX)]
-    """1 is the best. Order: last written epoch, log end offset, place in the replica list (stated tie-break)."""
+    """1 is the best. ``rank_logs`` defines the order."""
     last_written_epoch: LeaderEpoch | None
-    """None for a log without records: it ranks behind every epoch."""
+    """None for a log without records: it ranks behind every log that has an epoch."""
     log_start_offset: Offset
     log_end_offset: Offset
     lineage: Lineage
@@ -72,14 +72,14 @@ class Candidate:
     explanation: str
     """Why it has this rank, in words."""
     local_log_start_offset: Offset | None = None
-    """Of a tiered topic: the first offset on its own disk. None for other topics, and where it is not known."""
+    """Of a tiered topic: the first offset on the replica's own disk. None if unknown, and for other topics."""
     last_tiered_offset: Offset | None = None
     """Of a tiered topic: the last offset that this broker knows to be in the tier."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilentReplica:
-    """A replica that did not answer, and why."""
+    """A replica that did not answer, and the cause."""
 
     broker_id: BrokerId
     cause: Cause
@@ -92,7 +92,7 @@ _NO_EPOCH = -1
 
 
 class AnsweredLog(NamedTuple):
-    """What decides the rank and the flags of a replica that answered. Offsets are record offsets."""
+    """The values of a replica that answered which decide its rank and flags. Offsets are record offsets."""
 
     broker_id: int
     place: int
@@ -103,7 +103,7 @@ class AnsweredLog(NamedTuple):
     log_end_offset: int
     lineage: tuple[EpochEnd, ...]
     local_log_start_offset: int | None
-    """Of a tiered topic: the first offset on its own disk. None for other topics, and where it is not known."""
+    """Of a tiered topic: the first offset on the replica's own disk. None if unknown, and for other topics."""
     is_fenced: bool
     is_future: bool
     """A future replica exists too. Its log is never ranked."""
@@ -111,28 +111,31 @@ class AnsweredLog(NamedTuple):
 
 
 class RankedLog(NamedTuple):
-    """A replica that answered, with what a person must know of it. Its rank is its place among the others."""
+    """A replica that answered, with its flags. Its rank is its position in the list that ``rank_logs`` returns."""
 
     log: AnsweredLog
     flags: tuple[Flag, ...]
     """In the order of ``Flag``."""
 
 
-def rank(logs: Iterable[AnsweredLog]) -> list[RankedLog]:
+def rank_logs(logs: Iterable[AnsweredLog]) -> list[RankedLog]:
     """Return the logs of one partition, best first.
 
-    The order: highest last written leader epoch (a log without epochs comes last), then highest log end offset, then,
-    of a tiered topic, the lowest offset on its own disk, so that a replica which was rebuilt from the tier does not
-    pass for a complete one; then place in the replica list, where the first wins (KIP-966).
+    The order is:
+
+    1. the highest last written leader epoch; a log without epochs comes last,
+    2. the highest log end offset,
+    3. for a tiered topic, the lowest local log start offset: a replica that was rebuilt from the tier holds less,
+    4. the first place in the replica list (KIP-966).
     """
-    ordered = sorted(logs, key=_best_first)
+    ordered = sorted(logs, key=_ranking_key)
     if not ordered:
         return []
     best, latest_start = ordered[0], max(log.log_start_offset for log in ordered)
-    return [RankedLog(log, _flags(log, best, latest_start)) for log in ordered]
+    return [RankedLog(log, _find_flags(log, best, latest_start)) for log in ordered]
 
 
-def _best_first(log: AnsweredLog) -> tuple[int, int, float, int, int]:
+def _ranking_key(log: AnsweredLog) -> tuple[int, int, float, int, int]:
     return (
         -(_NO_EPOCH if log.last_written_epoch is None else log.last_written_epoch),
         -log.log_end_offset,
@@ -142,32 +145,32 @@ def _best_first(log: AnsweredLog) -> tuple[int, int, float, int, int]:
     )
 
 
-def _flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple[Flag, ...]:
-    # In the order of the enum, which takes longer to iterate over than all of this.
+def _find_flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple[Flag, ...]:
+    # A tuple in the order of the enum: iterating over the enum would take longer than the whole function.
     conditions = (
         (Flag.EMPTY_LOG, log.log_end_offset == 0),
         (Flag.GAP, log.log_end_offset < latest_start),
         (Flag.FUTURE_REPLICA, log.is_future),
         (Flag.FENCED, log.is_fenced),
-        (Flag.DIVERGED, _holds_what_best_does_not(log, best)),
+        (Flag.DIVERGED, _is_diverged(log, best)),
         (Flag.LOCAL_ONLY, log.is_tiered),
     )
     return tuple([flag for flag, holds in conditions if holds])
 
 
-def _holds_what_best_does_not(log: AnsweredLog, best: AnsweredLog) -> bool:
-    """Return whether a stretch of this log, above the best one's log start, lies in none of the best of the same epoch.
+def _is_diverged(log: AnsweredLog, best: AnsweredLog) -> bool:
+    """Return whether this log holds records, from the best log's start offset on, that the best log does not hold.
 
-    Two logs hold the same record at an offset where their epochs are the same (Raft's log matching, KIP-101), so
-    comparing stretches compares records. What the best log's retention has deleted is no divergence.
+    Two logs hold the same record at an offset if its epoch is the same in both (Raft's log matching, KIP-101). So
+    comparing stretches compares records. Records that only retention deleted from the best log are no divergence.
     """
     if log is best or (log.lineage == best.lineage and log.log_start_offset >= best.log_start_offset):
-        return False  # most replicas, without comparing their stretches
+        return False  # true for most replicas, and faster than comparing stretches
     return bool(without(from_offset(with_epochs(log), best.log_start_offset), with_epochs(best)))
 
 
 class Standing(NamedTuple):
-    """What decides a candidate's rank, and what is flagged of it."""
+    """The values of a candidate that ``explain_ranks`` puts into words."""
 
     broker_id: int
     last_written_epoch: int | None
@@ -177,27 +180,31 @@ class Standing(NamedTuple):
     local_log_start_offset: int | None = None
 
 
-def explain(standings: Sequence[Standing]) -> list[str]:
-    """One explanation for each of a partition's candidates, which come best first.
+def explain_ranks(standings: Sequence[Standing]) -> list[str]:
+    """Return an explanation for each candidate of a partition. ``standings`` are best first.
 
-    Each is compared with the one ranked directly ahead of it, so that the whole order can be followed.
+    Each candidate is compared with the one directly ahead of it.
     """
     if not standings:
         return []
-    reasons = [_why_first(standings), *(_why_behind(one, ahead) for ahead, one in pairwise(standings))]
+    reasons = [_explain_first(standings), *(_explain_next(one, ahead) for ahead, one in pairwise(standings))]
     return [
-        "; ".join([f"rank {rank}: {reason}", *(_warning(flag, one, standings) for flag in one.flags)])
+        "; ".join([f"rank {rank}: {reason}", *(_explain_flag(flag, one, standings) for flag in one.flags)])
         for rank, (reason, one) in enumerate(zip(reasons, standings, strict=True), start=1)
     ]
 
 
-def _why_first(standings: Sequence[Standing]) -> str:
+def _explain_first(standings: Sequence[Standing]) -> str:
     first = standings[0]
     end = f"log end offset {first.log_end_offset}"
     if len(standings) == 1:
-        return f"the only replica that answered; {_epoch(first)}, {end}"
+        return f"the only replica that answered; {_epoch_in_words(first)}, {end}"
     second = standings[1]
-    epoch = "no log holds a leader epoch" if first.last_written_epoch is None else f"{_epoch(first)} is the highest"
+    epoch = (
+        "no log holds a leader epoch"
+        if first.last_written_epoch is None
+        else f"{_epoch_in_words(first)} is the highest"
+    )
     if first.last_written_epoch != second.last_written_epoch:
         return f"{epoch}, {end}"
     if first.log_end_offset != second.log_end_offset:
@@ -205,13 +212,15 @@ def _why_first(standings: Sequence[Standing]) -> str:
     if _starts_earlier(first, second):
         return (
             f"{epoch}, {end}, as broker {second.broker_id}, but its own disk has more: from offset "
-            f"{first.local_log_start_offset} on, and not only from {_local_start(second)} on"
+            f"{first.local_log_start_offset} on, and not only from {_local_start_in_words(second)} on"
         )
-    equals = " and ".join(f"broker {other.broker_id}" for other in standings[1:] if _key(other) == _key(first))
+    equals = " and ".join(
+        f"broker {other.broker_id}" for other in standings[1:] if _compared_values(other) == _compared_values(first)
+    )
     return f"{epoch}, {end}; equal to {equals}, but first in the replica list"
 
 
-def _why_behind(one: Standing, ahead: Standing) -> str:
+def _explain_next(one: Standing, ahead: Standing) -> str:
     other = f"broker {ahead.broker_id}"
     if one.last_written_epoch != ahead.last_written_epoch:
         if one.last_written_epoch is None:
@@ -222,26 +231,28 @@ def _why_behind(one: Standing, ahead: Standing) -> str:
             reason += f", although its log is longer ({one.log_end_offset} > {ahead.log_end_offset})"
         return reason
     if one.log_end_offset != ahead.log_end_offset:
-        return f"{_epoch(one)} as {other}, but a shorter log ({one.log_end_offset} < {ahead.log_end_offset})"
+        return f"{_epoch_in_words(one)} as {other}, but a shorter log ({one.log_end_offset} < {ahead.log_end_offset})"
     if _starts_earlier(ahead, one):
         return (
-            f"{_epoch(one)} and log end offset {one.log_end_offset} as {other}, but its own disk has less: only from "
-            f"offset {_local_start(one)} on"
+            f"{_epoch_in_words(one)} and log end offset {one.log_end_offset} as {other}, but its own disk has less: "
+            f"only from offset {_local_start_in_words(one)} on"
         )
-    return f"equal to {other} ({_epoch(one)}, log end offset {one.log_end_offset}), but later in the replica list"
+    return (
+        f"equal to {other} ({_epoch_in_words(one)}, log end offset {one.log_end_offset}), but later in the replica list"
+    )
 
 
 def _starts_earlier(one: Standing, other: Standing) -> bool:
-    """Return whether one is known to have records of a tiered topic on its disk that the other has not."""
+    """Return whether the first log is known to start earlier on its own disk than the other. Only for tiered topics."""
     start, others = one.local_log_start_offset, other.local_log_start_offset
     return start is not None and (others is None or start < others)
 
 
-def _local_start(one: Standing) -> str:
+def _local_start_in_words(one: Standing) -> str:
     return "an unknown offset" if one.local_log_start_offset is None else str(one.local_log_start_offset)
 
 
-def _warning(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
+def _explain_flag(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
     match flag:
         case Flag.EMPTY_LOG:
             return "its log is empty: electing it empties the partition"
@@ -258,12 +269,12 @@ def _warning(flag: Flag, one: Standing, standings: Sequence[Standing]) -> str:
         case Flag.DIVERGED:
             return f"it holds records that broker {standings[0].broker_id}, rank 1, does not"
         case Flag.LOCAL_ONLY:
-            return f"the topic is tiered, and its own disk has offsets from {_local_start(one)} on only"
+            return f"the topic is tiered, and its own disk has offsets from {_local_start_in_words(one)} on only"
 
 
-def _epoch(one: Standing) -> str:
+def _epoch_in_words(one: Standing) -> str:
     return "no leader epoch" if one.last_written_epoch is None else f"last written epoch {one.last_written_epoch}"
 
 
-def _key(one: Standing) -> tuple[int | None, int, int | None]:
+def _compared_values(one: Standing) -> tuple[int | None, int, int | None]:
     return one.last_written_epoch, one.log_end_offset, one.local_log_start_offset

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
-from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
-from .expected_loss import ExpectedLosses, expected_losses, in_words
-from .forecast import Forecast, forecast, refusal_above
-from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave
-from .preconditions import PartitionObservation, against, order_to_elect_in
-from .strategy import Policy, Step, named, rule_on
+from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .expected_loss import ExpectedLosses, describe_forecast, describe_losses
+from .forecast import Forecast, explain_limit_refusal, forecast_losses
+from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave_alone
+from .preconditions import PartitionObservation, find_election_order, find_obstacles
+from .strategy import Policy, Step, apply_strategy, name_brokers
 
 
 def decide(
@@ -40,11 +40,11 @@ def decide(
     ``candidates`` come best first. A partition where the controller would elect another broker is left alone: that is
     for a person to decide. ``designated`` is the leader that a person chose; the policy holds for it too.
     """
-    forecasts = forecast(state, candidates, [each.broker_id for each in silent])
-    losses = expected_losses(forecasts)
+    forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent])
+    losses = describe_losses(forecasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
     given_up = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
-    ruling = rule_on(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], given_up)
+    ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], given_up)
     if ruling.step is Step.UNCLEAN_RECOVERY:
         return case.unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
@@ -78,7 +78,7 @@ class _Case:
         reason = f"{self._why(best, is_chosen=designated is not None)}; {loss.explanation}"
         election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
         obstacles = [
-            *against(election, self.state, order_to_elect_in(election, self.state)),
+            *find_obstacles(election, self.state, find_election_order(election, self.state)),
             *self.warnings(),
             *self._above_limit(best.broker_id),
         ]
@@ -98,7 +98,7 @@ class _Case:
 
     def left_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
         return replace(
-            leave(self.state, status, "; ".join(reasons)),
+            leave_alone(self.state, status, "; ".join(reasons)),
             candidates=self.candidates,
             silent=self.silent,
             losses=self.losses,
@@ -110,14 +110,14 @@ class _Case:
 
     def warnings(self) -> list[str]:
         """Return a warning of what the controller is about to lose by itself, if anything."""
-        pending = warning(self.state, self.acceptable, self.forecasts)
+        pending = warn_of_lossy_leader(self.state, self.acceptable, self.forecasts)
         return [pending] if pending else []
 
     def _above_limit(self, leader: int) -> list[str]:
         limit = self.policy.max_lost_records
         if limit is None:
             return []
-        refusals = [refusal_above(limit, each) for each in self.forecasts if each.broker_id == leader]
+        refusals = [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
         return [each for each in refusals if each]
 
     def _election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
@@ -171,7 +171,9 @@ class _Case:
         return self.left_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
 
 
-def warning(state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]) -> str | None:
+def warn_of_lossy_leader(
+    state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]
+) -> str | None:
     """Say what will be lost if nobody acts, and what to do about it. None when nothing is known to be lost.
 
     ``acceptable`` are the replicas that the controller would elect, ``forecasts`` those of all that answered, best
@@ -182,12 +184,13 @@ def warning(state: PartitionState, acceptable: Collection[int], forecasts: Seque
     if leader == NO_LEADER or lossy is None:
         return None
     return (
-        f"the controller elects broker {leader} by itself, at the next change of the partition; {in_words(lossy)}. "
-        f"To keep these records, stop broker {leader} first, and only then recover the partition"
+        f"the controller elects broker {leader} by itself, at the next change of the partition; "
+        f"{describe_forecast(lossy)}. To keep these records, stop broker {leader} first, and only then recover the "
+        "partition"
     )
 
 
-def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
+def decide_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
     """Return the election with all that is known now, and what is against it; empty for nothing.
 
     Judged are elections of a plan that has a strategy. Bare designations were never compared with anything.
@@ -195,40 +198,41 @@ def judge_again(election: PlannedElection, world: PartitionObservation) -> tuple
     state = world.state
     if state is None or election.strategy is None:
         return election, ""
-    if mute := [each for each in _came_online(election, state) if not _answers(world.logs.get(each))]:
+    if mute := [each for each in _find_came_online(election, state) if not _has_answered(world.logs.get(each))]:
         return election, (
-            f"{named(mute)} came online since the plan was made, and did not answer what it holds: make a new plan"
+            f"{name_brokers(mute)} came online since the plan was made, and did not answer what it holds: "
+            "make a new plan"
         )
     returned = [log for each in election.silent if (log := world.logs.get(each.broker_id)) and log.answered]
     if not returned:
         return election, ""
     known = {each.broker_id for each in returned}
     is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
-    again = [_candidate(log, state, is_tiered=is_tiered) for log in returned]
-    candidates = _ranked([*election.candidates, *again], state)
+    again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
+    candidates = _rank_again([*election.candidates, *again], state)
     silent = tuple(each for each in election.silent if each.broker_id not in known)
     policy = Policy(election.strategy, election.max_lost_records)
     decision = decide(state, candidates, silent, policy, election.designated_leader)
     if isinstance(decision, LeftAlone):
         return election, (
-            f"with what {named(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
+            f"with what {name_brokers(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
             "make a new plan"
         )
     return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
 
 
-def _came_online(election: PlannedElection, state: PartitionState) -> list[int]:
+def _find_came_online(election: PlannedElection, state: PartitionState) -> list[int]:
     """Return replicas that were silent and could not lead in the plan, and that could lead now, unless given up."""
     acceptable = acceptable_replicas(state)
     silent = {each.broker_id for each in election.silent if each.cause is not Cause.GIVEN_UP}
     return [each for each in election.offline_replicas if each in silent and each in acceptable]
 
 
-def _answers(log: ReplicaLog | None) -> bool:
+def _has_answered(log: ReplicaLog | None) -> bool:
     return log is not None and log.answered
 
 
-def _candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
+def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
     """Return a replica that answered, not ranked yet."""
     is_fenced = log.broker_id not in acceptable_replicas(state)
     conditions = ((Flag.FUTURE_REPLICA, log.is_future), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
@@ -248,9 +252,9 @@ def _candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Ca
     )
 
 
-def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
+def _rank_again(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
     by_broker = {each.broker_id: each for each in candidates}
-    ranked = rank(_log(each, state) for each in by_broker.values())
+    ranked = rank_logs(_answered_log(each, state) for each in by_broker.values())
     standings = [
         Standing(
             log.broker_id,
@@ -264,11 +268,11 @@ def _ranked(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Can
     ]
     return tuple(
         replace(by_broker[one.broker_id], rank=number, flags=one.flags, explanation=explanation)
-        for number, (one, explanation) in enumerate(zip(standings, explain(standings), strict=True), start=1)
+        for number, (one, explanation) in enumerate(zip(standings, explain_ranks(standings), strict=True), start=1)
     )
 
 
-def _log(candidate: Candidate, state: PartitionState) -> AnsweredLog:
+def _answered_log(candidate: Candidate, state: PartitionState) -> AnsweredLog:
     replicas = state.replicas
     return AnsweredLog(
         candidate.broker_id,

@@ -19,7 +19,7 @@ from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, PlannedElection, Status
 from .plan_file import check_plan, read_plan, require_digest, require_limit, unpack
-from .survey import internal
+from .survey import leave_internal_alone
 
 DESIGNATIONS = Arguments(
     argument_spec={
@@ -38,7 +38,7 @@ DESIGNATIONS = Arguments(
 )
 
 
-def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
+def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     """Return the plan, or the bare pairs. Opens no connection.
 
     Raises DocumentError with every problem.
@@ -52,7 +52,7 @@ def given_designations(params: Mapping[str, Any]) -> Plan | Designations:
 
 
 @collector_paused()
-def plan_of_designations(
+def plan_from_designations(
     kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
 ) -> Plan:
     """Return a plan of bare (partition, leader) pairs, with the cluster as it is now and without candidates.
@@ -71,7 +71,7 @@ def plan_of_designations(
             reason = "no such partition, or our principal needs DESCRIBE on the topic"
             alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
         elif state.is_offline and state.is_internal and not include_internal:
-            alone.append(internal(state))
+            alone.append(leave_internal_alone(state))
         else:
             elections.append(
                 PlannedElection(

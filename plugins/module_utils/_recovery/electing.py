@@ -21,15 +21,15 @@ from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import all_of
-from .aftermath import look_at_aftermath
-from .designations import given_designations, plan_of_designations
+from .aftermath import find_aftermath
+from .designations import plan_from_designations, read_given_designations
 from .election import ElectionOptions, run_elections
 from .election_results import Elected
-from .observation import with_unregistered
+from .observation import plan_drops
 from .options import Designations
-from .outcome import REPORT_FILE, report_at
+from .outcome import REPORT_FILE, prepare_report
 from .plan import Plan, SaveTails
-from .policies import refuse_a_race
+from .policies import refuse_unclean_by_controller
 
 
 class Tails(Protocol):
@@ -92,7 +92,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event,
     report_file, settings, given, terms, _checked = all_of(
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
-        lambda: given_designations(params),
+        lambda: read_given_designations(params),
         lambda: terms_of(params, stop, check_mode=check_mode),
         tails.check,
     )
@@ -112,24 +112,24 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     if isinstance(given, Plan):
         plan = given
     else:
-        plan = plan_of_designations(kafka, given, include_internal=terms.include_internal)
-        plan = with_unregistered(kafka, plan, may_drop=terms.may_drop)
+        plan = plan_from_designations(kafka, given, include_internal=terms.include_internal)
+        plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
     brokers = kafka.look_at_brokers(cluster, mentioned)
     # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
     if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
         require_quorum()
     if not terms.acknowledges_unclean_leader_election:
-        refuse_a_race(kafka, [each.topic_partition for each in plan.elections], brokers)
+        refuse_unclean_by_controller(kafka, [each.topic_partition for each in plan.elections], brokers)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
     report = replace(report, notes=(*report.notes, *kafka.stale_views()))
-    aftermath = look_at_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
+    aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 
 
 def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
     """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
-    document_at = report_at(
+    document_at = prepare_report(
         mode=RunMode.CHECK if check_mode else RunMode.APPLY,
         cluster_id=elected.cluster_id,
         brokers=elected.brokers,

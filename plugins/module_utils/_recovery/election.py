@@ -24,11 +24,18 @@ from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
 from .election_batch import ElectionBatch, Limits
-from .left_orders import KeptOrders, LostJournal, as_found, as_restored, kept_orders, rebased
-from .observation import observe
-from .outcome import Outcome, left_alone, outcome_of
+from .left_orders import (
+    KeptOrders,
+    LostJournal,
+    adopt_current_order,
+    adopt_restored_orders,
+    find_kept_orders,
+    simulate_restore,
+)
+from .observation import observe_partitions
+from .outcome import Outcome, end_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, losers_tails
-from .preconditions import PartitionObservation, judge
+from .preconditions import PartitionObservation, judge_election
 
 _DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
 
@@ -129,13 +136,13 @@ def run_elections(  # noqa: PLR0917
     )
     planned = [each.topic_partition for each in plan.elections]
     sight = kafka.see(planned + [each.topic_partition for each in plan.left_alone])
-    alone = {each.topic_partition: _as_seen(left_alone(each), sight) for each in plan.left_alone}
+    alone = {each.topic_partition: _update_left_alone(outcome_of_left_alone(each), sight) for each in plan.left_alone}
     home = JournalHome(kafka, cluster, options.journal, brokers)
     pending = home.read()
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
     # What an earlier run left may stand on a partition that has a leader.
-    settled = {} if pending.changes else _settled(plan.elections, sight)
+    settled = {} if pending.changes else _find_settled(plan.elections, sight)
     elections = [each for each in plan.elections if each.topic_partition not in settled]
     # A run that finds nothing to do creates no topic.
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
@@ -148,7 +155,7 @@ def run_elections(  # noqa: PLR0917
             notes = journal.notes
             writer = writer.with_journal(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
-            kept = kept_orders(kafka, journal, elections)
+            kept = find_kept_orders(kafka, journal, elections)
             ended = rollback.undo_now(kept.changes)
             leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
@@ -156,7 +163,7 @@ def run_elections(  # noqa: PLR0917
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
         run = _Run(writer, journal, progress, limits, kept, options.save_tails)
         with collector_paused():
-            outcomes = {**alone, **settled, **run.elect(rebased(elections, leftovers), leftovers)}
+            outcomes = {**alone, **settled, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
             # After the elections: they do not wait for what may come late of an earlier run.
             late = kept.settle(rollback, journal, run.begun)
@@ -170,7 +177,7 @@ def run_elections(  # noqa: PLR0917
     )
 
 
-def _settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
+def _find_settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
     """How elections end that need no second look: the partition has a leader, or is known not to exist.
 
     Whatever else is found is compared with the plan under the lock.
@@ -180,9 +187,11 @@ def _settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPa
         state = sight.states.get(each.topic_partition)
         if each.topic in sight.hidden or (state and (state.is_offline or state.topic_id != each.topic_id)):
             continue
-        verdict = judge(each, PartitionObservation(state, {}, is_reassigning=False))
+        verdict = judge_election(each, PartitionObservation(state, {}, is_reassigning=False))
         if verdict.status is not None:
-            outcomes[each.topic_partition] = outcome_of(each, verdict.status, verdict.reason, before=state, after=state)
+            outcomes[each.topic_partition] = end_election(
+                each, verdict.status, verdict.reason, before=state, after=state
+            )
     return outcomes
 
 
@@ -208,7 +217,9 @@ class _Run:
             # A replica that an earlier run dropped, and that is not in sync again.
             unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
         outcomes = {
-            each.topic_partition: outcome_of(each, Status.REFUSED, "an earlier run's replica order is not put back yet")
+            each.topic_partition: end_election(
+                each, Status.REFUSED, "an earlier run's replica order is not put back yet"
+            )
             for each in elections
             if each.topic_partition in unsettled
         }
@@ -230,7 +241,7 @@ class _Run:
                     outcomes |= current.outcomes
                     halt = _DISTURBED if current.is_disturbed else ""
                     continue
-            outcomes |= {each.topic_partition: outcome_of(each, Status.FAILED, halt) for each in batch}
+            outcomes |= {each.topic_partition: end_election(each, Status.FAILED, halt) for each in batch}
         return outcomes
 
     def _batches(
@@ -244,7 +255,7 @@ class _Run:
         if self.save_tails and waiting and self.journal is not None and not self.limits.why_over():
             refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
             outcomes |= {
-                each.topic_partition: outcome_of(each, Status.REFUSED, refused[each.topic_partition])
+                each.topic_partition: end_election(each, Status.REFUSED, refused[each.topic_partition])
                 for each in waiting
                 if each.topic_partition in refused
             }
@@ -253,20 +264,20 @@ class _Run:
 
     def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
         # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.
-        worlds = observe(
+        worlds = observe_partitions(
             self.writer.kafka,
             self.writer.kafka.describe_cluster(),
             elections,
             asks_controller=self.journal is None,
         )
         if self.journal is None:
-            worlds = as_restored(worlds, leftovers)
+            worlds = simulate_restore(worlds, leftovers)
         # Asked again for each batch: a broker may have been replaced by an older one in between.
         asked = {each for attempt in range(self.writer.attempts) for each in self.writer.addresses_of_attempt(attempt)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
         batch = ElectionBatch(
             {
-                each.topic_partition: as_found(
+                each.topic_partition: adopt_current_order(
                     each, worlds[each.topic_partition].state, self.kept.changes.get(each.topic_partition)
                 )
                 for each in elections
@@ -289,7 +300,7 @@ def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) 
     return [each for each in elections if each.election_type is election_type]
 
 
-def _as_seen(outcome: Outcome, sight: Sight) -> Outcome:
+def _update_left_alone(outcome: Outcome, sight: Sight) -> Outcome:
     """How a partition ends that the plan leaves alone, by the leader that it has now: the plan may be hours old."""
     state = sight.states.get(outcome.topic_partition)
     was_online = outcome.status is Status.ALREADY_ONLINE

@@ -29,8 +29,8 @@ from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
 from .left_orders import KeptOrders
 from .plan import ElectionType, Status
-from .preconditions import not_registered
-from .strategy import named
+from .preconditions import find_registration_obstacles
+from .strategy import name_brokers
 
 _PAUSE_S = 0.5
 _CODES = {ElectionType.PREFERRED: PREFERRED, ElectionType.UNCLEAN: UNCLEAN}
@@ -65,7 +65,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestResult:
     """What an election request brought."""
 
     errors: Mapping[TopicPartition, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class ElectionBatch(ElectionOutcomes):
     kept: KeptOrders = field(default_factory=KeptOrders)
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions that may be elected, and whose orders are this run's to restore."""
-    _asked: dict[TopicPartition, _Asked] = field(default_factory=dict)
+    _asked: dict[TopicPartition, _RequestResult] = field(default_factory=dict)
     """What the last request brought, of every partition that an election was requested for."""
     _in_doubt: dict[TopicPartition, float] = field(default_factory=dict)
     """By the clock, until when a request whose response was lost may still be executed."""
@@ -183,7 +183,7 @@ class ElectionBatch(ElectionOutcomes):
         if broker_id is None or broker_id in world.unregistered:
             return Status.FAILED, error
         self.worlds[partition] = world = replace(world, unregistered=world.unregistered | {broker_id})
-        reasons = [*not_registered(self.elections[partition], world)]
+        reasons = [*find_registration_obstacles(self.elections[partition], world)]
         return (Status.REFUSED, "; ".join(reasons)) if reasons else (None, "")
 
     def _elect_carefully(
@@ -271,18 +271,18 @@ class ElectionBatch(ElectionOutcomes):
                 reason = asked.errors.get(partition) or self._nobody(writer, partition, asked)
                 self.end(partition, Status.FAILED if partition in states else Status.UNKNOWN, reason)
 
-    def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _Asked:
+    def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _RequestResult:
         if forbidden := writer.why_forbidden():
-            return _Asked(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
+            return _RequestResult(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
         try:
             answers = self._answers(writer, waiting, attempt)
         except RequestRefusedError as error:
             if error.is_outcome_unknown:
-                return _Asked(doubt=str(error))
-            return _Asked(dict.fromkeys(waiting, str(error)), may_retry=error.is_transient)
+                return _RequestResult(doubt=str(error))
+            return _RequestResult(dict.fromkeys(waiting, str(error)), may_retry=error.is_transient)
         except BrokerCallError as error:
-            return _Asked(doubt=str(error))
-        return _Asked(
+            return _RequestResult(doubt=str(error))
+        return _RequestResult(
             {
                 partition: str(answers[partition])
                 for partition in waiting
@@ -325,16 +325,16 @@ class ElectionBatch(ElectionOutcomes):
             if partition not in self.outcomes or each.undoing in LEFT_AS_IS:
                 continue
             if kept := [one for one in self.dropped(partition) if one not in dropped]:
-                self.add(partition, f"{named(kept)} was not dropped, or was registered again and kept")
+                self.add(partition, f"{name_brokers(kept)} was not dropped, or was registered again and kept")
             if dropped:
                 self.ordered_without[partition] = dropped
                 self.add(
                     partition,
-                    f"{named(dropped)} was dropped from its replicas and is not put back, because it is not "
+                    f"{name_brokers(dropped)} was dropped from its replicas and is not put back, because it is not "
                     "registered: add a replica on another broker (kafka-reassign-partitions.sh)",
                 )
 
-    def _nobody(self, writer: Writer, partition: TopicPartition, asked: _Asked) -> str:
+    def _nobody(self, writer: Writer, partition: TopicPartition, asked: _RequestResult) -> str:
         doubt = f"; the outcome of the last one is unknown: {asked.doubt}" if asked.doubt else ""
         return (
             f"no leader was seen within {writer.verify_timeout_s:g} s of each of {writer.attempts} attempts{doubt}; "

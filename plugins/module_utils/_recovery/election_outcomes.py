@@ -10,10 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
-from .decide import judge_again
-from .outcome import Outcome, outcome_of
+from .decide import decide_again
+from .outcome import Outcome, end_election
 from .plan import ElectionType, PlannedElection, Status
-from .preconditions import PartitionObservation, against, designated_order, judge, left_out, order_to_elect_in
+from .preconditions import (
+    PartitionObservation,
+    find_dropped,
+    find_election_order,
+    find_obstacles,
+    judge_election,
+    order_for_designated,
+)
 
 
 @dataclass
@@ -44,10 +51,10 @@ class ElectionOutcomes:
         going = []
         judged = dict(self.elections)
         for partition, election in self.elections.items():
-            verdict = judge(election, self.worlds[partition], by_designation=self.by_designation)
+            verdict = judge_election(election, self.worlds[partition], by_designation=self.by_designation)
             status, reason = verdict.status, verdict.reason
             if status is None:
-                judged[partition], reason = judge_again(election, self.worlds[partition])
+                judged[partition], reason = decide_again(election, self.worlds[partition])
                 status = Status.REFUSED if reason else None
             if status is None:
                 going.append(partition)
@@ -69,7 +76,9 @@ class ElectionOutcomes:
                 self.end(partition, Status.UNKNOWN, "it cannot be read any more: look at it before any further run")
                 continue
             election, order = self.elections[partition], self.order(partition)
-            reasons = [*against(election, state, designated_order(election) if self.by_designation else order)]
+            reasons = [
+                *find_obstacles(election, state, order_for_designated(election) if self.by_designation else order)
+            ]
             if state.replicas != order:
                 reasons.append(f"its replicas are {list(state.replicas)} again: somebody else changes them")
             if reasons:
@@ -121,7 +130,7 @@ class ElectionOutcomes:
     def end(self, partition: TopicPartition, status: Status, reason: str, after: PartitionState | None = None) -> None:
         """End one partition. ``after`` is how it was seen last; without it, as it was seen first."""
         before = self.worlds[partition].state
-        outcome = outcome_of(self.elections[partition], status, reason, before=before, after=after or before)
+        outcome = end_election(self.elections[partition], status, reason, before=before, after=after or before)
         if status is Status.WOULD_RECOVER:
             outcome = replace(outcome, dropped=self.dropped(partition))
         self.outcomes[partition] = outcome
@@ -162,14 +171,14 @@ class ElectionOutcomes:
         election, world = self.elections[partition], self.worlds[partition]
         if self.by_designation or world.state is None:
             return election.replicas
-        order = order_to_elect_in(election, world.state, world.unregistered)
+        order = find_election_order(election, world.state, world.unregistered)
         dropped = self.dropped(partition)
         # The controller lists what it removes behind the others.
         return (*(each for each in order if each not in dropped), *dropped)
 
     def dropped(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the unregistered brokers that are not in the replica set any more after the election."""
-        return () if self.by_designation else left_out(self.elections[partition], self.worlds[partition])
+        return () if self.by_designation else find_dropped(self.elections[partition], self.worlds[partition])
 
     def needs_reorder(self, partition: TopicPartition) -> bool:
         """Return whether another order than the original one is needed."""

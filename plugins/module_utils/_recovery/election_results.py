@@ -15,9 +15,9 @@ from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import collector_paused
 from .._module.run import line, listed, partition_results, plain
-from .aftermath import first_of
+from .aftermath import limit_findings
 from .election import ElectionReport
-from .groups import grouped, total_loss
+from .groups import group_outcomes, total_loss
 from .outcome import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome
 from .plan import Status
 
@@ -59,10 +59,10 @@ def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, c
         "cluster_id": elected.cluster_id,
         "brokers": plain(elected.brokers),
         **partition_results(outcomes, max_rows, Status, DONE_OR_FORESEEN),
-        "groups": plain([each.group for each in grouped(outcomes)]),
+        "groups": plain([each.group for each in group_outcomes(outcomes)]),
         "loss": plain(total_loss(outcomes)),
         "leftovers": plain(elected.report.leftovers),
-        "aftermath": plain(first_of(elected.aftermath, max_rows)),
+        "aftermath": plain(limit_findings(elected.aftermath, max_rows)),
         "salvage": salvage,
         "diff": diff_of(elected.report, max_rows),
         **({"report_fault": elected.report_error} if elected.report_error else {}),

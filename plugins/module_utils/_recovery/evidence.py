@@ -91,8 +91,8 @@ def read_evidence(path: str | Path, cluster_id: str | None = None) -> Evidence:
     directory = Path(path)
     replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_SCHEMA)
     partitions = _read(directory / PARTITIONS_FILE, _PARTITION_SCHEMA)
-    stamp = _stamp_of(replica_logs, directory / REPLICA_LOGS_FILE)
-    if stamp != _stamp_of(partitions, directory / PARTITIONS_FILE):
+    stamp = _read_stamp(replica_logs, directory / REPLICA_LOGS_FILE)
+    if stamp != _read_stamp(partitions, directory / PARTITIONS_FILE):
         raise EvidenceError(f"{directory}: its two files come from different gathers")
     if cluster_id is not None and stamp["cluster_id"] != cluster_id:
         raise EvidenceError(f"{directory} is of cluster {stamp['cluster_id']}, and this one is {cluster_id}")
@@ -127,7 +127,7 @@ def _read(file: Path, schema: pa.Schema) -> pa.Table:
     return table
 
 
-def _stamp_of(table: pa.Table, file: Path) -> dict[str, Any]:
+def _read_stamp(table: pa.Table, file: Path) -> dict[str, Any]:
     try:
         stamp: dict[str, Any] = json.loads((table.schema.metadata or {})[_STAMP])
         found = stamp["format"]

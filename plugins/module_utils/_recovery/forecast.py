@@ -2,24 +2,25 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What electing each candidate would lose, from epoch lineages, and what the tier of a tiered topic still has.
+"""Forecast what electing each candidate loses, by epoch lineages, and what the tier of a tiered topic holds.
 
-Pure; standard library only. A loss is a record that another replica holds and the candidate never held: every other
-replica truncates to the log of the new leader. What the candidate itself has deleted before its log start offset, by
-retention or DeleteRecords, is no loss. Counts are of offsets, so that transaction markers count, and records that
-compaction will have removed.
+Pure; standard library only. A lost record is one that another replica holds and the candidate never held: every other
+replica truncates to the log of the new leader. Records that the candidate deleted before its log start offset, by
+retention or DeleteRecords, are not lost by the election. Records are counted by offsets. So transaction markers count,
+and records that compaction removed.
 
-The log of a tiered topic starts in the tier (KIP-405). A broker deletes from its disk what is in the tier, and one that
-lost its disk rebuilds only the end of the log. Both return the log start offset of the whole log. So a record before
-the start of the own disk survives only in the tier, and no election changes what that holds.
+The log of a tiered topic starts in the tier (KIP-405). A broker deletes records from its disk that are in the tier. A
+broker that lost its disk rebuilds only the end of the log. Both return the log start offset of the whole log. So a
+record before the local log start offset exists only in the tier, and no election changes the tier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from .._model.fields import BrokerId, Offset
+from .._model.fields import BrokerId, Meta, Offset
 from .._model.log_contents import (
     Stretches,
     before_offset,
@@ -37,31 +38,33 @@ from .candidate import Candidate, Flag
 
 @dataclass(frozen=True, slots=True)
 class LossAgainst:
-    """What one other replica holds and the candidate does not."""
+    """The records that one other replica holds and the candidate does not."""
 
     broker_id: BrokerId
+    """The other replica."""
     answered: bool
-    """False for a replica that did not answer, dead or not: ``lost`` is then the least that is lost, if anything."""
+    """False for a silent replica: ``lost`` is then a lower bound."""
     lost: Stretches | None
-    """None when nothing is known of it, which is not "nothing"."""
+    """The records that the candidate never held. None if they are unknown."""
     divergence_offset: Offset | None = None
-    """Where the two logs part. None when they share no epoch, and when the other log is not known."""
+    """The offset at which the two logs diverge. None if they share no epoch, or if the other log is unknown."""
     deleted: Stretches = ()
-    """What it still holds of what the candidate held too, and has deleted before its log start offset."""
-    untold: Stretches = ()
-    """What it holds before the candidate's log start offset, when it is unknown whether the candidate held it."""
+    """Records that the other replica still holds, and the candidate held and deleted before its log start offset."""
+    undetermined: Annotated[Stretches, Meta(description="what is lost is a list of stretches", name="untold")] = ()
+    """Records before the candidate's log start offset of which it is unknown whether the candidate ever held them."""
     holds_no_more_than: BrokerId | None = None
-    """Of a silent replica: the broker, which answered, whose log has all that it can hold. None for "unknown"."""
+    """For a silent replica: a broker that answered, and whose log holds everything that the silent one can hold. None
+    if there is no such broker."""
 
     @property
     def is_bounded(self) -> bool:
-        """True when it cannot hold what no replica has reported."""
+        """True if the other replica cannot hold records that no replica has reported."""
         return self.answered or self.holds_no_more_than is not None
 
     @property
     def is_exact(self) -> bool:
-        """True when ``lost`` is all that it could lose, no more and no less."""
-        return self.answered and self.lost is not None and not self.untold
+        """True if ``lost`` is known to be complete."""
+        return self.answered and self.lost is not None and not self.undetermined
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,59 +72,66 @@ class Forecast:
     """What electing one candidate would lose."""
 
     broker_id: int
+    """The candidate."""
     against: tuple[LossAgainst, ...]
-    """One for every other replica: those that answered in order of rank, then the silent ones."""
+    """One comparison for every other replica: replicas that answered by rank, then silent ones by broker id."""
     lost: Stretches
-    """Each lost record once, whichever replicas hold it. The least that is lost; all of it when ``is_exact``."""
+    """Each lost record once, even if several replicas hold it. A lower bound, unless ``is_exact``."""
     more_than_first: int | None
-    """How many records more than electing rank 1 would lose; negative for fewer. None when it is unknown."""
+    """How many more records are lost than by electing rank 1; negative for fewer. None if unknown."""
     tier: TierCover | None = None
-    """Of a tiered topic: what the tier holds, and what is known of the candidate's own disk."""
+    """Of a tiered topic: what the tier and the candidate's own disk hold. None for other topics."""
 
     @property
     def at_least(self) -> int:
-        """Records."""
+        """The least number of lost records."""
         return records_in(self.lost)
 
     @property
     def at_most(self) -> int | None:
-        """Records. None for "unknown", as long as a replica cannot be compared, or is silent without a bound.
+        """The greatest number of lost records. None if it is unknown.
 
-        So it is where a tiered topic's records are not known to be in the tier or on the candidate's disk.
+        It is unknown if a replica cannot be compared, if a silent replica has no bound, or if records of a tiered topic
+        are not known to be in the tier or on the candidate's disk.
         """
         if self.tier is not None and self.tier.missing:
             return None
         if any(each.lost is None or not each.is_bounded for each in self.against):
             return None
-        untold = [each.untold for each in self.against if each.untold]
-        return self.at_least + (records_in(union(untold)) if untold else 0)
+        undetermined = [each.undetermined for each in self.against if each.undetermined]
+        return self.at_least + (records_in(union(undetermined)) if undetermined else 0)
 
     @property
     def is_exact(self) -> bool:
+        """True if ``lost`` is known to be complete."""
         return all(each.is_exact for each in self.against) and (self.tier is None or not self.tier.missing)
 
 
-def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]) -> tuple[Forecast, ...]:
-    """One forecast for each of a partition's candidates, which come best first. ``silent`` are broker ids.
+def forecast_losses(
+    state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]
+) -> tuple[Forecast, ...]:
+    """Return a forecast for each candidate of a partition, in the same order: best first. ``silent`` are broker ids.
 
-    Of a silent replica nothing is known, with two exceptions. The first one is the last leader. When a candidate's
-    last written epoch is the one before the partition's current leader epoch, no other leader came after that epoch, so
-    that its leader was the last one. The candidate's log is then a part of the last leader's: it truncated to it before
-    it wrote in that epoch, and a leader never truncates. So what those candidates hold is known of the last leader too,
-    as long as its disk is whole. A survivor's high watermark would add nothing: it never lies beyond its own log end.
+    What a silent replica holds is unknown, with two exceptions.
 
-    The other one is any replica, where the last leader answered, and was the only leader that the partition ever had.
-    Then all that anybody holds was copied from its log.
+    The first is the last leader. If a candidate's last written epoch is the one before the partition's current leader
+    epoch, no leader came after that epoch: its leader was the last leader. The candidate truncated to the last leader's
+    log before it wrote in that epoch, and a leader never truncates. So the last leader holds everything that such a
+    candidate holds, unless its disk was damaged. High watermarks of the candidates would add nothing: none is beyond
+    the candidate's own log end.
+
+    The second is every silent replica, if the last leader answered and was the only leader that the partition ever had.
+    Then all replicas copied everything that they hold from its log.
     """
     logs = {each.broker_id: stretches_of(each) for each in candidates}
-    leader = last_leader(state)
-    of_leader = _known_of_last_leader(state, candidates) if leader in silent else None
-    source = _only_source(state, candidates) if silent else None
+    leader = find_last_leader(state)
+    of_leader = _find_known_part_of_last_leader(state, candidates) if leader in silent else None
+    only_leader = _find_only_leader_ever(state, candidates) if silent else None
     all_against = [
         (
-            *(_against_answered(one, other, logs) for other in candidates if other is not one),
+            *(_compare_answered(one, other, logs) for other in candidates if other is not one),
             *(
-                _against_silent(one, each, logs, of_leader if each == leader else None, source)
+                _compare_silent(one, each, logs, of_leader if each == leader else None, only_leader)
                 for each in sorted(silent)
             ),
         )
@@ -135,65 +145,68 @@ def forecast(state: PartitionState, candidates: Sequence[Candidate], silent: Col
             against,
             part,
             records_in(part) - records_in(lost[0]) if is_comparable else None,
-            _cover(one, candidates),
+            _find_tier_cover(one, candidates),
         )
         for one, against, part in zip(candidates, all_against, lost, strict=True)
     )
 
 
-def refusal_above(limit: int, forecast: Forecast) -> str | None:
-    """Why the election is refused by unclean_recovery_max_lost_records; None when it is not.
+def explain_limit_refusal(limit: int, forecast: Forecast) -> str | None:
+    """Return why unclean_recovery_max_lost_records refuses the election; None if it does not.
 
-    What is known to be lost is compared. What silent replicas hold beyond that can hold no election back: of the dead
-    it is never known. But of one that answered it could be, and where it is not, nobody can say that the limit is kept.
+    The limit is compared with the records that are known to be lost. A silent replica does not refuse an election: what
+    a dead one holds beyond that stays unknown. A replica that answered and cannot be compared does refuse it, because
+    the limit may be exceeded.
     """
     if forecast.at_least > limit:
         return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
-    unlike = [str(each.broker_id) for each in forecast.against if each.answered and each.lost is None]
-    if unlike:
+    not_compared = [str(each.broker_id) for each in forecast.against if each.answered and each.lost is None]
+    if not_compared:
         return (
-            f"what electing {forecast.broker_id} loses of what replica {', '.join(unlike)} holds is unknown, since "
-            f"records without a leader epoch cannot be compared, and the limit is {limit}"
+            f"what electing {forecast.broker_id} loses of what replica {', '.join(not_compared)} holds is unknown, "
+            f"since records without a leader epoch cannot be compared, and the limit is {limit}"
         )
-    return _tier_refusal(limit, forecast.tier)
+    return _explain_tier_refusal(limit, forecast.tier)
 
 
-def last_leader(state: PartitionState) -> int | None:
-    """Return the broker that led this leaderless partition last; None where the metadata does not say.
+def find_last_leader(state: PartitionState) -> int | None:
+    """Return the broker that was the last leader of this offline partition; None if the metadata does not name it.
 
-    With ELR on, the controller notes it as the only member of the last known ELR when it empties the ISR. With ELR
-    off, the ISR keeps its last member, and a leader is always in the ISR.
+    With ELR on, the controller stores it as the only member of the last known ELR when it empties the ISR. With ELR
+    off, the ISR keeps its last member, and the leader is always in the ISR.
     """
     members = state.isr or state.last_known_elr or ()
     return members[0] if len(members) == 1 else None
 
 
-def _known_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:
-    followed = [each for each in candidates if each.last_written_epoch == state.leader_epoch - 1]
-    known = [part for part in map(stretches_of, followed) if part]
+def _find_known_part_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:
+    """Return the records that the last leader is known to hold, by its last followers. None if nothing is known."""
+    last_followers = [each for each in candidates if each.last_written_epoch == state.leader_epoch - 1]
+    known = [part for part in map(stretches_of, last_followers) if part]
     return union(known) if known else None
 
 
-def _only_source(state: PartitionState, candidates: Sequence[Candidate]) -> int | None:
-    """Return the last leader, where it answered, was the only leader ever, and has its whole log.
+def _find_only_leader_ever(state: PartitionState, candidates: Sequence[Candidate]) -> int | None:
+    """Return the last leader if it answered, was the only leader ever, and has its whole log; otherwise None.
 
-    Whole is one that holds all that any candidate holds: what followers have, its only leader had before them.
-    Leader epochs count from 0, and the loss of the leader began epoch 1. Its place in the ELR shows that it stopped
-    cleanly or not at all: after an unclean stop, when its disk may lack what others have copied, it is taken out. The
-    ISR of clusters without ELR shows no such thing.
+    - It was the only leader if the leader epoch is 1: leader epochs start at 0, and the loss of the leader began
+      epoch 1.
+    - It stopped cleanly or not at all if it is in the ELR: after an unclean stop, when its disk may lack records that
+      others copied, the controller removes it from the ELR. The ISR of a cluster without ELR does not show this.
+    - Its log is whole if it starts at 0 and holds everything that any candidate holds.
     """
-    leader = last_leader(state)
+    leader = find_last_leader(state)
     if state.leader_epoch != 1 or leader not in (state.elr or ()):
         return None
     logs = [stretches_of(each) for each in candidates]
-    source = next((log for log, each in zip(logs, candidates, strict=True) if each.broker_id == leader), None)
+    whole = next((log for log, each in zip(logs, candidates, strict=True) if each.broker_id == leader), None)
     starts_late = any(each.broker_id == leader and each.log_start_offset for each in candidates)
-    if source is None or starts_late or any(log is None or without(log, source) for log in logs):
+    if whole is None or starts_late or any(log is None or without(log, whole) for log in logs):
         return None
     return leader
 
 
-def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:
+def _compare_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:
     mine, theirs = logs[one.broker_id], logs[other.broker_id]
     if mine is None or theirs is None:
         return LossAgainst(other.broker_id, True, None)
@@ -205,16 +218,17 @@ def _against_answered(one: Candidate, other: Candidate, logs: dict[int, Stretche
         missing.lost,
         missing.divergence_offset,
         deleted=missing.earlier if is_shared else (),
-        untold=() if is_shared else missing.earlier,
+        undetermined=() if is_shared else missing.earlier,
     )
 
 
-def _against_silent(
-    one: Candidate, silent: int, logs: dict[int, Stretches | None], known: Stretches | None, source: int | None
+def _compare_silent(
+    one: Candidate, silent: int, logs: dict[int, Stretches | None], known: Stretches | None, only_leader: int | None
 ) -> LossAgainst:
+    """``known`` are the records that the silent replica is known to hold."""
     mine = logs[one.broker_id]
-    if mine is not None and source is not None:
-        return LossAgainst(silent, False, (), holds_no_more_than=source)
+    if mine is not None and only_leader is not None:
+        return LossAgainst(silent, False, (), holds_no_more_than=only_leader)
     if mine is None or known is None:
         return LossAgainst(silent, False, None)
     never_held = never_held_before_start(one, before_offset(known, one.log_start_offset))
@@ -223,21 +237,21 @@ def _against_silent(
 
 @dataclass(frozen=True, slots=True)
 class TierCover:
-    """What one replica of a tiered topic has on its own disk, and what the tier holds of the rest."""
+    """What one replica of a tiered topic has on its own disk, and what the tier holds of the earlier offsets."""
 
     broker_id: int
     log_start: int
     local_start: int | None
-    """The first offset on its own disk. None where it is not known."""
+    """The first offset on the replica's own disk. None if unknown."""
     last_tiered: int | None
-    """The last offset that any replica knows to be in the tier. None for "unknown"."""
+    """The last offset that any replica knows to be in the tier. None if unknown."""
     known_by: int | None
-    """The broker that knows it."""
+    """The broker that reported ``last_tiered``."""
     missing: tuple[int, int] | None
-    """First and last of the offsets that are not known to be on its disk or in the tier."""
+    """First and last offset that are not known to be on the replica's disk or in the tier. None if there are none."""
 
-    def in_words(self) -> Iterator[str]:
-        """Return what a person must know of the tier, a sentence each."""
+    def describe(self) -> Iterator[str]:
+        """Yield what the tier and the replica's own disk hold, one clause each."""
         if self.last_tiered is None:
             yield "what the tier holds is unknown: no replica that answered knows"
         else:
@@ -247,11 +261,11 @@ class TierCover:
         elif self.local_start > self.log_start:
             yield f"the own disk of broker {self.broker_id} has offsets from {self.local_start} on only"
         if self.missing:
-            yield f"{_range(self.missing)} not known to be on its disk or in the tier"
+            yield f"{_offsets_are(self.missing)} not known to be on its disk or in the tier"
 
 
-def _cover(one: Candidate, candidates: Sequence[Candidate]) -> TierCover | None:
-    """Return it for a candidate of a tiered topic, and None for one of another topic."""
+def _find_tier_cover(one: Candidate, candidates: Sequence[Candidate]) -> TierCover | None:
+    """Return the cover of a candidate of a tiered topic; None for other topics."""
     if Flag.LOCAL_ONLY not in one.flags:
         return None
     known = [(each.last_tiered_offset, each.broker_id) for each in candidates if each.last_tiered_offset is not None]
@@ -262,16 +276,16 @@ def _cover(one: Candidate, candidates: Sequence[Candidate]) -> TierCover | None:
     return TierCover(one.broker_id, one.log_start_offset, one.local_log_start_offset, last_tiered, known_by, missing)
 
 
-def _tier_refusal(limit: int, found: TierCover | None) -> str | None:
-    """Why a limit of lost records refuses the election: what may be lost before its own disk starts is unknown."""
+def _explain_tier_refusal(limit: int, found: TierCover | None) -> str | None:
+    """Return why the limit refuses the election of a replica whose earlier records may not be in the tier."""
     if found is None or not found.missing:
         return None
     return (
-        f"{_range(found.missing)} not known to be on the disk of broker {found.broker_id} or in the tier, and the "
-        f"limit is {limit}"
+        f"{_offsets_are(found.missing)} not known to be on the disk of broker {found.broker_id} or in the tier, and "
+        f"the limit is {limit}"
     )
 
 
-def _range(offsets: tuple[int, int]) -> str:
+def _offsets_are(offsets: tuple[int, int]) -> str:
     first, last = offsets
     return f"offset {first} is" if first == last else f"offsets {first}..{last} are"

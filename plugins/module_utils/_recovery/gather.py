@@ -30,12 +30,12 @@ from .._module.run import all_of
 from .._spark.options import SparkOptions, SparkOptionsError, given_options
 from .._spark.workers import Deadline
 from .options import refuse_existing_output
-from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, work_by_broker
+from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
 
-    from .rows import REPLICA_LOG_SCHEMA, ranked_table, to_record_batch
+    from .rows import REPLICA_LOG_SCHEMA, rank_table, to_record_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +70,7 @@ class Gathering:
     """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
 
 
-def gathering(params: Mapping[str, Any]) -> Gathering:
+def gathering_options(params: Mapping[str, Any]) -> Gathering:
     """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
     evidence_dir = params["evidence_dir"]
     native, spark, _checked = all_of(
@@ -125,7 +125,7 @@ class InProcess:
         return pa.Table.from_batches(ask_brokers(work))
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        return ranked_table(replica_logs)
+        return rank_table(replica_logs)
 
 
 MOST_IN_PROCESS = 1_000_000
@@ -199,16 +199,16 @@ def gather(
     be asked (no address, unreachable, not authorized) are not; their rows name their state and cause.
     """
     deadline = Deadline.after_ms(duration_ms)
-    work = work_by_broker(brokers, partitions)
+    work = divide_by_broker(brokers, partitions)
     to_ask = tuple(item for item in work if item.can_be_asked)
-    tables = [REPLICA_LOG_SCHEMA.empty_table(), *(_not_asked(item) for item in work if not item.can_be_asked)]
+    tables = [REPLICA_LOG_SCHEMA.empty_table(), *(_rows_not_asked(item) for item in work if not item.can_be_asked)]
     if to_ask:
         least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
         tables.append(engine.ask(to_ask, AskBrokers(settings_reference, deadline, least_seconds, ask)))
     return pa.concat_tables(tables)
 
 
-def _not_asked(item: BrokerWork) -> pa.Table:
+def _rows_not_asked(item: BrokerWork) -> pa.Table:
     replicas = [*item.replicas()]
     logs = silent_rows(item.broker, [partition for partition, _place in replicas])
     return pa.Table.from_batches(

@@ -18,7 +18,7 @@ from .candidate import Candidate
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
 from .plan import Status
-from .verdict import LossTotal, records
+from .verdict import LossTotal, count_records
 
 MAX_GROUPS = 8
 """Above this, outcomes that differ less are put together."""
@@ -84,13 +84,13 @@ class _Facts:
     """Brokers that may hold more, and nobody knows how much."""
 
 
-def grouped(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
+def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
     """Group outcomes, worst first, then those with the most partitions.
 
     Outcomes share a status, a leader, a reason and what is lost. Where that makes more than ``MAX_GROUPS`` groups,
     the brokers may differ; where it still does, the reasons too.
     """
-    facts = [_facts(each) for each in outcomes]
+    facts = [_find_facts(each) for each in outcomes]
     levels: tuple[Callable[[_Facts], Hashable], ...] = (_same_brokers, _same_reason, _same_kind_of_loss)
     buckets: dict[Hashable, list[_Facts]] = {}
     for level in levels:
@@ -99,25 +99,25 @@ def grouped(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
             buckets[level(each)].append(each)
         if len(buckets) <= MAX_GROUPS:
             break
-    return tuple(sorted(map(_members, buckets.values()), key=_worst_first))
+    return tuple(sorted(map(_make_members, buckets.values()), key=_group_key))
 
 
 def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     """Return what the elections lose together. Outcomes without an election count nothing."""
     elected = [each for each in outcomes if each.status in _ELECTED]
-    return _total([_loss_of(each, each.designated_leader) for each in elected])
+    return _sum_losses([_find_loss(each, each.designated_leader) for each in elected])
 
 
-def _facts(outcome: Outcome) -> _Facts:
+def _find_facts(outcome: Outcome) -> _Facts:
     leader = outcome.designated_leader if outcome.status in _ELECTED else None
     best = outcome.candidates[0].broker_id if outcome.candidates else None
-    loss = _loss_of(outcome, best if leader is None else leader)
+    loss = _find_loss(outcome, best if leader is None else leader)
     against = () if loss is None else loss.against
     return _Facts(
         outcome,
         leader,
-        rank="" if leader is None else _rank(outcome.candidates, leader),
-        reason=_reason(outcome),
+        rank="" if leader is None else _rank_in_words(outcome.candidates, leader),
+        reason=_shared_reason(outcome),
         loss=loss,
         losing=tuple(each.broker_id for each in against if each.answered and each.lost),
         nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
@@ -125,7 +125,7 @@ def _facts(outcome: Outcome) -> _Facts:
     )
 
 
-def _loss_of(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
+def _find_loss(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
     return next((each for each in outcome.losses if each.broker_id == broker_id), None)
 
 
@@ -143,7 +143,7 @@ def _same_kind_of_loss(facts: _Facts) -> Hashable:
     return facts.outcome.status, bool(facts.losing), bool(facts.unknown)
 
 
-def _reason(outcome: Outcome) -> str:
+def _shared_reason(outcome: Outcome) -> str:
     """Return the reason without the words on rank and loss, which are said once for the group."""
     text = outcome.reason
     for explanation in (*(each.explanation for each in outcome.candidates), *(e.explanation for e in outcome.losses)):
@@ -157,7 +157,7 @@ def _reason(outcome: Outcome) -> str:
     return "; ".join(clause.strip() for clause in text.split("; ") if clause.strip() not in said_elsewhere)
 
 
-def _rank(candidates: Sequence[Candidate], leader: int) -> str:
+def _rank_in_words(candidates: Sequence[Candidate], leader: int) -> str:
     if not candidates:
         return ""
     first, *others = candidates
@@ -172,10 +172,10 @@ def _rank(candidates: Sequence[Candidate], leader: int) -> str:
     return "as good as the next one, and earlier in the replica list"
 
 
-def _members(facts: Sequence[_Facts]) -> Members:
+def _make_members(facts: Sequence[_Facts]) -> Members:
     outcomes = tuple(each.outcome for each in facts)
     leaders = Counter(each.leader for each in facts if each.leader is not None)
-    total = _total([each.loss for each in facts])
+    total = _sum_losses([each.loss for each in facts])
     group = Group(
         facts[0].outcome.status,
         len(outcomes),
@@ -184,43 +184,45 @@ def _members(facts: Sequence[_Facts]) -> Members:
             LeaderShare(broker, count) for broker, count in sorted(leaders.items(), key=lambda one: (-one[1], one[0]))
         ),
         "; ".join(filter(None, [common([e.rank for e in facts if e.rank]), common([each.reason for each in facts])])),
-        _loss_words(facts, total),
+        _loss_in_words(facts, total),
         total,
     )
     return Members(group, outcomes)
 
 
-def _total(losses: Sequence[ExpectedLoss | None]) -> LossTotal:
+def _sum_losses(losses: Sequence[ExpectedLoss | None]) -> LossTotal:
     at_least = sum(each.at_least for each in losses if each is not None)
     most = [None if each is None else each.at_most for each in losses]
     bounded = [each for each in most if each is not None]
     return LossTotal(at_least, sum(bounded) if len(bounded) == len(most) else None, len(most) - len(bounded))
 
 
-def _loss_words(facts: Sequence[_Facts], total: LossTotal) -> str:
+def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
     if all(each.loss is None for each in facts):
         return ""
     clauses = []
     if any(each.losing for each in facts):
-        holders = _holders([each.losing for each in facts if each.losing])
-        clauses.append(f"loses at least {records(total.at_least)} that {holders}")
+        holders = _holders_in_words([each.losing for each in facts if each.losing])
+        clauses.append(f"loses at least {count_records(total.at_least)} that {holders}")
     elif any(each.nothing for each in facts):
-        clauses.append(f"loses nothing that {_holders([each.nothing for each in facts])}")
+        clauses.append(f"loses nothing that {_holders_in_words([each.nothing for each in facts])}")
     if any(each.unknown for each in facts):
-        clauses.append(f"what {_brokers({b for e in facts for b in e.unknown})} may hold beyond that is unknown")
+        clauses.append(
+            f"what {_brokers_in_words({b for e in facts for b in e.unknown})} may hold beyond that is unknown"
+        )
     return "; ".join(clauses) or "nothing could be compared"
 
 
-def _holders(brokers: Sequence[tuple[int, ...]]) -> str:
+def _holders_in_words(brokers: Sequence[tuple[int, ...]]) -> str:
     if len(set(brokers)) > 1:
         return "another replica that answered holds"
-    return f"{_brokers(set(brokers[0]))} hold{'s' if len(brokers[0]) == 1 else ''}"
+    return f"{_brokers_in_words(set(brokers[0]))} hold{'s' if len(brokers[0]) == 1 else ''}"
 
 
-def _brokers(broker_ids: set[int]) -> str:
+def _brokers_in_words(broker_ids: set[int]) -> str:
     return f"broker{'' if len(broker_ids) == 1 else 's'} {ranges(broker_ids)}"
 
 
-def _worst_first(members: Members) -> tuple[int, int, int, str]:
+def _group_key(members: Members) -> tuple[int, int, int, str]:
     group = members.group
     return _WORST_FIRST.index(group.status), -group.total.at_least, -group.partitions, group.topics.named[0].topic

@@ -76,7 +76,7 @@ class KeptOrders:
         )
 
 
-def kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> KeptOrders:
+def find_kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> KeptOrders:
     """Return the orders of an earlier run that stay until this run has elected.
 
     An election that the earlier run requested may still be executed. In its order, or in the one that this run sets, it
@@ -99,7 +99,9 @@ def kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElect
     )
 
 
-def as_found(election: PlannedElection, state: PartitionState | None, kept: OrderChange | None) -> PlannedElection:
+def adopt_current_order(
+    election: PlannedElection, state: PartitionState | None, kept: OrderChange | None
+) -> PlannedElection:
     """Return the election in the order in which the partition is, where that is the original one or a kept one."""
     if state is None or kept is None or kept.topic_id != election.topic_id:
         return election
@@ -107,7 +109,9 @@ def as_found(election: PlannedElection, state: PartitionState | None, kept: Orde
     return replace(election, replicas=state.replicas) if {election.replicas, state.replicas} <= {*known} else election
 
 
-def rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]) -> list[PlannedElection]:
+def adopt_restored_orders(
+    elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]
+) -> list[PlannedElection]:
     """Return the elections with the original orders, where the plan took an earlier run's order for it."""
     restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in RESTORING}
     found = []
@@ -119,7 +123,7 @@ def rebased(elections: Iterable[PlannedElection], leftovers: Iterable[OrderLefto
     return found
 
 
-def as_restored(
+def simulate_restore(
     worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the partitions as a run would find them after it restored the orders. For check mode."""
@@ -162,11 +166,11 @@ class LostJournal:
             return {}
         try:
             states = read_states(self.writer.kafka, [each.topic_partition for each in mine])
-            changed = [each for each in mine if each.topic_partition in states and _is_set(each, states)]
+            changed = [each for each in mine if each.topic_partition in states and _has_our_order(each, states)]
             ended = {each.change.topic_partition: each for each in self._restored(changed)}
             states |= read_states(self.writer.kafka, ended)
         except KafkaOpsError as error:
-            return {each.topic_partition: _add(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
+            return {each.topic_partition: _add_to_reason(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
         return {
             each.topic_partition: self._outcome(outcomes, each, ended.get(each.topic_partition), states)
             for each in mine
@@ -185,18 +189,20 @@ class LostJournal:
         outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
     ) -> Outcome:
         if ended is None:
-            return _add(outcomes, change, _what_stands(change, states.get(change.topic_partition)))
+            return _add_to_reason(outcomes, change, _explain_found_order(change, states.get(change.topic_partition)))
         if ended.undoing not in RESTORING:
-            return _add(outcomes, change, f"{_BY_HAND} ({ended.reason})")
-        return replace(_add(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas)
+            return _add_to_reason(outcomes, change, f"{_BY_HAND} ({ended.reason})")
+        return replace(
+            _add_to_reason(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas
+        )
 
 
-def _is_set(change: OrderChange, states: States) -> bool:
+def _has_our_order(change: OrderChange, states: States) -> bool:
     state = states[change.topic_partition]
     return state.topic_id == change.topic_id and change.is_set(state.replicas)
 
 
-def _what_stands(change: OrderChange, state: PartitionState | None) -> str:
+def _explain_found_order(change: OrderChange, state: PartitionState | None) -> str:
     """Say which order stands where it is not the one that this run set."""
     if state is None:
         return f"its order could not be read: {_BY_HAND}"
@@ -207,6 +213,6 @@ def _what_stands(change: OrderChange, state: PartitionState | None) -> str:
     return f"its order is {list(state.replicas)} now: another run or a person has set it"
 
 
-def _add(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
+def _add_to_reason(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
     outcome = outcomes[change.topic_partition]
     return replace(outcome, reason=f"{outcome.reason}; {what}")

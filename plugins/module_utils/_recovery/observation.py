@@ -24,9 +24,15 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import Reassignment, unregistered_in
 from .._model.partition import Broker, BrokerState, EpochEnd, ReplicaLog, TopicPartition
-from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave
-from .preconditions import PartitionObservation, dropping, left_out, not_registered, order_to_elect_in
-from .strategy import named
+from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
+from .preconditions import (
+    PartitionObservation,
+    explain_drop,
+    find_dropped,
+    find_election_order,
+    find_registration_obstacles,
+)
+from .strategy import name_brokers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Registry:
     """Brokers of which nobody says whether they are registered, and why."""
 
 
-def look_up(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: str = RUN_TOPIC) -> Registry:
+def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: str = RUN_TOPIC) -> Registry:
     """Find out which of these brokers are not registered. Sends no request where the cluster lists all brokers.
 
     ``topic`` is the name for which our principal may have CREATE.
@@ -65,7 +71,7 @@ def look_up(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: s
     return Registry(frozenset(found), unknown)
 
 
-def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
+def plan_drops(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     """Return the plan with what its new orders leave out; without ``may_drop``, such partitions are left alone.
 
     Where a plain unclean election elects the designated leader, nothing is left out.
@@ -74,16 +80,16 @@ def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     """
     cluster = kafka.describe_cluster()
     listed = {each.broker_id for each in cluster.registrations}
-    concerned = [each for each in plan.elections if _names_any_but(listed, each)]
+    concerned = [each for each in plan.elections if _names_unlisted(listed, each)]
     if not concerned:
         return plan
-    registry = look_up(kafka, cluster, {broker for each in concerned for broker in each.replicas})
+    registry = find_unregistered(kafka, cluster, {broker for each in concerned for broker in each.replicas})
     running = kafka.running_reassignments([each.topic_partition for each in concerned])
     elections, alone = [], [*plan.left_alone]
     for election in plan.elections:
         planned: PlannedElection | LeftAlone = election
-        if _names_any_but(listed, election):
-            planned = _judged(election, registry, running.get(election.topic_partition), may_drop=may_drop)
+        if _names_unlisted(listed, election):
+            planned = _plan_drop(election, registry, running.get(election.topic_partition), may_drop=may_drop)
         if isinstance(planned, LeftAlone):
             alone.append(planned)
         else:
@@ -95,11 +101,11 @@ def with_unregistered(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     )
 
 
-def _names_any_but(listed: Collection[int], election: PlannedElection) -> bool:
+def _names_unlisted(listed: Collection[int], election: PlannedElection) -> bool:
     return election.election_type is ElectionType.UNCLEAN and bool({*election.replicas} - {*listed})
 
 
-def _judged(
+def _plan_drop(
     election: PlannedElection,
     registry: Registry,
     running: Reassignment | None,
@@ -115,19 +121,19 @@ def _judged(
         removing=running.dropping if running else (),
     )
     willing = replace(election, dropped=tuple(sorted({*registry.unregistered, *world.removing} & {*state.replicas})))
-    dropped = left_out(willing, world)
+    dropped = find_dropped(willing, world)
     unknown = [each for each in state.replicas if each in registry.unknown]
-    if not dropped and order_to_elect_in(election, state, registry.unregistered) == state.replicas:
+    if not dropped and find_election_order(election, state, registry.unregistered) == state.replicas:
         return election
     if dropped and not may_drop:
-        alone = leave(state, Status.REFUSED, "; ".join(not_registered(election, world)))
+        alone = leave_alone(state, Status.REFUSED, "; ".join(find_registration_obstacles(election, world)))
         return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
     notes = [election.reason]
     if dropped:
-        notes.append(dropping(dropped))
+        notes.append(explain_drop(dropped))
     if unknown:
         notes.append(
-            f"whether {named(unknown)} of its replicas is registered is not known "
+            f"whether {name_brokers(unknown)} of its replicas is registered is not known "
             f"({registry.unknown[unknown[0]]}): if not, the controller refuses the new order"
         )
         dropped = tuple(sorted({*dropped, *(unknown if may_drop else ())}))
@@ -138,7 +144,7 @@ _MOST_THREADS = 64
 _PARTITIONS_PER_LIMIT = 250
 
 
-def observe(
+def observe_partitions(
     kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection], *, asks_controller: bool = False
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the metadata, the running reassignments and every registered replica's log, as they are now.
@@ -156,10 +162,12 @@ def observe(
     partitions = [each.topic_partition for each in elections]
     states = read_states(kafka, partitions)
     reassigning = kafka.running_reassignments(partitions)
-    logs = _probe(kafka, cluster, elections)
+    logs = _read_logs(kafka, cluster, elections)
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
     unregistered = (
-        look_up(kafka, cluster, mentioned).unregistered if cluster.lists_fenced or asks_controller else frozenset()
+        find_unregistered(kafka, cluster, mentioned).unregistered
+        if cluster.lists_fenced or asks_controller
+        else frozenset()
     )
     return {
         each: PartitionObservation(
@@ -173,7 +181,7 @@ def observe(
     }
 
 
-def _probe(
+def _read_logs(
     kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
 ) -> dict[TopicPartition, dict[int, ReplicaLog]]:
     held: dict[int, list[TopicPartition]] = {}

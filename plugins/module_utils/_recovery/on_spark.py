@@ -17,14 +17,14 @@ from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, Re
 from .._spark.session import spark_session
 from .._spark.tasks import deal, slots, task_for_each
 from .._spark.workers import Deadline
-from .probe_task import AskBrokers, BrokerWork, work_by_broker
+from .probe_task import AskBrokers, BrokerWork, divide_by_broker
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, ranked_partitions, ranked_table
+    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, rank_table, read_ranked_partitions
 
     # PySpark imports it with the first task. Here the JVM starts meanwhile.
     import_module("pandas")
@@ -47,15 +47,15 @@ class OnSpark:
         return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        return ranked(self._spark.createDataFrame(replica_logs)).toArrow().cast(RANKED_SCHEMA)
+        return rank_dataframe(self._spark.createDataFrame(replica_logs)).toArrow().cast(RANKED_SCHEMA)
 
 
-def ranked(replica_logs: DataFrame) -> DataFrame:
+def rank_dataframe(replica_logs: DataFrame) -> DataFrame:
     """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, the same for any partitioning of the rows."""
 
     def rank_partitions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = pa.Table.from_batches(batches, REPLICA_LOG_SCHEMA)
-        yield from ranked_table(table).to_batches()
+        yield from rank_table(table).to_batches()
 
     return replica_logs.repartition("topic", "partition").mapInArrow(rank_partitions, from_arrow_schema(RANKED_SCHEMA))
 
@@ -78,12 +78,12 @@ def rehearse(spark: SparkSession) -> None:
     broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
     engine = OnSpark(spark)
-    ask_brokers = AskBrokers("", Deadline.after_ms(_DURATION_MS), _LEAST_SECONDS, _answer)
-    logs = engine.ask(work_by_broker([broker], [partition]), ask_brokers)
-    list(ranked_partitions(engine.rank(logs)))
+    ask_brokers = AskBrokers("", Deadline.after_ms(_DURATION_MS), _LEAST_SECONDS, _answer_rehearsal)
+    logs = engine.ask(divide_by_broker([broker], [partition]), ask_brokers)
+    list(read_ranked_partitions(engine.rank(logs)))
 
 
-def _answer(
+def _answer_rehearsal(
     settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
 ) -> list[ReplicaLog]:
     return [

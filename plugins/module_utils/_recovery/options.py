@@ -86,7 +86,7 @@ class Wanted:
     leaders: Designations
 
 
-def wanted(params: Mapping[str, Any]) -> Wanted:
+def read_wanted(params: Mapping[str, Any]) -> Wanted:
     """Return what was asked for. Opens no connection.
 
     Raises DocumentError with every problem.
@@ -121,7 +121,7 @@ class _File:
 
 _FILE = codec(_File, "a file of designated leaders is an object")
 DESIGNATIONS_FILE = document("designations-file", "Leaders that a person designates", _FILE.schema)
-_is_sound = screen(_FILE.schema["properties"]["partitions"]["items"])
+_is_valid_entry = screen(_FILE.schema["properties"]["partitions"]["items"])
 
 
 def read_designations(path: str) -> Designations:
@@ -129,7 +129,7 @@ def read_designations(path: str) -> Designations:
 
     Raises DocumentError with every problem that is in the file; one is that others may write it.
     """
-    return _by_partition(read_json(path, _problems, is_order=True))
+    return _by_partition(read_json(path, _find_problems, is_order=True))
 
 
 def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "designations") -> Designations:
@@ -143,7 +143,7 @@ def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "desig
             for each in entries
         ]
     }
-    refuse_if_any(place, _problems(value))
+    refuse_if_any(place, _find_problems(value))
     return _by_partition(value)
 
 
@@ -152,12 +152,12 @@ def _by_partition(value: dict[str, Any]) -> Designations:
     return {TopicPartition(each.topic, each.partition): each.designated_leader for each in designations}
 
 
-def _problems(value: Any) -> Iterator[Problem]:
+def _find_problems(value: Any) -> Iterator[Problem]:
     yield from schema_problems(value, DESIGNATIONS_FILE)
     entries = value.get("partitions") if isinstance(value, dict) else None
     seen: dict[tuple[str, int], int] = {}
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if _is_sound(entry):
+        if _is_valid_entry(entry):
             first = seen.setdefault((entry["topic"], entry["partition"]), index)
             if first != index:
                 name = f"{entry['topic']}-{entry['partition']}"

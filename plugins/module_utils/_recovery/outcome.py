@@ -90,11 +90,11 @@ class Outcome:
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:
     """One outcome for each partition of a plan that is not carried out, in order of topic, then partition."""
-    outcomes = [*map(_foreseen, plan.elections), *map(left_alone, plan.left_alone)]
+    outcomes = [*map(_foresee_outcome, plan.elections), *map(outcome_of_left_alone, plan.left_alone)]
     return tuple(sorted(outcomes, key=lambda outcome: outcome.topic_partition))
 
 
-def outcome_of(
+def end_election(
     election: PlannedElection,
     status: Status,
     reason: str,
@@ -125,14 +125,14 @@ def outcome_of(
     )
 
 
-def _foreseen(election: PlannedElection) -> Outcome:
-    outcome = outcome_of(election, Status.WOULD_RECOVER, election.reason)
+def _foresee_outcome(election: PlannedElection) -> Outcome:
+    outcome = end_election(election, Status.WOULD_RECOVER, election.reason)
     return replace(
         outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch, dropped=election.dropped
     )
 
 
-def left_alone(partition: LeftAlone) -> Outcome:
+def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
     return Outcome(
         partition.topic,
         partition.partition,
@@ -221,7 +221,7 @@ def report_document(report: Report) -> dict[str, Any]:
     return document
 
 
-def report_at(
+def prepare_report(
     *,
     mode: RunMode,
     cluster_id: str,

@@ -28,10 +28,10 @@ from .survey import Survey
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
 
-    from .rows import ranked_partitions
+    from .rows import read_ranked_partitions
 
 
-def evidence_of(
+def collect_evidence(
     engines: Engines,
     settings: ConnectionSettings,
     found: Survey,
@@ -42,7 +42,7 @@ def evidence_of(
 
     Raises SparkUnavailableError or EvidenceError.
     """
-    engine = _engine(engines, found.replicas, progress)
+    engine = _start_engine(engines, found.replicas, progress)
     progress.step(f"asking the replicas of {len(found.offline)} partitions")
     evidence = gather_evidence(
         engine,
@@ -80,7 +80,7 @@ def gather_evidence(
     return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
 
 
-def plan_of_survey(  # noqa: PLR0917
+def plan_from_survey(  # noqa: PLR0917
     engines: Engines,
     settings: ConnectionSettings,
     found: Survey,
@@ -93,17 +93,19 @@ def plan_of_survey(  # noqa: PLR0917
 
     Raises SparkUnavailableError or EvidenceError.
     """
-    evidence = evidence_of(engines, settings, found, how, progress)
+    evidence = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
     return plan_recovery(engines.engine_for(found.replicas), evidence, policies, found.left_alone, leaders)
 
 
-def plan_of_evidence(engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress) -> Plan:
+def plan_from_evidence(
+    engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress
+) -> Plan:
     """Rank replicas that were asked earlier, and plan.
 
     Raises SparkUnavailableError.
     """
-    engine = _engine(engines, evidence.replica_logs.num_rows, progress)
+    engine = _start_engine(engines, evidence.replica_logs.num_rows, progress)
     progress.step("ranking replicas")
     return plan_recovery(engine, evidence, policies)
 
@@ -120,7 +122,7 @@ def plan_recovery(
 
     ``leaders`` are those that a person chose, for partitions where that is so.
     """
-    replicas = {each.topic_partition: each for each in ranked_partitions(engine.rank(evidence.replica_logs))}
+    replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
     decisions: list[PlannedElection | LeftAlone] = []
     for state in evidence.partitions:
         # A partition without replicas has no rows.
@@ -138,23 +140,23 @@ def plan_recovery(
     )
 
 
-def _engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
+def _start_engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
     if engines.need_spark(replicas):
         progress.step("starting Spark")
     return engines.engine_for(replicas)
 
 
-def results_of(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
+def summarize_rows(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
     """Rows of ``REPLICA_LOG_SCHEMA`` as ``rows``, ``truncated`` and ``summary``."""
     order = [(name, "ascending") for name in ("topic", "partition", "place")]
     return {
         "rows": replica_logs.sort_by(order).slice(0, max_rows).to_pylist(),
         "truncated": replica_logs.num_rows > max_rows,
-        "summary": _summary(replica_logs),
+        "summary": _summarize(replica_logs),
     }
 
 
-def _summary(replica_logs: pa.Table) -> dict[str, Any]:
+def _summarize(replica_logs: pa.Table) -> dict[str, Any]:
     causes = {each["values"]: each["counts"] for each in replica_logs["cause"].value_counts().to_pylist()}
     return {
         "partitions": replica_logs.group_by(["topic", "partition"]).aggregate([]).num_rows,

@@ -140,7 +140,7 @@ class LeftAlone:
         return TopicPartition(self.topic, self.partition)
 
 
-def leave(state: PartitionState, status: Status, reason: str) -> LeftAlone:
+def leave_alone(state: PartitionState, status: Status, reason: str) -> LeftAlone:
     """Return a partition that is left alone, as it is seen."""
     return LeftAlone(
         state.topic,

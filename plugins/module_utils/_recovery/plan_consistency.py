@@ -20,7 +20,7 @@ from .._documents.errors import Problem, listed, pointer
 from .._documents.screen import screen
 from .decide import decide
 from .plan import INTERNAL_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
-from .preconditions import dropping
+from .preconditions import explain_drop
 from .strategy import Policy
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
@@ -28,39 +28,41 @@ _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": sc
 Place: TypeAlias = "tuple[str | int, ...]"
 
 
-def consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) -> Iterator[Problem]:
+def find_consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) -> Iterator[Problem]:
     """Partitions that are there twice, leaders and candidates that cannot be, logs that cannot be."""
     seen: dict[tuple[str, int], tuple[Place, int | None]] = {}
-    for place, entry in _sound_entries(plan, all_meet_schema):
+    for place, entry in _list_valid_entries(plan, all_meet_schema):
         leader = entry.get("designatedLeader")
         first_place, first_leader = seen.setdefault((entry["topic"], entry["partition"]), (place, leader))
         if first_place != place:
-            yield _twice(entry, place, leader, first_place, first_leader)
-        yield from _replica_problems(entry, place)
+            yield _explain_duplicate(entry, place, leader, first_place, first_leader)
+        yield from _find_replica_problems(entry, place)
         for index, candidate in enumerate(entry["candidates"]):
-            yield from _log_problems(candidate, (*place, "candidates", index))
+            yield from _find_log_problems(candidate, (*place, "candidates", index))
 
 
-def _sound_entries(plan: dict[str, Any], all_meet_schema: bool) -> Iterator[tuple[Place, dict[str, Any]]]:
+def _list_valid_entries(plan: dict[str, Any], all_meet_schema: bool) -> Iterator[tuple[Place, dict[str, Any]]]:
     for key, meets in _ENTRIES.items():
         entries = plan.get(key)
         if isinstance(entries, list):
             yield from (((key, index), entry) for index, entry in enumerate(entries) if all_meet_schema or meets(entry))
 
 
-def _twice(entry: dict[str, Any], place: Place, leader: int | None, first: Place, first_leader: int | None) -> Problem:
+def _explain_duplicate(
+    entry: dict[str, Any], place: Place, leader: int | None, first: Place, first_leader: int | None
+) -> Problem:
     name, where = f"{entry['topic']}-{entry['partition']}", pointer(*first)
     if leader == first_leader:
         return Problem(pointer(*place), f"{name} is there already at {where}", "Remove one of the two")
-    message = f"{name} is to be led by {_broker(leader)} here, and by {_broker(first_leader)} at {where}"
+    message = f"{name} is to be led by {_name_broker(leader)} here, and by {_name_broker(first_leader)} at {where}"
     return Problem(pointer(*place), message, "Remove the one that is not meant")
 
 
-def _broker(broker_id: int | None) -> str:
+def _name_broker(broker_id: int | None) -> str:
     return "nobody" if broker_id is None else f"broker {broker_id}"
 
 
-def _replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
+def _find_replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
     replicas = entry["replicas"]
     candidates = [candidate["brokerId"] for candidate in entry["candidates"]]
     silent = [replica["brokerId"] for replica in entry["silent"]]
@@ -69,22 +71,24 @@ def _replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
         at = pointer(*place, "designatedLeader")
         if leader not in replicas:
             yield Problem(
-                at, _stranger(leader, replicas), "Designate a replica: an election never changes the replica set"
+                at,
+                _explain_unknown_broker(leader, replicas),
+                "Designate a replica: an election never changes the replica set",
             )
         elif leader not in candidates and entry["electionType"] == ElectionType.UNCLEAN:
             message = f"broker {leader} is not among the candidates, which are {listed(candidates)}"
             yield Problem(at, message, "Designate a candidate: what another replica holds is not known")
     # Of a partition that is left alone the replicas may be unknown.
     known = replicas or [*candidates, *silent]
-    yield from _broker_problems(replicas, known, [(*place, "replicas", index) for index in range(len(replicas))])
+    yield from _find_broker_problems(replicas, known, [(*place, "replicas", index) for index in range(len(replicas))])
     dropped = entry.get("dropped", [])
-    yield from _broker_problems(dropped, known, [(*place, "dropped", index) for index in range(len(dropped))])
+    yield from _find_broker_problems(dropped, known, [(*place, "dropped", index) for index in range(len(dropped))])
     if leader is not None and leader in dropped:
         at = pointer(*place, "dropped", dropped.index(leader))
         yield Problem(at, f"broker {leader} is to lead, and to be dropped", "Remove it here, or designate another one")
     places = [(*place, "candidates", index, "brokerId") for index in range(len(candidates))]
     places += [(*place, "silent", index, "brokerId") for index in range(len(silent))]
-    yield from _broker_problems([*candidates, *silent], known, places)
+    yield from _find_broker_problems([*candidates, *silent], known, places)
     for index, (one, next_one) in enumerate(pairwise(entry["candidates"]), start=1):
         if one["rank"] >= next_one["rank"]:
             message = f"rank {next_one['rank']} comes after rank {one['rank']}"
@@ -93,20 +97,22 @@ def _replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
             )
 
 
-def _broker_problems(brokers: Sequence[int], known: Sequence[int], places: Sequence[Place]) -> Iterator[Problem]:
+def _find_broker_problems(brokers: Sequence[int], known: Sequence[int], places: Sequence[Place]) -> Iterator[Problem]:
     for index, (broker, place) in enumerate(zip(brokers, places, strict=True)):
         if broker not in known:
-            yield Problem(pointer(*place), _stranger(broker, known), "Correct the broker id, or remove the entry")
+            yield Problem(
+                pointer(*place), _explain_unknown_broker(broker, known), "Correct the broker id, or remove the entry"
+            )
         if broker in brokers[:index]:
             first = pointer(*places[brokers.index(broker)])
             yield Problem(pointer(*place), f"broker {broker} is there already at {first}", "Remove one of the two")
 
 
-def _stranger(broker: int, replicas: Sequence[int]) -> str:
+def _explain_unknown_broker(broker: int, replicas: Sequence[int]) -> str:
     return f"broker {broker} is not among the replicas, which are {listed(replicas)}"
 
 
-def _log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
+def _find_log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
     remedy = "Restore what the replica reported, or make the plan again"
     start, end = candidate["logStartOffset"], candidate["logEndOffset"]
     if end < start:
@@ -118,7 +124,7 @@ def _log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:
             yield Problem(pointer(*place, "lineage", index), message, remedy)
 
 
-def renewed(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
+def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
     """Return the plan with reason and forecast of each election as they follow from what the entry says, and what is
     against it.
 
@@ -162,7 +168,7 @@ def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
 
 def _with_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
     notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.reason else []
-    notes += [dropping(decision.dropped)] if decision.dropped else []
+    notes += [explain_drop(decision.dropped)] if decision.dropped else []
     notes.append(
         f"broker {decision.designated_leader} was not asked for open transactions after the edit: unknown whether "
         "COMMIT or ABORT markers are missing"

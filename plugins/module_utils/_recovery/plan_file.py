@@ -35,7 +35,7 @@ from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
 from .._model.fields import SCHEMA_VERSION, Meta
 from .plan import Plan
-from .plan_consistency import consistency_problems, renewed
+from .plan_consistency import find_consistency_problems, renew_plan
 
 MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
@@ -128,7 +128,7 @@ def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
     document = parse_json(found, path, problems)
     plan = _PLAN.decode(document)
     if not digest_must_fit:
-        plan, against = renewed(plan)
+        plan, against = renew_plan(plan)
         refuse_if_any(path, against)
         document = plan_document(plan)
     return PlanFile(plan, document, found)
@@ -155,7 +155,7 @@ def _content_problems(value: Any) -> Iterator[Problem]:
     problems = schema_problems(value, PLAN_FILE)
     yield from problems
     if isinstance(value, dict):
-        yield from consistency_problems(value, all_meet_schema=not problems)
+        yield from find_consistency_problems(value, all_meet_schema=not problems)
 
 
 def _digest_problems(value: Any, remedy: str) -> Iterator[Problem]:

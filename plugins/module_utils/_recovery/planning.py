@@ -21,14 +21,14 @@ from .._model.run import KafkaOpsError, Progress, RunMode, collector_paused, utc
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.run import all_of
-from .gather import Engines, Gathering, gathering
-from .observation import with_unregistered
-from .options import Wanted, refuse_existing_output, wanted
-from .outcome import REPORT_FILE, outcomes_of_plan, report_at
+from .gather import Engines, Gathering, gathering_options
+from .observation import plan_drops
+from .options import Wanted, read_wanted, refuse_existing_output
+from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
-from .policies import PolicyOptions, policy_options, read_policies, with_tiered
+from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options
 from .survey import survey
-from .waiting import Awaited, WaitLimits, wait_for_brokers, wait_limits
+from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
@@ -84,10 +84,10 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
     Raises KafkaOpsError with every problem.
     """
     asked, policies, how, limits = all_of(
-        lambda: wanted(params),
-        lambda: policy_options(params),
-        lambda: gathering(params),
-        lambda: wait_limits(params, waits=waits),
+        lambda: read_wanted(params),
+        lambda: read_policy_options(params),
+        lambda: gathering_options(params),
+        lambda: read_wait_limits(params, waits=waits),
     )
     return PlanOptions(
         asked,
@@ -122,19 +122,19 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
     returned = _returned(document, plan_form(params))
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
-    document_at = report_at(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
+    document_at = prepare_report(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
     report.write(document_at, REPORT_FILE)
     return replace(planned, document=document, returned=returned)
 
 
 def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Planned:
     from .evidence import read_evidence
-    from .pipeline import plan_of_evidence
+    from .pipeline import plan_from_evidence
 
     evidence = read_evidence(path)
     policies = options.policies.same_for_all({each.topic for each in evidence.partitions})
     with Engines(options.how.spark) as engines:
-        return Planned(plan_of_evidence(engines, evidence, policies, progress), ())
+        return Planned(plan_from_evidence(engines, evidence, policies, progress), ())
 
 
 def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> Planned:
@@ -153,15 +153,15 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
-        found, notes = with_tiered(kafka, waited.survey), kafka.stale_views()
+        found, notes = add_tiered_topics(kafka, waited.survey), kafka.stale_views()
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes)
-        from .pipeline import plan_of_survey
+        from .pipeline import plan_from_survey
 
-        plan = plan_of_survey(engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders)
+        plan = plan_from_survey(engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders)
     progress.step("looking for open transactions")
-    plan = with_unregistered(kafka, plan, may_drop=options.may_drop)
+    plan = plan_drops(kafka, plan, may_drop=options.may_drop)
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     return Planned(plan, found.brokers, waited.awaited, notes)
 

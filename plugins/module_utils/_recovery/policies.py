@@ -64,7 +64,7 @@ class PolicyOptions:
         return dict.fromkeys(topics, Policy(self.strategy, self.max_lost_records))
 
 
-def policy_options(params: Mapping[str, Any]) -> PolicyOptions:
+def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     """Read the options of the requested elections. Opens no connection.
 
     Raises PolicyError.
@@ -123,10 +123,10 @@ def read_policies(
     wanted = sorted(set(topics))
     if options.strategy is not None and options.acknowledges_unclean_leader_election:
         return options.same_for_all(wanted)
-    found = _read(kafka, wanted, brokers)
-    refusals = [*_hidden(wanted, found)]
+    found = _read_configs(kafka, wanted, brokers)
+    refusals = [*_explain_hidden(wanted, found)]
     if not options.acknowledges_unclean_leader_election:
-        refusals += _enabled(found)
+        refusals += _explain_enabled(found)
     if refusals:
         raise PolicyError("\n".join(refusals))
     return {
@@ -134,7 +134,7 @@ def read_policies(
     }
 
 
-def with_tiered(kafka: Kafka, found: Survey) -> Survey:
+def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
     """Return the survey with which topics are tiered. Where that cannot be read it is unknown, and holds nothing up."""
     topics = sorted({each.topic for each in found.offline})
     try:
@@ -145,7 +145,9 @@ def with_tiered(kafka: Kafka, found: Survey) -> Survey:
     return replace(found, tiered=known)
 
 
-def refuse_a_race(kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]) -> None:
+def refuse_unclean_by_controller(
+    kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]
+) -> None:
     """Look at the configs again, just before elections: they may have changed since the plan was made.
 
     Only partitions that have no leader count; nothing will be asked for the others.
@@ -155,13 +157,13 @@ def refuse_a_race(kafka: Kafka, partitions: Collection[TopicPartition], brokers:
     """
     states = read_states(kafka, partitions)
     wanted = sorted({each.topic for each, state in states.items() if state.is_offline})
-    found = _read(kafka, wanted, brokers)
-    refusals = [*_hidden(wanted, found), *_enabled(found)]
+    found = _read_configs(kafka, wanted, brokers)
+    refusals = [*_explain_hidden(wanted, found), *_explain_enabled(found)]
     if refusals:
         raise PolicyError("\n".join(refusals))
 
 
-def _read(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
+def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
     """Ask each broker: a topic's config shows what one of them says, and they may differ.
 
     One that does not answer is passed over: the controller goes by its own config, which no broker knows.
@@ -181,27 +183,27 @@ def _read(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[st
     }
 
 
-def _hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
+def _explain_hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
     hidden = [topic for topic in wanted if topic not in found]
     if not hidden:
         return []
     return [
-        f"{CONFIG} of {_named(hidden)} cannot be read, so that it is not known whether the controller elects by "
+        f"{CONFIG} of {_name_topics(hidden)} cannot be read, so that it is not known whether the controller elects by "
         "itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set acknowledge_unclean_leader_election"
     ]
 
 
-def _enabled(found: Mapping[str, _Config]) -> list[str]:
+def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
     enabled = [topic for topic, config in found.items() if config.is_enabled_anywhere]
     if not enabled:
         return []
     return [
-        f"{CONFIG} is true for {_named(enabled)}: the controller may elect any live replica by itself, at any time, "
-        "without looking at logs, while this run compares them. Set it to false first, on the topic or on the brokers, "
-        "or set acknowledge_unclean_leader_election"
+        f"{CONFIG} is true for {_name_topics(enabled)}: the controller may elect any live replica by itself, at any "
+        "time, without looking at logs, while this run compares them. Set it to false first, on the topic or on "
+        "the brokers, or set acknowledge_unclean_leader_election"
     ]
 
 
-def _named(topics: list[str]) -> str:
+def _name_topics(topics: list[str]) -> str:
     more = f" and {len(topics) - _MOST_NAMED} topics more" if len(topics) > _MOST_NAMED else ""
     return ", ".join(topics[:_MOST_NAMED]) + more

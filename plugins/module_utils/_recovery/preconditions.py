@@ -13,7 +13,7 @@ from .._model.controller_model import Prediction, Rule, acceptable_replicas, pre
 from .._model.partition import NO_LEADER, PartitionState, ReplicaLog
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
-from .strategy import named
+from .strategy import name_brokers
 
 _NO_EPOCH = -1
 
@@ -41,7 +41,7 @@ class Judgement:
     reason: str
 
 
-def designated_order(election: PlannedElection) -> tuple[int, ...]:
+def order_for_designated(election: PlannedElection) -> tuple[int, ...]:
     """Return the same replica set with the designated leader first, then the others by rank, then the silent ones.
 
     If the designated broker is fenced at the last moment, the controller elects the second best, and not whichever
@@ -52,7 +52,7 @@ def designated_order(election: PlannedElection) -> tuple[int, ...]:
     return tuple(each for each in order if each in election.replicas or each == election.designated_leader)
 
 
-def order_to_elect_in(
+def find_election_order(
     election: PlannedElection, state: PartitionState, unregistered: Collection[int] = ()
 ) -> tuple[int, ...]:
     """Return the order of the replicas in which the election is requested.
@@ -64,14 +64,16 @@ def order_to_elect_in(
     """
     if election.election_type is ElectionType.PREFERRED:
         return state.replicas
-    wanted, acceptable = designated_order(election), acceptable_replicas(state)
+    wanted, acceptable = order_for_designated(election), acceptable_replicas(state)
     if [each for each in state.replicas if each in acceptable] == [each for each in wanted if each in acceptable]:
         return state.replicas
     is_plain_enough = predict(state, state.replicas, acceptable, unclean=True).leader_id == election.designated_leader
     return state.replicas if is_plain_enough and set(unregistered) & set(state.replicas) else wanted
 
 
-def judge(election: PlannedElection, world: PartitionObservation, *, by_designation: bool = False) -> Judgement:
+def judge_election(
+    election: PlannedElection, world: PartitionObservation, *, by_designation: bool = False
+) -> Judgement:
     """Compare the cluster with the plan. Everything that stands against the election is named, not only the first."""
     state = world.state
     if state is None:
@@ -80,16 +82,18 @@ def judge(election: PlannedElection, world: PartitionObservation, *, by_designat
         )
     if state.topic_id == election.topic_id and not state.is_offline:
         return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
-    order = designated_order(election) if by_designation else order_to_elect_in(election, state, world.unregistered)
-    reasons = [*_changes(election, state, world), *against(election, state, order)]
+    order = (
+        order_for_designated(election) if by_designation else find_election_order(election, state, world.unregistered)
+    )
+    reasons = [*_find_changes(election, state, world), *find_obstacles(election, state, order)]
     if not by_designation:
-        reasons += not_registered(election, world)
+        reasons += find_registration_obstacles(election, world)
     if reasons:
         return Judgement(Status.REFUSED, "; ".join(reasons))
     return Judgement(None, election.reason)
 
 
-def _changes(election: PlannedElection, state: PartitionState, world: PartitionObservation) -> Iterator[str]:
+def _find_changes(election: PlannedElection, state: PartitionState, world: PartitionObservation) -> Iterator[str]:
     if state.topic_id != election.topic_id:
         yield f"the topic was re-created: its id is {state.topic_id}, and the plan is for {election.topic_id}"
     if state.replicas != election.replicas:
@@ -98,11 +102,11 @@ def _changes(election: PlannedElection, state: PartitionState, world: PartitionO
         yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
     is_drop = world.removing and {*world.removing} <= {*election.dropped, *world.unregistered}
     if world.is_reassigning and not is_drop:
-        yield _reassigning(election, state)
-    yield from _log_changes(election, world.logs)
+        yield _explain_reassignment(election, state)
+    yield from _find_log_changes(election, world.logs)
 
 
-def _reassigning(election: PlannedElection, state: PartitionState) -> str:
+def _explain_reassignment(election: PlannedElection, state: PartitionState) -> str:
     """Say what an election by Kafka's own tool does.
 
     Their other tool puts nobody first while a replica is down. To cancel deletes added replicas, and fails where the
@@ -118,7 +122,7 @@ def _reassigning(election: PlannedElection, state: PartitionState) -> str:
     return f"a reassignment of it is running, and completes only with a leader: {advice}"
 
 
-def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> Iterator[str]:
+def _find_log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> Iterator[str]:
     for candidate in election.candidates:
         log = logs.get(candidate.broker_id)
         if log is None or not log.answered:
@@ -127,8 +131,9 @@ def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> I
         found = (log.last_written_epoch, log.log_end_offset)
         if found != planned:
             yield (
-                f"replica {candidate.broker_id} ends at (epoch, offset) {_place(found)} now, and at {_place(planned)} "
-                "in the plan, though the log of a leaderless partition does not grow: make a new plan"
+                f"replica {candidate.broker_id} ends at (epoch, offset) {_log_end_in_words(found)} now, and at "
+                f"{_log_end_in_words(planned)} in the plan, though the log of a leaderless partition does not grow: "
+                "make a new plan"
             )
     if election.election_type is ElectionType.PREFERRED:
         return
@@ -141,14 +146,14 @@ def _log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> I
         return
     for silent in election.silent:
         log = logs.get(silent.broker_id)
-        if log is not None and log.answered and _rank(log) > _rank(designated):
+        if log is not None and log.answered and _ranking_key(log) > _ranking_key(designated):
             yield (
                 f"replica {silent.broker_id}, silent in the plan, answers now and holds more, up to (epoch, offset) "
-                f"{_place((log.last_written_epoch, log.log_end_offset))}: make a new plan"
+                f"{_log_end_in_words((log.last_written_epoch, log.log_end_offset))}: make a new plan"
             )
 
 
-def left_out(election: PlannedElection, world: PartitionObservation) -> tuple[int, ...]:
+def find_dropped(election: PlannedElection, world: PartitionObservation) -> tuple[int, ...]:
     """Return the replicas that are not in the set any more after the election, by id: as the controller lists them.
 
     These are the unregistered ones that the plan may drop, where another order is needed, and those that an earlier
@@ -157,20 +162,20 @@ def left_out(election: PlannedElection, world: PartitionObservation) -> tuple[in
     state = world.state
     if state is None or not election.dropped or election.election_type is ElectionType.PREFERRED:
         return ()
-    needs_order = order_to_elect_in(election, state, world.unregistered) != state.replicas
+    needs_order = find_election_order(election, state, world.unregistered) != state.replicas
     gone = {*world.unregistered, *world.removing} if needs_order else {*world.removing}
     return tuple(sorted(gone & {*state.replicas} & {*election.dropped}))
 
 
-def dropping(broker_ids: Sequence[int]) -> str:
+def explain_drop(broker_ids: Sequence[int]) -> str:
     """Say what a new order leaves out, and why."""
     return (
-        f"{named(broker_ids)} of its replicas is not registered, so that the controller refuses every order with it: "
-        "the new order drops it, and it is not put back"
+        f"{name_brokers(broker_ids)} of its replicas is not registered, so that the controller refuses every order "
+        "with it: the new order drops it, and it is not put back"
     )
 
 
-def not_registered(election: PlannedElection, world: PartitionObservation) -> Iterator[str]:
+def find_registration_obstacles(election: PlannedElection, world: PartitionObservation) -> Iterator[str]:
     """Yield what stands against the election because the controller refuses to be given the order that it needs."""
     state = world.state
     if state is None or election.election_type is ElectionType.PREFERRED:
@@ -179,21 +184,21 @@ def not_registered(election: PlannedElection, world: PartitionObservation) -> It
     in_progress = [each for each in world.removing if each in world.unregistered and each not in election.dropped]
     if in_progress:
         yield (
-            f"an order that drops {named(in_progress)}, which is not registered, is in progress, and ends with the "
-            f"election: {allow}"
+            f"an order that drops {name_brokers(in_progress)}, which is not registered, is in progress, and ends with "
+            f"the election: {allow}"
         )
     gone = [each for each in state.replicas if each in world.unregistered and each not in election.dropped]
-    if gone and not in_progress and order_to_elect_in(election, state, world.unregistered) != state.replicas:
+    if gone and not in_progress and find_election_order(election, state, world.unregistered) != state.replicas:
         plain = predict(state, state.replicas, acceptable_replicas(state), unclean=True)
         yield (
-            f"{named(gone)} of its replica list is not registered: the controller refuses to put broker "
+            f"{name_brokers(gone)} of its replica list is not registered: the controller refuses to put broker "
             f"{election.designated_leader} first (INVALID_REPLICA_ASSIGNMENT), and without that an election takes "
             f"broker {plain.leader_id}; start broker {gone[0]} with its own disk and make a new plan, or, to drop it "
             f"from the replica set for good, {allow}"
         )
 
 
-def against(election: PlannedElection, state: PartitionState, order: Sequence[int]) -> Iterator[str]:
+def find_obstacles(election: PlannedElection, state: PartitionState, order: Sequence[int]) -> Iterator[str]:
     """Yield what would keep the controller from electing the designated leader, with the replicas in ``order``."""
     designated, acceptable = election.designated_leader, acceptable_replicas(state)
     if designated not in state.replicas:
@@ -202,23 +207,25 @@ def against(election: PlannedElection, state: PartitionState, order: Sequence[in
     if designated not in acceptable:
         yield (f"broker {designated} cannot be elected: the controller fences it, or the replica's log dir is offline")
         return
-    better = [each for each in _passed_over(election) if each in acceptable]
+    better = [each for each in _find_passed_over(election) if each in acceptable]
     if better:
-        yield (f"{named(better)} of a better rank was fenced in the plan and can be elected now: make a new plan")
+        yield (
+            f"{name_brokers(better)} of a better rank was fenced in the plan and can be elected now: make a new plan"
+        )
     if election.election_type is ElectionType.PREFERRED:
         prediction = predict(state, order, acceptable, unclean=False)
         if prediction.rule is not Rule.IN_SYNC:
             yield "no member of the ISR or ELR can lead it any more: make a new plan"
         elif prediction.leader_id != designated:
-            yield _other_leader(prediction, designated)
+            yield _explain_other_leader(prediction, designated)
         return
     # What any other change of the partition elects, an UNCLEAN election elects as well.
     prediction = predict(state, order, acceptable, unclean=True)
     if prediction.leader_id != designated:
-        yield _other_leader(prediction, designated)
+        yield _explain_other_leader(prediction, designated)
 
 
-def _passed_over(election: PlannedElection) -> list[int]:
+def _find_passed_over(election: PlannedElection) -> list[int]:
     """Return the replicas that rank above the designated leader, and that the controller fenced in the plan."""
     ranks = {each.broker_id: each.rank for each in election.candidates}
     if election.designated_leader not in ranks:
@@ -230,7 +237,7 @@ def _passed_over(election: PlannedElection) -> list[int]:
     ]
 
 
-def _other_leader(prediction: Prediction, designated: int) -> str:
+def _explain_other_leader(prediction: Prediction, designated: int) -> str:
     why = {
         Rule.IN_SYNC: "it is in the ISR or the ELR and back: an ordinary election takes it, and nothing is lost",
         Rule.LAST_KNOWN_LEADER: "it is the last known leader and back: any change of the partition elects it (KIP-966)",
@@ -238,11 +245,11 @@ def _other_leader(prediction: Prediction, designated: int) -> str:
     return f"the controller would elect broker {prediction.leader_id}, not the designated {designated}: {why}"
 
 
-def _rank(log: ReplicaLog) -> tuple[int, int]:
+def _ranking_key(log: ReplicaLog) -> tuple[int, int]:
     epoch = log.last_written_epoch
     return (_NO_EPOCH if epoch is None else epoch, log.log_end_offset or 0)
 
 
-def _place(place: tuple[int | None, int | None]) -> str:
+def _log_end_in_words(place: tuple[int | None, int | None]) -> str:
     epoch, offset = place
     return f"({'none' if epoch is None else epoch}, {offset})"

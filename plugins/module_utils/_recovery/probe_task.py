@@ -75,7 +75,7 @@ class BrokerWork:
                 yield TopicPartition(topic, partition), place
 
 
-def work_by_broker(brokers: Sequence[Broker], partitions: Sequence[PartitionState]) -> list[BrokerWork]:
+def divide_by_broker(brokers: Sequence[Broker], partitions: Sequence[PartitionState]) -> list[BrokerWork]:
     """Every (partition, replica) of the replica lists, by broker, in order of broker id.
 
     A partition given twice counts once. A replica's broker that ``brokers`` lacks is taken for a fenced one.
@@ -87,10 +87,10 @@ def work_by_broker(brokers: Sequence[Broker], partitions: Sequence[PartitionStat
             topic_slice = topics[broker_id][state.topic]
             topic_slice.partitions.append(state.partition)
             topic_slice.places.append(place)
-    return [BrokerWork(known.get(each) or _unlisted(each), dict(topics[each])) for each in sorted(topics)]
+    return [BrokerWork(known.get(each) or _unlisted_broker(each), dict(topics[each])) for each in sorted(topics)]
 
 
-def _unlisted(broker_id: int) -> Broker:
+def _unlisted_broker(broker_id: int) -> Broker:
     cause = "the controller does not list this broker"
     return Broker(broker_id, None, None, None, is_fenced=True, state=BrokerState.FENCED, cause=cause)
 
@@ -118,39 +118,42 @@ class AskBrokers:
         with collector_paused():
             asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
-                yield _rows(item, _logs(item, answer, deadline))
+                yield _to_rows(item, _await_logs(item, answer, deadline))
 
     def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
         partitions = [partition for partition, _place in item.replicas()]
         return self.ask(self.settings_reference, item.broker, partitions, deadline)
 
 
-def _logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:
+def _await_logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:
     try:
         return answer.result(timeout=max(deadline - time.monotonic(), 0) + GRACE_SECONDS)
     except FutureTimeoutError:
-        return _all_silent(item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline")
+        return _silence_all(
+            item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline"
+        )
     except KafkaOpsError as error:
-        return _all_silent(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
+        return _silence_all(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
     except Exception as error:  # noqa: BLE001 - one broker's error, ours included, must not cost the others' answers
-        return _all_silent(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")
+        return _silence_all(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")
 
 
-def _all_silent(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
-    return [_silent(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
+def _silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
+    return [_silent_log(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
 
 
-def _silent(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
+def _silent_log(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
     return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
 
 
-def _rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
+def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
     """One row for each replica asked about, in the order asked."""
     broker_id = item.broker.broker_id
     answered = {TopicPartition(log.topic, log.partition): log for log in logs}
     replicas = [*item.replicas()]
     rows = [
-        answered.get(partition) or _silent(partition, broker_id, Cause.BAD_ANSWER, "the broker's answers left it out")
+        answered.get(partition)
+        or _silent_log(partition, broker_id, Cause.BAD_ANSWER, "the broker's answers left it out")
         for partition, _place in replicas
     ]
     return to_record_batch(rows, [place for _partition, place in replicas], item.broker.is_fenced)

@@ -15,7 +15,7 @@ from itertools import accumulate, groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
-from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain, rank
+from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
     import pyarrow as pa
@@ -79,7 +79,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "log_end_offset": [log.log_end_offset for log in logs],
         "current_leader_epoch": [log.current_leader_epoch for log in logs],
         "last_written_epoch": [log.last_written_epoch for log in logs],
-        "lineage": _lineages(logs),
+        "lineage": _write_lineages(logs),
         "size_bytes": [log.size_bytes for log in logs],
         "log_dir": [log.log_dir for log in logs],
         # Without an answer on log dirs, nothing is known of a future replica either.
@@ -93,7 +93,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
     return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_SCHEMA)
 
 
-def _lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
+def _write_lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
     """By column: a dict for each entry would take longer than all other columns together."""
     kind = REPLICA_LOG_SCHEMA.field("lineage").type
     entry = kind.value_type
@@ -139,7 +139,7 @@ class _Row(NamedTuple):
 Row = TypeVar("Row", "_Row", "_ToRank")
 
 
-def ranked_table(replica_logs: pa.Table) -> pa.Table:
+def rank_table(replica_logs: pa.Table) -> pa.Table:
     """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, each with its rank and flags.
 
     They must be of whole partitions, and may come in any order. A replica that did not answer has no rank and no flags.
@@ -147,9 +147,9 @@ def ranked_table(replica_logs: pa.Table) -> pa.Table:
     table = replica_logs.sort_by([("topic", "ascending"), ("partition", "ascending")])
     ranks: list[int | None] = []
     flags: list[tuple[Flag, ...]] = []
-    for _partition, rows in groupby(_rows(table, _ToRank), key=lambda row: (row.topic, row.partition)):
+    for _partition, rows in groupby(_iterate_rows(table, _ToRank), key=lambda row: (row.topic, row.partition)):
         replicas = list(rows)
-        answered = rank(log for row in replicas if (log := row.log()) is not None)
+        answered = rank_logs(log for row in replicas if (log := row.log()) is not None)
         found = {each.log.broker_id: (number, each.flags) for number, each in enumerate(answered, start=1)}
         for row in replicas:
             own_rank, own_flags = found.get(row.broker_id, (None, ()))
@@ -191,23 +191,23 @@ class _ToRank(NamedTuple):
         )
 
 
-def ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
+def read_ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
     """Rows of ``RANKED_SCHEMA``, by partition, in order of topic and number."""
     table = ranked.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
-    for (topic, partition), rows in groupby(_rows(table, _Row), key=lambda row: (row.topic, row.partition)):
-        yield _ranked_partition(TopicPartition(topic, partition), list(rows))
+    for (topic, partition), rows in groupby(_iterate_rows(table, _Row), key=lambda row: (row.topic, row.partition)):
+        yield _to_ranked_partition(TopicPartition(topic, partition), list(rows))
 
 
-def _rows(table: pa.Table, kind: type[Row]) -> Iterator[Row]:
+def _iterate_rows(table: pa.Table, kind: type[Row]) -> Iterator[Row]:
     for batch in table.select(kind._fields).to_batches(max_chunksize=_ROWS_AT_ONCE):
         columns: list[Iterable[Any]] = [
-            _lineages_of(batch.column(name)) if name == "lineage" else batch.column(name).to_pylist()
+            _read_lineages(batch.column(name)) if name == "lineage" else batch.column(name).to_pylist()
             for name in kind._fields
         ]
         yield from map(kind, *columns)
 
 
-def _lineages_of(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
+def _read_lineages(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
     """Column by column: a dict for each entry, as to_pylist makes it, would take most of the collection's time."""
     entries = column.flatten()
     ends = map(EpochEnd, entries.field("epoch").to_pylist(), entries.field("end_offset").to_pylist())
@@ -215,14 +215,14 @@ def _lineages_of(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
         yield tuple(islice(ends, length or 0))
 
 
-def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> RankedPartition:
+def _to_ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> RankedPartition:
     candidates = [row for row in rows if row.rank is not None]
     standings = [
         Standing(
             row.broker_id,
             row.last_written_epoch,
-            _known(row.log_start_offset),
-            _known(row.log_end_offset),
+            _require(row.log_start_offset),
+            _require(row.log_end_offset),
             tuple(map(Flag, row.flags)),
             row.local_log_start_offset,
         )
@@ -230,7 +230,7 @@ def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> Rank
     ]
     return RankedPartition(
         topic_partition,
-        tuple(map(_candidate, candidates, standings, explain(standings))),
+        tuple(map(_to_candidate, candidates, standings, explain_ranks(standings))),
         tuple(
             SilentReplica(row.broker_id, Cause(row.cause or Cause.BAD_ANSWER), row.error)
             for row in rows
@@ -239,16 +239,16 @@ def _ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> Rank
     )
 
 
-def _known(number: int | None) -> int:
+def _require(number: int | None) -> int:
     if number is None:
         raise ValueError("only a replica that answered is ranked")
     return number
 
 
-def _candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
+def _to_candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
     return Candidate(
         broker_id=row.broker_id,
-        rank=_known(row.rank),
+        rank=_require(row.rank),
         last_written_epoch=row.last_written_epoch,
         log_start_offset=standing.log_start_offset,
         log_end_offset=standing.log_end_offset,

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition
-from .forecast import last_leader
-from .strategy import Policy, Step, rule_on
+from .forecast import find_last_leader
+from .strategy import Policy, Step, apply_strategy
 
 
 @dataclass(frozen=True, slots=True)
-class ComingBack:
+class PartitionReturn:
     """What the controller will do about one partition when one broker returns and all others stay as they are."""
 
     topic_partition: TopicPartition
@@ -51,11 +51,11 @@ class StartAdvice:
     """That get a leader when it returns, however it stopped."""
     back_after_clean_stop: int
     """That get a leader only if it stopped cleanly."""
-    partitions: tuple[ComingBack, ...]
+    partitions: tuple[PartitionReturn, ...]
     """Those that come back first; at most as many as asked for, of ``replica_of``."""
 
 
-def start_order(
+def find_start_order(
     partitions: Iterable[PartitionState], brokers: Iterable[Broker], *, most_partitions: int = 20
 ) -> tuple[StartAdvice, ...]:
     """Return the brokers to start, the first one first. Partitions that have a leader, or get one anyway, need none.
@@ -68,10 +68,12 @@ def start_order(
     known = {each.broker_id: each for each in brokers}
     shares: defaultdict[int, list[_Share]] = defaultdict(list)
     for state in partitions:
-        for broker_id, share in _shares(state):
+        for broker_id, share in _find_shares(state):
             shares[broker_id].append(share)
-    advice = [_advice(broker_id, known.get(broker_id), each, most_partitions) for broker_id, each in shares.items()]
-    return tuple(sorted(advice, key=_first_first))
+    advice = [
+        _make_advice(broker_id, known.get(broker_id), each, most_partitions) for broker_id, each in shares.items()
+    ]
+    return tuple(sorted(advice, key=_advice_key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +83,20 @@ class _Share:
     is_last_leader: bool
     is_eligible: bool
     is_only_eligible: bool
-    coming_back: ComingBack
+    coming_back: PartitionReturn
 
 
-def _shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
+def _find_shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
     acceptable = acceptable_replicas(state)
     if not state.is_offline or predict(state, state.replicas, acceptable, unclean=False).leader_id != NO_LEADER:
         return
     eligible = {*state.isr, *(state.elr or ())}
-    leader = last_leader(state)
+    leader = find_last_leader(state)
     for broker_id in state.replicas:
         if broker_id in acceptable:
             continue
         back = acceptable | {broker_id}
-        coming_back = ComingBack(
+        coming_back = PartitionReturn(
             state.topic_partition,
             predict(state, state.replicas, back, unclean=False),
             predict(_after_unclean_stop(state, broker_id), state.replicas, back, unclean=False),
@@ -112,8 +114,8 @@ def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState
     return state._replace(elr=tuple(each for each in state.elr if each != broker_id))
 
 
-def _advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], most_partitions: int) -> StartAdvice:
-    coming_back = sorted((each.coming_back for each in shares), key=_soonest_first)
+def _make_advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], most_partitions: int) -> StartAdvice:
+    coming_back = sorted((each.coming_back for each in shares), key=_return_key)
     always = sum(each.always for each in coming_back)
     clean = sum(each.after_clean_stop.leader_id != NO_LEADER for each in coming_back)
     return StartAdvice(
@@ -129,49 +131,55 @@ def _advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], mos
     )
 
 
-def _first_first(advice: StartAdvice) -> tuple[int, int, int, int]:
+def _advice_key(advice: StartAdvice) -> tuple[int, int, int, int]:
     return -advice.last_leader_of, -advice.eligible_for, -advice.replica_of, advice.broker_id
 
 
-def _soonest_first(partition: ComingBack) -> tuple[bool, bool, TopicPartition]:
+def _return_key(partition: PartitionReturn) -> tuple[bool, bool, TopicPartition]:
     return not partition.always, partition.after_clean_stop.leader_id == NO_LEADER, partition.topic_partition
 
 
-def in_words(advice: StartAdvice) -> str:
+def describe_advice(advice: StartAdvice) -> str:
     """Say what the broker is to the partitions without a leader, what its return changes, and what to look at."""
-    return "; ".join([f"broker {advice.broker_id}: {_standing(advice)}", *_return(advice), *_care(advice)])
+    return "; ".join(
+        [
+            f"broker {advice.broker_id}: {_describe_replicas(advice)}",
+            *_describe_effect(advice),
+            *_describe_caution(advice),
+        ]
+    )
 
 
-def coming_back_in_words(partition: ComingBack) -> str:
+def describe_return(partition: PartitionReturn) -> str:
     """Say what the controller will do, such as "orders-3: elects broker 1, the last known leader"."""
     clean, unclean = partition.after_clean_stop, partition.after_unclean_stop
     if unclean == clean:
-        will = _election(clean.leader_id, clean.rule)
+        will = _describe_election(clean.leader_id, clean.rule)
     else:
         will = (
-            f"after a clean stop {_election(clean.leader_id, clean.rule)}; "
-            f"after an unclean one {_election(unclean.leader_id, unclean.rule)}"
+            f"after a clean stop {_describe_election(clean.leader_id, clean.rule)}; "
+            f"after an unclean one {_describe_election(unclean.leader_id, unclean.rule)}"
         )
     return f"{partition.topic_partition}: {will}"
 
 
-def _standing(advice: StartAdvice) -> str:
+def _describe_replicas(advice: StartAdvice) -> str:
     only = f", alone for {advice.only_eligible_for}" if advice.only_eligible_for else ""
     eligible = f"in the ISR or ELR of {advice.eligible_for}{only}"
-    return f"last leader of {advice.last_leader_of}, {eligible}, replica of {_partitions(advice.replica_of)}"
+    return f"last leader of {advice.last_leader_of}, {eligible}, replica of {_count_partitions(advice.replica_of)}"
 
 
-def _return(advice: StartAdvice) -> Iterator[str]:
+def _describe_effect(advice: StartAdvice) -> Iterator[str]:
     if not advice.always_back and not advice.back_after_clean_stop:
         yield "its return brings none of them back: the controller does not elect it, but it can then be compared"
     if advice.always_back:
-        yield f"{_partitions(advice.always_back)} back as soon as it returns, whoever holds more"
+        yield f"{_count_partitions(advice.always_back)} back as soon as it returns, whoever holds more"
     if advice.back_after_clean_stop:
-        count = _partitions(advice.back_after_clean_stop)
+        count = _count_partitions(advice.back_after_clean_stop)
         yield f"{count} back only if it was stopped cleanly: otherwise it leaves the ELR"
 
 
-def _care(advice: StartAdvice) -> Iterator[str]:
+def _describe_caution(advice: StartAdvice) -> Iterator[str]:
     if advice.broker is None:
         yield "the controller does not know it: it was unregistered, or never was there"
     elif not advice.broker.is_fenced:
@@ -180,14 +188,14 @@ def _care(advice: StartAdvice) -> Iterator[str]:
         yield "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
 
 
-def _election(leader_id: int, rule: Rule) -> str:
+def _describe_election(leader_id: int, rule: Rule) -> str:
     if leader_id == NO_LEADER:
         return "elects nobody"
     why = {Rule.IN_SYNC: "of the ISR or ELR", Rule.LAST_KNOWN_LEADER: "the last known leader"}.get(rule, rule.value)
     return f"elects broker {leader_id}, {why}"
 
 
-def _partitions(count: int) -> str:
+def _count_partitions(count: int) -> str:
     return f"{count} partition{'' if count == 1 else 's'}"
 
 
@@ -209,7 +217,7 @@ class AwaitedBroker:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class AwaitedBrokers:
     """What a run waits for."""
 
     brokers: tuple[AwaitedBroker, ...]
@@ -218,9 +226,9 @@ class Expected:
     """How many partitions the controller is about to elect a leader for by itself."""
 
 
-def expected(
+def find_awaited(
     partitions: Iterable[PartitionState], policies: Mapping[str, Policy], brokers: Iterable[Broker]
-) -> Expected:
+) -> AwaitedBrokers:
     """Return what the partitions without a leader wait for. ``policies`` are by topic.
 
     An answer decides nothing where the controller or an ordinary election brings a member of the ISR or ELR, or where
@@ -235,15 +243,15 @@ def expected(
     coming = 0
     states = [each for each in partitions if each.is_offline]
     for state in states:
-        ruling = rule_on(policies[state.topic].strategy, state, acceptable_replicas(state), online, given_up)
+        ruling = apply_strategy(policies[state.topic].strategy, state, acceptable_replicas(state), online, given_up)
         if ruling.step is Step.UNCLEAN_RECOVERY:
             wanted.update(away.intersection(state.replicas))
         elif ruling.step is Step.WAIT:
             wanted.update(away.intersection(ruling.awaited))
             needed.update(away.intersection(ruling.awaited))
         coming += ruling.step is Step.LEAVE
-    order = {each.broker_id: place for place, each in enumerate(start_order(states, known.values()))}
-    return Expected(
+    order = {each.broker_id: place for place, each in enumerate(find_start_order(states, known.values()))}
+    return AwaitedBrokers(
         tuple(
             AwaitedBroker(each, known[each].state, known[each].cause, wanted[each], needed[each])
             for each in sorted(wanted, key=lambda each: (order.get(each, len(order)), each))
@@ -252,6 +260,6 @@ def expected(
     )
 
 
-def named_with_state(brokers: Iterable[AwaitedBroker]) -> str:
+def name_with_states(brokers: Iterable[AwaitedBroker]) -> str:
     """Name the brokers and their states, the one to start first before the others."""
     return ", ".join(f"broker {each.broker_id} ({each.state.value.replace('_', ' ')})" for each in brokers)

@@ -83,7 +83,7 @@ class Ruling:
     """The brokers that a WAIT waits for."""
 
 
-def rule_on(
+def apply_strategy(
     strategy: Strategy,
     state: PartitionState,
     acceptable: Collection[int],
@@ -107,19 +107,19 @@ def rule_on(
     in_isr = [each for each in state.isr if each in acceptable]
     if in_isr:
         by_itself = "the controller elects it by itself, at the latest when anything about the partition changes"
-        return Ruling(Step.LEAVE, KipRule.ISR_MEMBER, f"{named(in_isr)} of the ISR can lead: {by_itself}")
+        return Ruling(Step.LEAVE, KipRule.ISR_MEMBER, f"{name_brokers(in_isr)} of the ISR can lead: {by_itself}")
     in_elr = [each for each in eligible if each in acceptable]
     if in_elr:
-        reason = f"{named(in_elr)} of the ELR can lead: an ordinary election loses no committed record"
+        reason = f"{name_brokers(in_elr)} of the ELR can lead: an ordinary election loses no committed record"
         return Ruling(Step.ORDINARY_ELECTION, KipRule.UNFENCED_ELR, reason)
     awaited = tuple(each for each in eligible if each not in given_up)
     if eligible and (awaited or strategy is Strategy.AGGRESSIVE):
-        return _fenced_elr(strategy, awaited or eligible, "last ISR" if state.isr else "ELR")
-    return _no_elr(strategy, state, acceptable, answered, given_up)
+        return _rule_on_fenced_elr(strategy, awaited or eligible, "last ISR" if state.isr else "ELR")
+    return _rule_without_elr(strategy, state, acceptable, answered, given_up)
 
 
-def _fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Ruling:
-    away = f"{named(eligible)} of the {name} cannot lead now ({_AWAY})"
+def _rule_on_fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Ruling:
+    away = f"{name_brokers(eligible)} of the {name} cannot lead now ({_AWAY})"
     if strategy is Strategy.AGGRESSIVE:
         reason = f"{away}, and aggressive does not wait"
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.FENCED_ELR_AGGRESSIVE, reason)
@@ -127,7 +127,7 @@ def _fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Rul
     return Ruling(Step.WAIT, KipRule.FENCED_ELR_OTHERWISE, reason, eligible)
 
 
-def _no_elr(
+def _rule_without_elr(
     strategy: Strategy,
     state: PartitionState,
     acceptable: Collection[int],
@@ -135,30 +135,30 @@ def _no_elr(
     given_up: Collection[int],
 ) -> Ruling:
     gone = [each for each in state.replicas if each in given_up]
-    left = f"no replica that is left (given up: {named(gone)})" if gone else "no replica"
+    left = f"no replica that is left (given up: {name_brokers(gone)})" if gone else "no replica"
     unknown = f"{left} is known to hold all committed records"
     if strategy is Strategy.AGGRESSIVE:
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, f"{unknown}: aggressive recovers")
     if strategy is Strategy.NONE:
         return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, f"{unknown}, and strategy none never risks a loss")
-    wanted, name = _to_compare(state, given_up)
+    wanted, name = _find_replicas_to_compare(state, given_up)
     if not wanted:
         return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and all replicas are given up")
     fenced = tuple(each for each in wanted if each not in acceptable)
     silent = tuple(each for each in wanted if each in acceptable and each not in answered)
     if not fenced and not silent:
-        reason = f"{unknown}, but {named(wanted)} ({name}) can lead and answered: balanced recovers"
+        reason = f"{unknown}, but {name_brokers(wanted)} ({name}) can lead and answered: balanced recovers"
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_BALANCED, reason)
     missing = []
     if fenced:
-        missing.append(f"{named(fenced)} cannot lead now ({_AWAY})")
+        missing.append(f"{name_brokers(fenced)} cannot lead now ({_AWAY})")
     if silent:
-        missing.append(f"{named(silent)} can lead but did not answer")
+        missing.append(f"{name_brokers(silent)} can lead but did not answer")
     reason = f"{unknown}, and balanced first compares {name}: {'; '.join(missing)}"
     return Ruling(Step.WAIT, KipRule.NO_ELR_BALANCED, reason, (*fenced, *silent))
 
 
-def _to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple[int, ...], str]:
+def _find_replicas_to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple[int, ...], str]:
     """Return whom ``balanced`` compares, and what they are."""
     last_known = tuple(each for each in state.last_known_elr or () if each not in given_up)
     if last_known:
@@ -169,6 +169,6 @@ def _to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple
     return others, "all replicas, since the last known ELR is not known"
 
 
-def named(broker_ids: Sequence[int]) -> str:
+def name_brokers(broker_ids: Sequence[int]) -> str:
     """Return "broker 3" or "brokers 3, 4"."""
     return f"broker{'s' if len(broker_ids) > 1 else ''} {', '.join(map(str, broker_ids))}"

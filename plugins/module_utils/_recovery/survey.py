@@ -13,7 +13,7 @@ from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, collector_paused
-from .plan import LeftAlone, Status, leave
+from .plan import LeftAlone, Status, leave_alone
 
 
 class UnconfirmedViewError(KafkaOpsError):
@@ -38,7 +38,7 @@ class Survey:
     @property
     def replicas(self) -> int:
         """Return how many replicas the offline partitions have."""
-        return _replicas(self.offline)
+        return _count_replicas(self.offline)
 
 
 def survey(
@@ -61,19 +61,21 @@ def survey(
     topics = {each.topic for each in wanted} if wanted is not None else None
     with collector_paused():
         description = kafka.describe_partitions(topics)
-    chosen, left_alone = _choose(description, wanted)
+    chosen, left_alone = _select(description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     if offline:
-        when_offline(_replicas(offline))
+        when_offline(_count_replicas(offline))
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
-    brokers = tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
+    brokers = tuple(mark_as_lost(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
     if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
         raise UnconfirmedViewError(
             "every partition has a leader in the only metadata that could be read, but it may be old: "
             f"{kafka.unconfirmed_view()}. Check the controllers (playbook kafkaops.recovery.check_quorum), or name "
             "more brokers in bootstrap_servers"
         )
-    left_alone += [internal(each) for each in chosen if each.is_offline and each.is_internal and not include_internal]
+    left_alone += [
+        leave_internal_alone(each) for each in chosen if each.is_offline and each.is_internal and not include_internal
+    ]
     return Survey(
         cluster.cluster_id,
         brokers,
@@ -83,18 +85,18 @@ def survey(
     )
 
 
-def _replicas(partitions: Iterable[PartitionState]) -> int:
+def _count_replicas(partitions: Iterable[PartitionState]) -> int:
     return sum(len(each.replicas) for each in partitions)
 
 
-def given_up(broker: Broker, lost: Collection[int]) -> Broker:
+def mark_as_lost(broker: Broker, lost: Collection[int]) -> Broker:
     """Return the broker as given up where it is away and the operator named it. One that answers is not gone."""
     if broker.broker_id not in lost or broker.state is BrokerState.ONLINE:
         return broker
     return replace(broker, state=BrokerState.GIVEN_UP, cause=f"given up (lost_brokers), so not awaited: {broker.cause}")
 
 
-def look_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
+def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
     """Look again at what was found without a leader: Kafka has elected leaders for some of it by itself meanwhile.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -112,30 +114,30 @@ def look_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> S
     deleted = wanted - {each.topic_partition for each in states}
     left_alone = [
         *found.left_alone,
-        *(_already_online(each) for each in states if each.topic_partition in wanted and not each.is_offline),
+        *(_leave_online(each) for each in states if each.topic_partition in wanted and not each.is_offline),
         *(LeftAlone(each.topic, each.partition, Status.UNKNOWN, "it was deleted meanwhile") for each in deleted),
     ]
     return Survey(
         cluster.cluster_id,
-        tuple(given_up(each, lost) for each in kafka.look_at_brokers(cluster, mentioned)),
+        tuple(mark_as_lost(each, lost) for each in kafka.look_at_brokers(cluster, mentioned)),
         tuple(each for each in states if each.topic_partition in wanted and each.is_offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in states if each.is_offline),
     )
 
 
-def _choose(
+def _select(
     description: Description, wanted: Collection[TopicPartition] | None
 ) -> tuple[list[PartitionState], list[LeftAlone]]:
     if wanted is None:
         return list(description.partitions), []
     found = {each.topic_partition: each for each in description.partitions}
     chosen = [found[each] for each in sorted(set(wanted)) if each in found]
-    online = [_already_online(each) for each in chosen if not each.is_offline]
-    return chosen, [*online, *_not_found(description, sorted(set(wanted) - found.keys()))]
+    online = [_leave_online(each) for each in chosen if not each.is_offline]
+    return chosen, [*online, *_explain_missing(description, sorted(set(wanted) - found.keys()))]
 
 
-def _not_found(description: Description, missing: list[TopicPartition]) -> Iterator[LeftAlone]:
+def _explain_missing(description: Description, missing: list[TopicPartition]) -> Iterator[LeftAlone]:
     refusals = {each.topic: each for each in description.refused}
     for each in missing:
         refusal = refusals.get(each.topic)
@@ -148,11 +150,11 @@ def _not_found(description: Description, missing: list[TopicPartition]) -> Itera
         yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)
 
 
-def _already_online(state: PartitionState) -> LeftAlone:
-    return leave(state, Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it")
+def _leave_online(state: PartitionState) -> LeftAlone:
+    return leave_alone(state, Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it")
 
 
-def internal(state: PartitionState) -> LeftAlone:
+def leave_internal_alone(state: PartitionState) -> LeftAlone:
     """Return a partition of an internal topic, without the option to recover it."""
     reason = "internal topic: its records are the cluster's own state; opt in with include_internal_topics"
-    return leave(state, Status.REFUSED, reason)
+    return leave_alone(state, Status.REFUSED, reason)

@@ -23,7 +23,7 @@ class LossTotal:
     """Partitions for which ``at_most`` is unknown."""
 
 
-def verdict(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
+def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
     """How it ended, in one sentence. ``counts`` are partitions by status; ``start_first`` is a broker that is away."""
     total = sum(counts.values())
     if not total:
@@ -39,7 +39,7 @@ def verdict(counts: Mapping[str, int], loss: LossTotal | None, start_first: int 
             f"{online:,} already online" if clauses else f"{online:,} of {total:,} partitions already online"
         )
     if loss is not None and (done or would):
-        clauses.append(loss_in_words(loss, done + would, is_done=bool(done)))
+        clauses.append(describe_loss(loss, done + would, is_done=bool(done)))
     for each in _OTHERS:
         if counts.get(each):
             first = (
@@ -51,24 +51,24 @@ def verdict(counts: Mapping[str, int], loss: LossTotal | None, start_first: int 
     return "; ".join(clauses) + "."
 
 
-def loss_in_words(loss: LossTotal, elections: int, *, is_done: bool) -> str:
+def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
     """Return what so many elections lose, in records, as a clause: "at least 5 records were lost"."""
     were = "were" if is_done else "would be"
     if loss.at_most is None:
         unbounded = f" for {loss.unbounded:,} partition{'' if loss.unbounded == 1 else 's'}" if elections > 1 else ""
         if not loss.at_least:
             return f"whether records {were} lost is unknown{unbounded}"
-        return f"at least {_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
+        return f"at least {_count_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
     if not loss.at_most:
         return f"no record {'was' if is_done else 'would be'} lost"
     if loss.at_least == loss.at_most:
-        return _lost(loss.at_least, is_done=is_done)
-    return f"{loss.at_least:,} to {_lost(loss.at_most, is_done=is_done)}"
+        return _count_lost(loss.at_least, is_done=is_done)
+    return f"{loss.at_least:,} to {_count_lost(loss.at_most, is_done=is_done)}"
 
 
-def _lost(count: int, *, is_done: bool) -> str:
-    return f"{records(count)} {('was' if count == 1 else 'were') if is_done else 'would be'} lost"
+def _count_lost(count: int, *, is_done: bool) -> str:
+    return f"{count_records(count)} {('was' if count == 1 else 'were') if is_done else 'would be'} lost"
 
 
-def records(count: int) -> str:
+def count_records(count: int) -> str:
     return f"{count:,} record{'' if count == 1 else 's'}"

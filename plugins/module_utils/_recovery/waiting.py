@@ -23,9 +23,9 @@ from .._model.partition import Broker, BrokerState
 from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
 from .policies import PolicyError
-from .start_order import AwaitedBroker, Expected, expected, named_with_state
+from .start_order import AwaitedBroker, AwaitedBrokers, find_awaited, name_with_states
 from .strategy import Policy
-from .survey import Survey, look_again
+from .survey import Survey, survey_again
 
 _PAUSE_S = 1.0
 _MOST_THREADS = 64
@@ -53,7 +53,7 @@ class WaitLimits:
     """Broker ids that the operator named as gone for good."""
 
 
-def wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
+def read_wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
     """Read how long brokers are awaited, or would be. Opens no connection.
 
     Raises PolicyError.
@@ -105,7 +105,7 @@ def wait_for_brokers(
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, where the cluster cannot be looked at again
     after a broker returned.
     """
-    first = expected(found.offline, policies, found.brokers)
+    first = find_awaited(found.offline, policies, found.brokers)
     wait = _Wait(kafka, found, policies, limits, progress, first)
     if limits.waits and first.brokers:
         with ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="awaited") as executor:
@@ -120,7 +120,7 @@ class _Wait:
     policies: Mapping[str, Policy]
     limits: WaitLimits
     progress: Progress
-    now_expected: Expected
+    now_expected: AwaitedBrokers
     seen: dict[int, AwaitedBroker] = field(default_factory=dict)
     """Every broker that was awaited at some time, as it was found last."""
     returned_after: dict[int, float] = field(default_factory=dict)
@@ -147,8 +147,8 @@ class _Wait:
             if returned or is_settling:
                 for each in returned:
                     self.returned_after.setdefault(each, clock.monotonic() - began)
-                self.found = look_again(self.kafka, self.found, self.limits.lost)
-                self.now_expected = expected(self.found.offline, self.policies, self.found.brokers)
+                self.found = survey_again(self.kafka, self.found, self.limits.lost)
+                self.now_expected = find_awaited(self.found.offline, self.policies, self.found.brokers)
                 self.seen |= {each.broker_id: each for each in self.now_expected.brokers}
             if returned:
                 settle_until = clock.monotonic() + _SETTLE_S
@@ -192,7 +192,7 @@ class _Wait:
         held_back = max(each.holds_back for each in awaited)
         needed = f", which {held_back} partitions need" if held_back else ""
         self.progress.step(
-            f"waiting for {named_with_state(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
+            f"waiting for {name_with_states(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
         )
 
     def result(self) -> list[Awaited]:

@@ -22,7 +22,7 @@ from .._model.partition import TopicPartition
 from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._recovery.verdict import LossTotal, loss_in_words
+from .._recovery.verdict import LossTotal, describe_loss
 from .blocks import Block, Paragraph, Picture, in_words
 from .extents import Extents, Saved, Stretch, compute_extents
 
@@ -114,8 +114,8 @@ def _describe_loss(outcome: Outcome) -> str:
         return "the loss is unknown"
     total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
     if outcome.status is Status.RECOVERED:
-        return loss_in_words(total, 1, is_done=True)
-    return f"if broker {broker} is elected: {loss_in_words(total, 1, is_done=False)}"
+        return describe_loss(total, 1, is_done=True)
+    return f"if broker {broker} is elected: {describe_loss(total, 1, is_done=False)}"
 
 
 def can_draw() -> bool:

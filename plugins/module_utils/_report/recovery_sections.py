@@ -14,10 +14,10 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.alike import ranges
 from .._model.partition import TopicPartition
-from .._recovery.groups import Members, grouped, total_loss
+from .._recovery.groups import Members, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._recovery.verdict import verdict
+from .._recovery.verdict import describe_recovery
 from .blocks import (
     MAX_ROWS,
     Block,
@@ -74,7 +74,7 @@ def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
 def build_recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
     """Return the first sentences of the page. ``account``, if given, replaces the forecast of the loss."""
     loss = None if account else total_loss(outcomes)
-    text = verdict(Counter(each.status.value for each in outcomes), loss, start_first)
+    text = describe_recovery(Counter(each.status.value for each in outcomes), loss, start_first)
     return f"{text} {account}".rstrip()
 
 
@@ -87,7 +87,7 @@ def build_recovery_sections(
     """Build all sections about the outcomes. The pictures show saved offsets."""
     if brokers:
         yield build_brokers_section(brokers)
-    groups = grouped(outcomes)
+    groups = group_outcomes(outcomes)
     yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages)))
     if any(each.status in _ELECTED for each in outcomes):
         yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(outcomes)))

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._model.partition import Cause, EpochEnd, PartitionState
-from .._recovery.candidate import Candidate, SilentReplica, Standing, explain
-from .._recovery.expected_loss import expected_losses
-from .._recovery.forecast import forecast
+from .._recovery.candidate import Candidate, SilentReplica, Standing, explain_ranks
+from .._recovery.expected_loss import describe_losses
+from .._recovery.forecast import forecast_losses
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .blocks import (
@@ -283,14 +283,14 @@ def _build_undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> O
             (),
             explanation,
         )
-        for rank, (each, explanation) in enumerate(zip(answered, explain(standings), strict=True), start=1)
+        for rank, (each, explanation) in enumerate(zip(answered, explain_ranks(standings), strict=True), start=1)
     )
     silent = tuple(
         SilentReplica(each["broker_id"], Cause(each["cause"] or "error"), each["error"] or "")
         for each in rows
         if each not in answered
     )
-    losses = expected_losses(forecast(state, candidates, [each.broker_id for each in silent]))
+    losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
     return Outcome(
         state.topic,
         state.partition,

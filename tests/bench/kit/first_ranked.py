@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark, rehearse
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import read_ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.made_up import made_up_answer
 
@@ -45,7 +45,7 @@ def main(kind: str, partitions: int) -> None:
         ]
         engine = OnSpark(spark)
         logs = gather(engine, "", brokers, states, _DURATION_MS, ask=made_up_answer)
-        best = next(ranked_partitions(engine.rank(logs))).candidates[0]
+        best = next(read_ranked_partitions(engine.rank(logs))).candidates[0]
         assert best.broker_id == max(_BROKERS), best
         print(RANKED, flush=True)
 

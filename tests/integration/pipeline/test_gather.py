@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import ranked_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import read_ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
@@ -96,7 +96,7 @@ def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_answered(
     engine: Engine, reference: str, found: Survey, offline: scenarios.Offline
 ) -> None:
     logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
-    partitions = [*ranked_partitions(engine.rank(logs))]
+    partitions = [*read_ranked_partitions(engine.rank(logs))]
     assert [each.topic_partition.partition for each in partitions] == [*offline.partitions]
     for partition in partitions:
         best, other = partition.candidates

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import look_at_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import find_aftermath
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import flagged
@@ -55,7 +55,7 @@ def test_what_is_flagged_before_and_left_behind_after(
     assert {each.status for each in outcomes} == {Status.RECOVERED}
     wait_until(lambda: _tells_its_commit(cluster), 60, what="the new coordinator of the group has loaded it")
     with Wire(on_call.settings) as wire:
-        findings = look_at_aftermath(Kafka(wire), outcomes)
+        findings = find_aftermath(Kafka(wire), outcomes)
     reported = {each.kind: each.explanation for each in findings if each.topic == "payments"}
     assert (
         f"group billing committed offset {_READ}, {_READ - _RECORDS} beyond"
@@ -68,7 +68,7 @@ def test_what_is_flagged_before_and_left_behind_after(
     # As if more partitions were recovered than one request for a group names.
     monkeypatch.setattr(groups, "_MOST_NAMED", 0)
     with Wire(on_call.settings) as wire:
-        again = look_at_aftermath(Kafka(wire), outcomes)
+        again = find_aftermath(Kafka(wire), outcomes)
     assert [each for each in again if each.kind is AftermathKind.COMMITTED_BEYOND_END] == [
         each for each in findings if each.kind is AftermathKind.COMMITTED_BEYOND_END
     ]

@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import find_start_order
 from integration.strategies.turmoil import Turmoil, Way
 from lab import Cluster
 
@@ -129,7 +129,7 @@ def _come_back(turmoil: Turmoil, broker: int, before: States, score: _Score) -> 
     leaderless = [each for each in before.values() if each.is_offline]
     nobody = Prediction(NO_LEADER, Rule.NOBODY)
     expected = dict.fromkeys((each.topic_partition for each in leaderless), nobody)
-    for advice in start_order(leaderless, (), most_partitions=len(leaderless)):
+    for advice in find_start_order(leaderless, (), most_partitions=len(leaderless)):
         if advice.broker_id == broker:
             for each in advice.partitions:
                 was_killed = way is Way.KILLED

@@ -9,7 +9,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    describe_advice,
+    find_start_order,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
@@ -24,9 +27,9 @@ def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall
     cluster.brokers[longer].kill()
     wait_until(lambda: longer in cluster.client.describe(topic)[0].offline_replicas, 60, what="two brokers are fenced")
     found = on_call.look(topic)
-    first, second = start_order(found.without_leader, found.brokers)
+    first, second = find_start_order(found.without_leader, found.brokers)
     assert [first.broker_id, second.broker_id] == [last_leader, longer]
-    assert "brings none of them back" in in_words(second)
+    assert "brings none of them back" in describe_advice(second)
 
     if not last_leader_first:
         cluster.brokers[longer].start()

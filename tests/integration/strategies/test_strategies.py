@@ -12,7 +12,10 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError, PolicyOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    describe_advice,
+    find_start_order,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from integration.on_call import OnCall
 from lab import Cluster, jars, scenarios, versions, wait_until
@@ -60,9 +63,9 @@ def test_a_member_of_the_isr_comes_by_itself(cluster: Cluster, on_call: OnCall) 
     offline = scenarios.diverged(cluster, "itself")
     dead = offline.replicas[0]
     found = on_call.look("itself")
-    first, *_others = start_order(found.without_leader, found.brokers)
+    first, *_others = find_start_order(found.without_leader, found.brokers)
     assert first.broker_id == dead
-    assert "1 partition back as soon as it returns, whoever holds more" in in_words(first)
+    assert "1 partition back as soon as it returns, whoever holds more" in describe_advice(first)
     cluster.brokers[dead].start()
     wait_until(lambda: cluster.client.leader("itself") == dead, 60, what="the last leader leads again")
     assert on_call.plan(Strategy.AGGRESSIVE, "itself").elections == ()

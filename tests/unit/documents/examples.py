@@ -28,9 +28,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import (
     ExpectedLoss,
-    expected_losses,
+    describe_losses,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     ElectionType,
     LeftAlone,
@@ -138,7 +138,7 @@ def _replicas(draw: st.DrawFn, least: int) -> tuple[tuple[int, ...], tuple[Candi
 
 def _losses(candidates: Sequence[Candidate], silent: Sequence[SilentReplica]) -> tuple[ExpectedLoss, ...]:
     state = PartitionState("orders", 0, TOPIC_ID, NO_LEADER, 7, (), (), (), (), ())
-    return expected_losses(forecast(state, candidates, [each.broker_id for each in silent]))
+    return describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
 
 
 @st.composite

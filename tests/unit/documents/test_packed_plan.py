@@ -20,7 +20,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import read_given_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import read_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
@@ -40,7 +40,7 @@ LARGE = replace(SMALL, elections=tuple(an_election("t", number) for number in ra
 
 def given(**options: Any) -> Any:
     nothing = dict.fromkeys(("plan_file", "plan", "plan_digest", "max_lost_records", "partitions"))
-    return given_designations({**nothing, **options})
+    return read_given_designations({**nothing, **options})
 
 
 @pytest.mark.parametrize("plan", [SMALL, LARGE], ids=["small", "large"])

@@ -16,7 +16,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_consistency import renewed
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_consistency import renew_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     check_plan,
     plan_document,
@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
 from ansible_collections.kafkaops.recovery.plugins.modules import recovery_plan
 from unit.documents.examples import CLUSTER_ID, a_plan, edited
 
-PLAN = plan_document(renewed(check_plan(edited("partitions", 0, "designatedLeader", to=2)))[0])
+PLAN = plan_document(renew_plan(check_plan(edited("partitions", 0, "designatedLeader", to=2)))[0])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import grouped, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.recovery import outages
@@ -47,7 +47,7 @@ def a_recovery(outcomes: Sequence[Outcome], brokers: Sequence[Broker], **fields:
     return {
         "brokers": plain(brokers),
         "partitions": plain(outcomes[:MAX_ROWS]),
-        "groups": plain([each.group for each in grouped(outcomes)]),
+        "groups": plain([each.group for each in group_outcomes(outcomes)]),
         "loss": plain(total_loss(outcomes)),
         "summary": counted((each.status for each in outcomes), Status),
         "leftovers": [],

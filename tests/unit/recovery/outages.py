@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Candidate,
     SilentReplica,
     Standing,
-    explain,
+    explain_ranks,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome, outcomes_of_plan
@@ -157,7 +157,7 @@ def _ranked(logs: Sequence[tuple[int, tuple[tuple[int, int], ...]]]) -> tuple[Ca
             explanation,
         )
         for rank, (one, (_broker, lineage), explanation) in enumerate(
-            zip(standings, logs, explain(standings), strict=True), start=1
+            zip(standings, logs, explain_ranks(standings), strict=True), start=1
         )
     )
 

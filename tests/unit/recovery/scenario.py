@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Flag,
     SilentReplica,
     Standing,
-    explain,
+    explain_ranks,
 )
 from unit.recovery.wreckage import a_candidate
 
@@ -28,7 +28,7 @@ def ranked_answers(
     assert sorted(replicas) == sorted(state.replicas)
     logs = [read_log(broker_id, each) for broker_id, each in replicas.items() if not isinstance(each, str)]
     logs.sort(key=lambda log: (-_epoch(log), -log.log_end_offset, state.replicas.index(log.broker_id)))
-    explanations = explain(
+    explanations = explain_ranks(
         [Standing(log.broker_id, log.last_written_epoch, log.log_start_offset, log.log_end_offset, ()) for log in logs]
     )
     silent = [SilentReplica(key, Cause(each), "") for key, each in replicas.items() if isinstance(each, str)]

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_repl
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import first_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import limit_findings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
@@ -58,7 +58,7 @@ def cluster() -> FakeCluster:
 def look(cluster: FakeCluster, outcomes: list[Outcome] | None = None) -> list[AftermathFinding]:
     return [
         each
-        for each in aftermath.look_at_aftermath(cluster, OUTCOMES if outcomes is None else outcomes)
+        for each in aftermath.find_aftermath(cluster, OUTCOMES if outcomes is None else outcomes)
         if each.kind is not AftermathKind.WILL_TRUNCATE
     ]
 
@@ -147,15 +147,15 @@ def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(
         open_transactions=lambda _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
         committed_offsets=lambda _address, groups, _partitions: {each: Committed({FIRST: 99}) for each in groups},
     )
-    found = aftermath.look_at_aftermath(cluster, OUTCOMES)
+    found = aftermath.find_aftermath(cluster, OUTCOMES)
     assert [each.kind for each in found] == [
         AftermathKind.COMMITTED_BEYOND_END,
         AftermathKind.OPEN_TRANSACTION,
         AftermathKind.NOT_KNOWN,
         *[AftermathKind.WILL_TRUNCATE] * 5,
     ]
-    assert first_of(found, 8) == found
-    assert first_of(found, 3) == (
+    assert limit_findings(found, 8) == found
+    assert limit_findings(found, 3) == (
         *found[:3],
         AftermathFinding(kind=AftermathKind.WILL_TRUNCATE, explanation="and 5 more: the report file has all of them"),
     )
@@ -168,6 +168,6 @@ def test_where_nothing_was_recovered_nobody_is_asked(cluster: FakeCluster) -> No
 
 def test_a_dropped_replica_keeps_its_copy_and_deletes_nothing(cluster: FakeCluster) -> None:
     silent = tuple(each.broker_id for each in SILENT_LOSS.against)
-    found = [*aftermath.will_truncate(replace(OUTCOMES[0], dropped=silent))]
+    found = [*aftermath.find_truncations(replace(OUTCOMES[0], dropped=silent))]
     assert [each.kind for each in found] == [AftermathKind.DROPPED] * len(silent)
     assert found[0].explanation.startswith(f"replica {silent[0]} was dropped")

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import expected, named_with_state
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    find_awaited,
+    name_with_states,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import an_offline_partition
 
@@ -29,7 +32,7 @@ def brokers(**states: BrokerState) -> list[Broker]:
 
 
 def awaited(strategy: Strategy, known: Iterable[Broker], **partition: Any) -> dict[int, tuple[int, int]]:
-    found = expected([an_offline_partition(**partition)], {"orders": Policy(strategy)}, known)
+    found = find_awaited([an_offline_partition(**partition)], {"orders": Policy(strategy)}, known)
     return {each.broker_id: (each.partitions, each.holds_back) for each in found.brokers}
 
 
@@ -59,11 +62,11 @@ def test_nobody_is_awaited_where_the_answer_decides_nothing(strategy: Strategy) 
 
 
 def test_what_the_controller_is_about_to_elect_is_counted() -> None:
-    found = expected([an_offline_partition(isr=(2,), offline=(1,))], {"orders": Policy(BALANCED)}, AWAY)
+    found = find_awaited([an_offline_partition(isr=(2,), offline=(1,))], {"orders": Policy(BALANCED)}, AWAY)
     assert found.coming == 1
 
 
 def test_the_one_to_start_first_is_named_first() -> None:
     state = an_offline_partition(elr=(2,), last_known_elr=(2,), offline=(1, 2))
-    found = expected([state], {"orders": Policy(AGGRESSIVE)}, AWAY)
-    assert named_with_state(found.brokers) == "broker 2 (fenced), broker 1 (fenced)"
+    found = find_awaited([state], {"orders": Policy(AGGRESSIVE)}, AWAY)
+    assert name_with_states(found.brokers) == "broker 2 (fenced), broker 1 (fenced)"

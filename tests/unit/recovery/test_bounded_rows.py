@@ -10,8 +10,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import left_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, leave
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, leave_alone
 from ansible_collections.kafkaops.recovery.plugins.modules.offline_partition_info import bounded
 
 OFFLINE = [
@@ -19,7 +19,7 @@ OFFLINE = [
     for number in range(5)
 ]
 OUTCOMES = [
-    left_alone(leave(each, Status.ALREADY_ONLINE if each.partition else Status.REFUSED, "as scripted"))
+    outcome_of_left_alone(leave_alone(each, Status.ALREADY_ONLINE if each.partition else Status.REFUSED, "as scripted"))
     for each in reversed(OFFLINE)
 ]
 UNFINISHED = [OrderChange("orders", number, "A" * 22, (1, 2, 3), (3, 1, 2)) for number in range(3)]

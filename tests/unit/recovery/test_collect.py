@@ -21,15 +21,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RankedPartition,
-    ranked_partitions,
-    ranked_table,
+    rank_table,
+    read_ranked_partitions,
 )
 from unit.fakes.brokers import a_log
 from unit.recovery.test_ranking import to_table
 
 
 def collected(*logs: ReplicaLog) -> list[RankedPartition]:
-    return [*ranked_partitions(ranked_table(to_table(logs)))]
+    return [*read_ranked_partitions(rank_table(to_table(logs)))]
 
 
 def test_a_partition_comes_back_whole() -> None:
@@ -85,4 +85,4 @@ def test_partitions_come_in_order_of_topic_and_number() -> None:
 
 def test_no_rows_are_no_partitions() -> None:
     empty = to_table([a_log("t", 0, 1)]).slice(1)
-    assert [*ranked_partitions(ranked_table(empty))] == []
+    assert [*read_ranked_partitions(rank_table(empty))] == []

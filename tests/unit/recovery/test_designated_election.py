@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptionsError,
     WrongClusterError,
@@ -229,7 +229,7 @@ def test_requests_hold_a_thousand_partitions_at_most(make_wreck: MakeWreck) -> N
 
 def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wreck) -> None:
     absent = TopicPartition("orders", 99)
-    plan = plan_of_designations(wreck.cluster, {FIRST: BEHIND, THIRD: BEST, absent: BEST})
+    plan = plan_from_designations(wreck.cluster, {FIRST: BEHIND, THIRD: BEST, absent: BEST})
     report = wreck.run(plan)
     assert [(each.partition, each.status, each.leader_after) for each in report.outcomes] == [
         (0, Status.RECOVERED, BEHIND),
@@ -244,10 +244,10 @@ def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(w
     wreck.cluster.change(FIRST, is_internal=True)
     wreck.cluster.change(SECOND, is_internal=True, leader_id=BEHIND, isr=(BEHIND,))
     wished = dict.fromkeys(partitions(3), BEST)
-    report = wreck.run(plan_of_designations(wreck.cluster, wished))
+    report = wreck.run(plan_from_designations(wreck.cluster, wished))
     assert statuses(report.outcomes) == [Status.REFUSED, Status.ALREADY_ONLINE, Status.RECOVERED]
     assert "opt in with include_internal_topics" in report.outcomes[0].reason
-    report = wreck.run(plan_of_designations(wreck.cluster, wished, include_internal=True))
+    report = wreck.run(plan_from_designations(wreck.cluster, wished, include_internal=True))
     assert statuses(report.outcomes) == [Status.RECOVERED, Status.ALREADY_ONLINE, Status.ALREADY_ONLINE]
 
 
@@ -255,7 +255,7 @@ def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(w
     ("leader", "reason"), [(DEAD, "cannot be elected"), (9, "is not in its replica set [1, 2, 3]")]
 )
 def test_a_designation_that_cannot_be_is_refused(wreck: Wreck, leader: int, reason: str) -> None:
-    report = wreck.run(plan_of_designations(wreck.cluster, {FIRST: leader}))
+    report = wreck.run(plan_from_designations(wreck.cluster, {FIRST: leader}))
     assert statuses(report.outcomes) == [Status.REFUSED]
     assert reason in report.outcomes[0].reason
     assert wreck.cluster.writes == []

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import given_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import read_given_designations
 
 
 def given(*entries: tuple[str, int, int]) -> dict[str, object]:
@@ -20,7 +20,7 @@ def given(*entries: tuple[str, int, int]) -> dict[str, object]:
 
 
 def test_pairs_come_back() -> None:
-    assert given_designations(given(("t", 0, 3))) == {TopicPartition("t", 0): 3}
+    assert read_given_designations(given(("t", 0, 3))) == {TopicPartition("t", 0): 3}
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_pairs_come_back() -> None:
 )
 def test_what_cannot_be_meant_is_refused(entries: list[tuple[str, int, int]]) -> None:
     with pytest.raises(DocumentError):
-        given_designations(given(*entries))
+        read_given_designations(given(*entries))

@@ -16,7 +16,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     Undoing,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.left_orders import as_found, rebased
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.left_orders import (
+    adopt_current_order,
+    adopt_restored_orders,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import TOPIC_ID, a_candidate, an_offline_partition
@@ -47,7 +50,7 @@ def planned(order: tuple[int, ...]) -> PlannedElection:
 def test_a_plan_that_took_an_earlier_runs_order_for_the_original(
     change: OrderChange, undoing: Undoing, plan: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    (election,) = rebased([planned(plan)], [OrderLeftover(change, undoing, "")])
+    (election,) = adopt_restored_orders([planned(plan)], [OrderLeftover(change, undoing, "")])
     assert election.replicas == expected
 
 
@@ -65,8 +68,8 @@ def test_a_plan_that_took_an_earlier_runs_order_for_the_original(
 def test_an_election_in_the_order_that_an_earlier_run_left(
     kept: OrderChange | None, plan: tuple[int, ...], found: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    assert as_found(planned(plan), an_offline_partition(replicas=found), kept).replicas == expected
+    assert adopt_current_order(planned(plan), an_offline_partition(replicas=found), kept).replicas == expected
 
 
 def test_a_partition_that_is_not_seen_keeps_the_order_of_its_plan() -> None:
-    assert as_found(planned(ORIGINAL), None, EARLIER).replicas == ORIGINAL
+    assert adopt_current_order(planned(ORIGINAL), None, EARLIER).replicas == ORIGINAL

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag, Standing, explain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag, Standing, explain_ranks
 
 
 def one(broker_id: int, epoch: int | None, end: int, *flags: Flag, start: int = 0) -> Standing:
@@ -17,17 +17,17 @@ def one(broker_id: int, epoch: int | None, end: int, *flags: Flag, start: int = 
 
 
 def test_nobody_answered() -> None:
-    assert explain([]) == []
+    assert explain_ranks([]) == []
 
 
 def test_a_single_replica() -> None:
-    assert explain([one(1, 7, 1500)]) == [
+    assert explain_ranks([one(1, 7, 1500)]) == [
         "rank 1: the only replica that answered; last written epoch 7, log end offset 1500"
     ]
 
 
 def test_a_newer_epoch_beats_a_longer_log() -> None:
-    assert explain([one(1, 7, 1500), one(2, 6, 2000), one(3, 5, 100)]) == [
+    assert explain_ranks([one(1, 7, 1500), one(2, 6, 2000), one(3, 5, 100)]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 1500",
         "rank 2: last written epoch 6 < 7 of broker 1, although its log is longer (2000 > 1500)",
         "rank 3: last written epoch 5 < 6 of broker 2",
@@ -35,21 +35,21 @@ def test_a_newer_epoch_beats_a_longer_log() -> None:
 
 
 def test_a_newer_epoch_beats_a_log_of_the_same_length() -> None:
-    assert explain([one(1, 7, 1500), one(2, 6, 1500)]) == [
+    assert explain_ranks([one(1, 7, 1500), one(2, 6, 1500)]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 1500",
         "rank 2: last written epoch 6 < 7 of broker 1",
     ]
 
 
 def test_a_longer_log_of_the_same_epoch() -> None:
-    assert explain([one(1, 7, 1500), one(2, 7, 1400)]) == [
+    assert explain_ranks([one(1, 7, 1500), one(2, 7, 1400)]) == [
         "rank 1: last written epoch 7 is the highest, and log end offset 1500 the highest of the logs that share it",
         "rank 2: last written epoch 7 as broker 1, but a shorter log (1400 < 1500)",
     ]
 
 
 def test_ties_name_the_rule() -> None:
-    assert explain([one(3, 7, 10), one(1, 7, 10), one(2, 7, 10)]) == [
+    assert explain_ranks([one(3, 7, 10), one(1, 7, 10), one(2, 7, 10)]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 10; equal to broker 1 and broker 2, but first in "
         "the replica list",
         "rank 2: equal to broker 3 (last written epoch 7, log end offset 10), but later in the replica list",
@@ -58,7 +58,7 @@ def test_ties_name_the_rule() -> None:
 
 
 def test_logs_without_epochs() -> None:
-    assert explain([one(1, 0, 1), one(2, None, 5, start=5), one(3, None, 0, Flag.EMPTY_LOG, Flag.GAP)]) == [
+    assert explain_ranks([one(1, 0, 1), one(2, None, 5, start=5), one(3, None, 0, Flag.EMPTY_LOG, Flag.GAP)]) == [
         "rank 1: last written epoch 0 is the highest, log end offset 1",
         "rank 2: no leader epoch, and broker 1 has epoch 0, although its log is longer (5 > 1)",
         "rank 3: no leader epoch as broker 2, but a shorter log (0 < 5); its log is empty: electing it empties the "
@@ -67,14 +67,14 @@ def test_logs_without_epochs() -> None:
 
 
 def test_no_log_has_an_epoch() -> None:
-    assert explain([one(1, None, 0), one(2, None, 0)]) == [
+    assert explain_ranks([one(1, None, 0), one(2, None, 0)]) == [
         "rank 1: no log holds a leader epoch, log end offset 0; equal to broker 2, but first in the replica list",
         "rank 2: equal to broker 1 (no leader epoch, log end offset 0), but later in the replica list",
     ]
 
 
 def test_every_flag_is_put_into_words() -> None:
-    words = explain([one(4, 7, 900, start=300), one(5, 6, 100, *Flag, start=20)])[1]
+    words = explain_ranks([one(4, 7, 900, start=300), one(5, 6, 100, *Flag, start=20)])[1]
     assert words == (
         "rank 2: last written epoch 6 < 7 of broker 4; "
         "its log is empty: electing it empties the partition; "
@@ -88,7 +88,7 @@ def test_every_flag_is_put_into_words() -> None:
 
 def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
     whole, rebuilt = one(2, 7, 10)._replace(local_log_start_offset=0), one(1, 7, 10)._replace(local_log_start_offset=8)
-    assert explain([whole, rebuilt]) == [
+    assert explain_ranks([whole, rebuilt]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 10, as broker 1, but its own disk has more: from "
         "offset 0 on, and not only from 8 on",
         "rank 2: last written epoch 7 and log end offset 10 as broker 2, but its own disk has less: only from offset 8 "
@@ -98,7 +98,7 @@ def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
 
 def test_of_a_tiered_topic_equal_disks_leave_it_to_the_place() -> None:
     first, second = (one(broker_id, 7, 10)._replace(local_log_start_offset=8) for broker_id in (2, 1))
-    assert explain([first, second]) == [
+    assert explain_ranks([first, second]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 10; equal to broker 1, but first in the replica "
         "list",
         "rank 2: equal to broker 2 (last written epoch 7, log end offset 10), but later in the replica list",
@@ -120,7 +120,7 @@ def test_the_numbers_that_decide_are_in_every_explanation(unranked: list[Standin
     order = sorted(
         unranked, key=lambda each: (_or_below_all(each.last_written_epoch), each.log_end_offset), reverse=True
     )
-    words = explain(order)
+    words = explain_ranks(order)
     assert len(words) == len(order)
     for rank, (text, each) in enumerate(zip(words, order, strict=True), start=1):
         assert text.startswith(f"rank {rank}: ")

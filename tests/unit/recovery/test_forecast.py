@@ -9,11 +9,14 @@ from __future__ import annotations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import in_words, offsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import (
+    describe_forecast,
+    describe_offsets,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import (
     Forecast,
-    forecast,
-    refusal_above,
+    explain_limit_refusal,
+    forecast_losses,
 )
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
@@ -24,11 +27,11 @@ ONE_IS_DEAD = an_offline_partition(elr=(1,), last_known_elr=(1,), leader_epoch=1
 def forecasts(
     *candidates: Candidate, silent: tuple[int, ...] = (), partition: PartitionState = ONE_IS_DEAD
 ) -> list[Forecast]:
-    return list(forecast(partition, candidates, silent))
+    return list(forecast_losses(partition, candidates, silent))
 
 
 def words(*candidates: Candidate, silent: tuple[int, ...] = (), partition: PartitionState = ONE_IS_DEAD) -> list[str]:
-    return [in_words(each) for each in forecasts(*candidates, silent=silent, partition=partition)]
+    return [describe_forecast(each) for each in forecasts(*candidates, silent=silent, partition=partition)]
 
 
 def test_a_shorter_log_loses_what_the_longer_one_holds_beyond_it() -> None:
@@ -56,7 +59,10 @@ def test_nothing_is_known_of_the_last_leader_when_there_were_leaders_since_the_s
     (only,) = forecasts(a_candidate(3, (0, 150)), silent=(1,), partition=partition)
     assert only.against[0].lost is None
     assert (only.at_least, only.at_most) == (0, None)
-    assert in_words(only) == "electing 3 cannot be compared with another replica; against silent replica 1: unknown"
+    assert (
+        describe_forecast(only)
+        == "electing 3 cannot be compared with another replica; against silent replica 1: unknown"
+    )
 
 
 def test_nothing_is_known_of_a_silent_replica_that_did_not_lead_last() -> None:
@@ -69,7 +75,7 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
     leader, follower = forecasts(*logs, silent=(3,))
     assert (leader.at_least, leader.at_most) == (0, 0)
     assert (follower.at_least, follower.at_most) == (50, 50)
-    assert in_words(leader) == (
+    assert describe_forecast(leader) == (
         "electing 1 loses nothing that replica 2 holds; "
         "against silent replica 3: it holds nothing that replica 1, the only leader ever, does not hold"
     )
@@ -102,7 +108,7 @@ def test_the_same_offsets_in_another_epoch_are_other_records() -> None:
 def test_a_longer_log_of_an_older_epoch_can_lose_fewer_records_and_the_forecast_says_so() -> None:
     newer, older = forecasts(a_candidate(3, (0, 10), (2, 15)), a_candidate(2, (0, 10), (1, 30)))
     assert (newer.at_least, older.at_least, older.more_than_first) == (20, 5, -15)
-    assert in_words(older) == (
+    assert describe_forecast(older) == (
         "electing 2 loses offsets 10..14 (5 records) that replica 3 holds; "
         "that is 15 records fewer than electing rank 1"
     )
@@ -111,7 +117,7 @@ def test_a_longer_log_of_an_older_epoch_can_lose_fewer_records_and_the_forecast_
 def test_a_record_that_two_replicas_hold_is_lost_once() -> None:
     *_longer, shortest = forecasts(a_candidate(3, (0, 30)), a_candidate(4, (0, 20)), a_candidate(2, (0, 10)))
     assert shortest.at_least == 20
-    assert in_words(shortest) == (
+    assert describe_forecast(shortest) == (
         "electing 2 loses offsets 10..29 (20 records) that replica 3 holds and offsets 10..19 (10 records) that "
         "replica 4 holds, 20 records in all"
     )
@@ -121,7 +127,7 @@ def test_what_retention_deleted_on_the_candidate_is_no_loss_but_is_reported() ->
     (retained, full) = forecasts(a_candidate(3, (0, 100), log_start_offset=80), a_candidate(2, (0, 100)))
     assert retained.lost == full.lost == ()
     assert retained.against[0].deleted == (EpochRange(0, 0, 80),)
-    assert in_words(retained) == (
+    assert describe_forecast(retained) == (
         "electing 3 loses nothing that replica 2 holds; "
         "replica 2 also deletes offsets 0..79 (80 records), as this replica has already"
     )
@@ -129,11 +135,11 @@ def test_what_retention_deleted_on_the_candidate_is_no_loss_but_is_reported() ->
 
 def test_logs_with_a_gap_between_them() -> None:
     later, earlier = forecasts(a_candidate(3, (4, 120), log_start_offset=100), a_candidate(2, (3, 80)))
-    assert (later.lost, later.against[0].untold) == ((), (EpochRange(3, 0, 80),))
+    assert (later.lost, later.against[0].undetermined) == ((), (EpochRange(3, 0, 80),))
     assert (later.at_least, later.at_most, later.is_exact) == (0, 80, False)
     assert earlier.lost == (EpochRange(4, 100, 120),)
     assert later.against[0].divergence_offset is None
-    assert in_words(later) == (
+    assert describe_forecast(later) == (
         "electing 3 loses nothing for certain; replica 2 also deletes offsets 0..79 (80 "
         "records), before this replica's log start offset: whether it ever held them is unknown"
     )
@@ -141,14 +147,14 @@ def test_logs_with_a_gap_between_them() -> None:
 
 def test_what_is_newer_than_a_log_cannot_have_been_deleted_from_it() -> None:
     newer, older = forecasts(a_candidate(3, (2, 15)), a_candidate(2, (0, 30), log_start_offset=20))
-    assert (older.lost, older.against[0].deleted, older.against[0].untold) == ((EpochRange(2, 0, 15),), (), ())
+    assert (older.lost, older.against[0].deleted, older.against[0].undetermined) == ((EpochRange(2, 0, 15),), (), ())
     assert newer.lost == (EpochRange(0, 20, 30),)
 
 
 def test_a_wiped_replica_loses_everything() -> None:
     _best, wiped = forecasts(a_candidate(3, (0, 10), (2, 15)), a_candidate(2))
     assert wiped.lost == (EpochRange(0, 0, 10), EpochRange(2, 10, 15))
-    assert in_words(wiped) == "electing 2 loses offsets 0..14 (15 records) that replica 3 holds"
+    assert describe_forecast(wiped) == "electing 2 loses offsets 0..14 (15 records) that replica 3 holds"
 
 
 def test_a_log_that_retention_emptied_holds_nothing_and_loses_only_what_came_after() -> None:
@@ -161,7 +167,7 @@ def test_records_without_epochs_cannot_be_compared_and_are_not_taken_for_nothing
     assert with_epochs.against[0].lost is None
     assert without.against[0].lost is None
     assert (with_epochs.at_most, with_epochs.more_than_first) == (None, None)
-    assert in_words(without) == (
+    assert describe_forecast(without) == (
         "electing 2 cannot be compared with another replica; "
         "against replica 3: unknown, since records without a leader epoch cannot be compared"
     )
@@ -169,23 +175,23 @@ def test_records_without_epochs_cannot_be_compared_and_are_not_taken_for_nothing
 
 def test_the_limit_holds_against_what_is_known() -> None:
     longer, shorter = forecasts(a_candidate(3, (0, 150)), a_candidate(2, (0, 100)), silent=(1,))
-    assert refusal_above(0, longer) is None
-    assert refusal_above(50, shorter) is None
-    assert refusal_above(49, shorter) == "electing 2 loses 50 records or more, and the limit is 49"
+    assert explain_limit_refusal(0, longer) is None
+    assert explain_limit_refusal(50, shorter) is None
+    assert explain_limit_refusal(49, shorter) == "electing 2 loses 50 records or more, and the limit is 49"
 
 
 def test_a_loss_that_is_unknown_is_not_below_the_limit() -> None:
     logs = a_candidate(3, (0, 10)), a_candidate(2, log_end_offset=40)
     for each, other in zip(forecasts(*logs, silent=(1,)), (2, 3), strict=True):
-        assert refusal_above(1000, each) == (
+        assert explain_limit_refusal(1000, each) == (
             f"what electing {each.broker_id} loses of what replica {other} holds is unknown, since records without a "
             "leader epoch cannot be compared, and the limit is 1000"
         )
 
 
 def test_offsets_in_words() -> None:
-    assert offsets((EpochRange(3, 7, 8),)) == "7 (1 record)"
-    assert offsets((EpochRange(1, 0, 5), EpochRange(2, 5, 9))) == "0..8 (9 records)"
-    assert offsets((EpochRange(1, 0, 5), EpochRange(2, 3, 9))) == "0..8 (11 records)"
+    assert describe_offsets((EpochRange(3, 7, 8),)) == "7 (1 record)"
+    assert describe_offsets((EpochRange(1, 0, 5), EpochRange(2, 5, 9))) == "0..8 (9 records)"
+    assert describe_offsets((EpochRange(1, 0, 5), EpochRange(2, 3, 9))) == "0..8 (11 records)"
     scattered = tuple(EpochRange(epoch, 10 * epoch, 10 * epoch + 2) for epoch in range(5))
-    assert offsets(scattered) == "0..1, 10..11, 20..21 and 2 ranges more (10 records)"
+    assert describe_offsets(scattered) == "0..1, 10..11, 20..21 and 2 ranges more (10 records)"

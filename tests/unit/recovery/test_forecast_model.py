@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import Stretches
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from unit.recovery.fake_replicated_log import FakeReplicatedLog, Record
 
 Place = tuple[int, int]
@@ -82,7 +82,7 @@ def test_the_same_epoch_and_offset_is_the_same_record(log: FakeReplicatedLog) ->
 @given(outages())
 def test_the_loss_against_those_that_answered_is_exact_but_for_what_is_unknown(log: FakeReplicatedLog) -> None:
     candidates = log.candidates()
-    for each in forecast(log.state(), candidates, ()):
+    for each in forecast_losses(log.state(), candidates, ()):
         others = {one.broker_id for one in candidates} - {each.broker_id}
         lost = log.held_by_others(each.broker_id, others)
         assert places(each.lost) <= places_of(lost)
@@ -92,14 +92,14 @@ def test_the_loss_against_those_that_answered_is_exact_but_for_what_is_unknown(l
         for against in each.against:
             assert against.lost is not None
             truly = places_of(log.held_by_others(each.broker_id, {against.broker_id}))
-            assert places(against.lost) <= truly <= places(against.lost) | places(against.untold)
+            assert places(against.lost) <= truly <= places(against.lost) | places(against.undetermined)
             assert places(against.deleted) <= places_of(log.replicas[each.broker_id].deleted)
 
 
 @settings(max_examples=MANY)
 @given(outages())
 def test_logs_part_where_their_records_begin_to_differ(log: FakeReplicatedLog) -> None:
-    for each in forecast(log.state(), log.candidates(), ()):
+    for each in forecast_losses(log.state(), log.candidates(), ()):
         mine = log.replicas[each.broker_id]
         for against in each.against:
             theirs = log.replicas[against.broker_id]
@@ -114,7 +114,7 @@ def test_logs_part_where_their_records_begin_to_differ(log: FakeReplicatedLog) -
 @given(outages())
 def test_what_is_known_of_the_dead_is_true(log: FakeReplicatedLog) -> None:
     silent = log.replicas.keys() - log.alive
-    for each in forecast(log.state(), log.candidates(), silent):
+    for each in forecast_losses(log.state(), log.candidates(), silent):
         mine = log.replicas[each.broker_id]
         for against in each.against:
             if not against.answered and against.lost is not None:
@@ -147,7 +147,7 @@ def test_without_unclean_elections_rank_1_holds_every_acknowledged_record_that_a
 @given(outages())
 def test_where_a_candidate_holds_all_that_the_others_hold_rank_1_does_too(log: FakeReplicatedLog) -> None:
     candidates = log.candidates()
-    forecasts = forecast(log.state(), candidates, ())
+    forecasts = forecast_losses(log.state(), candidates, ())
     has_all = [each for each in forecasts if each.at_most == 0]
     assume(has_all)
     assert not forecasts[0].lost

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task as asking
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers, work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers, divide_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
 from unit.fakes.brokers import FakeBrokers, a_broker, a_partition
@@ -117,7 +117,7 @@ def test_an_executor_without_kafka_python_says_so_in_words(
     monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
 ) -> None:
     monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
-    work = work_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
+    work = divide_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
     ask_brokers = AskBrokers(REFERENCE, Deadline.after_ms(10_000), 1.0, question)
     [[row]] = [batch.to_pylist() for batch in ask_brokers(work)]
     assert row["cause"] == "error"

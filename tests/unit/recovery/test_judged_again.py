@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Flag,
     SilentReplica,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide, judge_again
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide, decide_again
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
@@ -58,7 +58,7 @@ def an_answer(broker_id: int, *lineage: tuple[int, int], start: int = 0, **field
 def again(election: PlannedElection, *answers: ReplicaLog, state: PartitionState | None = STATE) -> PlannedElection:
     """Return the election after the new check, which must not refuse it."""
     logs = {each.broker_id: each for each in answers}
-    judged, reason = judge_again(election, PartitionObservation(state, logs, is_reassigning=False))
+    judged, reason = decide_again(election, PartitionObservation(state, logs, is_reassigning=False))
     assert reason == ""
     return judged
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import expected_losses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import describe_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import Forecast, LossAgainst
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LosersTail, Plan, Status
 from unit.fakes.wreck import BEHIND, BEST, DEAD, TOPIC_ID, Wreck, partitions
@@ -24,7 +24,7 @@ def deleting(wreck: Wreck, *where: TopicPartition) -> Plan:
     """Return a plan whose elections make broker BEHIND delete records of these partitions."""
     plan = wreck.plan()
     against = (LossAgainst(BEHIND, True, LOST, 100), LossAgainst(DEAD, False, LOST))
-    losses = expected_losses([Forecast(BEST, against, LOST, 0), Forecast(BEHIND, (), (), 0)])
+    losses = describe_losses([Forecast(BEST, against, LOST, 0), Forecast(BEHIND, (), (), 0)])
     return replace(
         plan,
         elections=tuple(

@@ -17,8 +17,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import observe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import observe_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from unit.fakes.wreck import BEHIND, BEST, DEAD, Wreck, partitions
 
@@ -44,7 +44,7 @@ def asked(wreck: Wreck, plan: Plan) -> list[Question]:
         return []
 
     wreck.cluster.answer(probe_replicas=probe_replicas)
-    observe(wreck.cluster, wreck.cluster.describe_cluster(), plan.elections)
+    observe_partitions(wreck.cluster, wreck.cluster.describe_cluster(), plan.elections)
     return sorted(questions)
 
 
@@ -58,7 +58,7 @@ def test_a_replica_that_was_silent_is_asked_for_its_lineage_and_others_for_their
 
 
 def test_of_a_bare_designation_only_the_designated_replica_is_asked(wreck: Wreck) -> None:
-    plan = plan_of_designations(wreck.cluster, {FIRST: BEST, SECOND: BEHIND, THIRD: BEST})
+    plan = plan_from_designations(wreck.cluster, {FIRST: BEST, SECOND: BEHIND, THIRD: BEST})
     assert asked(wreck, plan) == [
         (BEHIND, (SECOND,), frozenset({SECOND})),
         (BEST, (FIRST, THIRD), frozenset({FIRST, THIRD})),
@@ -77,6 +77,6 @@ def test_brokers_get_more_time_for_more_partitions(wreck: Wreck, partitions: int
 
     cluster.answer(probe_replicas=probe_replicas)
     began, limit_s = cluster.clock.monotonic(), cluster.settings.request_timeout_ms / 1000
-    observe(cluster, cluster.describe_cluster(), elections)
+    observe_partitions(cluster, cluster.describe_cluster(), elections)
     (deadline,) = deadlines
     assert began + limits * limit_s <= deadline < began + (limits + 1) * limit_s

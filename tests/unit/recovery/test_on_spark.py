@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import ranked
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import RANKED_SCHEMA, ranked_table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import rank_dataframe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import RANKED_SCHEMA, rank_table
 from unit.recovery.test_ranking import Model, logs_of, partitions, to_table
 
 
@@ -21,6 +21,6 @@ def test_spark_ranks_alike_for_any_partitioning_of_the_rows(
     spark: SparkSession, partitions: list[list[Model]], spark_partitions: int
 ) -> None:
     logs = to_table(logs_of(partitions))
-    spread = ranked(spark.createDataFrame(logs).repartition(spark_partitions)).toArrow().cast(RANKED_SCHEMA)
+    spread = rank_dataframe(spark.createDataFrame(logs).repartition(spark_partitions)).toArrow().cast(RANKED_SCHEMA)
     order = [(name, "ascending") for name in ("topic", "partition", "broker_id")]
-    assert spread.sort_by(order).equals(ranked_table(logs).sort_by(order))
+    assert spread.sort_by(order).equals(rank_table(logs).sort_by(order))

@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import acceptable_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import warning
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import warn_of_lossy_leader
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 # As found on real brokers after broker 1, the last leader, came back with a new disk.
@@ -21,7 +21,7 @@ ON_4_3 = an_offline_partition(last_known_elr=(1,))
 
 
 def warned(partition: PartitionState, *candidates: Candidate) -> str | None:
-    return warning(partition, acceptable_replicas(partition), forecast(partition, candidates, ()))
+    return warn_of_lossy_leader(partition, acceptable_replicas(partition), forecast_losses(partition, candidates, ()))
 
 
 @pytest.mark.parametrize("partition", [ON_3_9, ON_4_3])

@@ -24,8 +24,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyError,
     PolicyOptions,
+    add_tiered_topics,
     read_policies,
-    with_tiered,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey
@@ -62,8 +62,8 @@ def test_which_topics_are_tiered_is_asked_for_offline_ones_only(
         return {each: answer for each in topics if answer is not None}
 
     cluster.answer(topic_configs=topic_configs)
-    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == known
-    assert with_tiered(cluster, Survey("c", (), (), (), (_OFFLINE,))).tiered == {}
+    assert add_tiered_topics(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == known
+    assert add_tiered_topics(cluster, Survey("c", (), (), (), (_OFFLINE,))).tiered == {}
     assert asked == [(["true"], "remote.storage.enable")]
 
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_unknown_and_holds_nothing_up(cluster: FakeCluste
         raise error
 
     cluster.answer(topic_configs=refuse)
-    assert with_tiered(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == {}
+    assert add_tiered_topics(cluster, Survey("c", (), (_OFFLINE,), (), ())).tiered == {}
 
 
 @pytest.fixture

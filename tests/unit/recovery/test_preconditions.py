@@ -35,12 +35,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import (
     Judgement,
     PartitionObservation,
-    against,
-    designated_order,
-    judge,
-    left_out,
-    not_registered,
-    order_to_elect_in,
+    find_dropped,
+    find_election_order,
+    find_obstacles,
+    find_registration_obstacles,
+    judge_election,
+    order_for_designated,
 )
 
 TOPIC_ID, OTHER_ID = "A" * 22, "B" * 22
@@ -86,17 +86,17 @@ def world(
 
 
 def test_in_the_planned_world_the_election_goes_on() -> None:
-    assert judge(ELECTION, world()) == Judgement(None, "the longest log of the newest epoch")
+    assert judge_election(ELECTION, world()) == Judgement(None, "the longest log of the newest epoch")
 
 
 @pytest.mark.parametrize("leader_id", [1, 3])
 def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None:
-    verdict = judge(ELECTION, world(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
+    verdict = judge_election(ELECTION, world(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
     assert verdict == Judgement(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
 
 
 def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
-    verdict = judge(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
+    verdict = judge_election(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
     assert verdict.status is Status.UNKNOWN
     assert "does not exist any more, or our principal needs DESCRIBE on the topic" in verdict.reason
 
@@ -115,14 +115,14 @@ def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
 def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
     election: PlannedElection, state: dict[str, Any], said: str
 ) -> None:
-    reason = judge(election, world(is_reassigning=True, **state)).reason
+    reason = judge_election(election, world(is_reassigning=True, **state)).reason
     advice = f"completes only with a leader: kafka-leader-election.sh --election-type {said}"
     assert any(each.endswith(advice) for each in reason.split("; ")), reason
 
 
 def test_no_election_is_advised_where_nobody_can_lead() -> None:
     nobody = world({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
-    assert "completes only with a leader: no broker can lead it now" in judge(ELECTION, nobody).reason
+    assert "completes only with a leader: no broker can lead it now" in judge_election(ELECTION, nobody).reason
 
 
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {
@@ -195,7 +195,7 @@ CHANGES: dict[str, tuple[PartitionObservation, str]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
     observed, reason = CHANGES[change]
-    verdict = judge(ELECTION, observed)
+    verdict = judge_election(ELECTION, observed)
     assert verdict.status is Status.REFUSED
     assert reason in verdict.reason
 
@@ -216,7 +216,7 @@ def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
     ],
 )
 def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservation) -> None:
-    assert judge(ELECTION, observed).status is None
+    assert judge_election(ELECTION, observed).status is None
 
 
 def test_all_reasons_are_reported_at_once() -> None:
@@ -228,7 +228,7 @@ def test_all_reasons_are_reported_at_once() -> None:
         replicas=(4, 3, 2, 1),
         offline_replicas=(),
     )
-    verdict = judge(ELECTION, observed)
+    verdict = judge_election(ELECTION, observed)
     assert verdict.status is Status.REFUSED
     reasons = verdict.reason.split("; ")
     assert [reason[:16] for reason in reasons] == [
@@ -245,15 +245,15 @@ def test_all_reasons_are_reported_at_once() -> None:
 
 def test_an_inline_designation_compares_no_candidate() -> None:
     inline = replace(ELECTION, candidates=(), silent=())
-    assert judge(inline, world({2: a_log(2, 9, 900), 4: a_log(4, 9, 900)})).status is None
-    assert judge(inline, world({3: silent(3)})).status is Status.REFUSED
+    assert judge_election(inline, world({2: a_log(2, 9, 900), 4: a_log(4, 9, 900)})).status is None
+    assert judge_election(inline, world({3: silent(3)})).status is Status.REFUSED
 
 
 @given(st.permutations(range(1, 6)), st.integers(1, 5))
 def test_behind_the_designated_leader_come_the_others_by_rank_and_then_the_silent_ones(
     order: list[int], leader: int
 ) -> None:
-    found = designated_order(replace(ELECTION, replicas=tuple(order), designated_leader=leader))
+    found = order_for_designated(replace(ELECTION, replicas=tuple(order), designated_leader=leader))
     assert sorted(found) == sorted(order)
     ranked = [each for each in (3, 2) if each != leader]
     assert list(found[: 1 + len(ranked)]) == [leader, *ranked]
@@ -275,41 +275,41 @@ def test_the_order_is_changed_only_where_that_matters(
     replicas: tuple[int, ...], offline: tuple[int, ...], unregistered: tuple[int, ...], order: tuple[int, ...]
 ) -> None:
     state = STATE._replace(replicas=replicas, isr=(), offline_replicas=offline)
-    assert order_to_elect_in(replace(ELECTION, replicas=replicas), state, unregistered) == order
+    assert find_election_order(replace(ELECTION, replicas=replicas), state, unregistered) == order
 
 
 def test_an_order_that_names_an_unregistered_broker_is_refused_only_where_a_new_one_is_needed() -> None:
-    verdict = judge(ELECTION, replace(world(), unregistered=frozenset({1})))
+    verdict = judge_election(ELECTION, replace(world(), unregistered=frozenset({1})))
     assert verdict.status is Status.REFUSED
     assert "broker 1 of its replica list is not registered" in verdict.reason
     assert "without that an election takes broker 2" in verdict.reason
     plain = replace(world(replicas=(1, 3, 2, 4)), unregistered=frozenset({1}))
-    assert judge(replace(ELECTION, replicas=(1, 3, 2, 4)), plain).status is None
+    assert judge_election(replace(ELECTION, replicas=(1, 3, 2, 4)), plain).status is None
 
 
 def test_every_unregistered_replica_is_named_and_the_first_one_is_to_be_started() -> None:
-    verdict = judge(ELECTION, replace(world(), unregistered=frozenset({1, 4})))
+    verdict = judge_election(ELECTION, replace(world(), unregistered=frozenset({1, 4})))
     assert "brokers 1 and 4 of its replica list" in verdict.reason or "brokers 1, 4 of its" in verdict.reason
     assert "start broker 1 with its own disk" in verdict.reason
 
 
 def test_an_ordinary_election_needs_no_order_so_that_nothing_is_left_out_or_refused() -> None:
     observed = replace(world(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
-    assert left_out(replace(ORDINARY, dropped=(1,)), observed) == ()
-    assert [*not_registered(ORDINARY, observed)] == []
+    assert find_dropped(replace(ORDINARY, dropped=(1,)), observed) == ()
+    assert [*find_registration_obstacles(ORDINARY, observed)] == []
     hidden = PartitionObservation(None, {}, is_reassigning=False, unregistered=frozenset({1}))
-    assert left_out(replace(ELECTION, dropped=(1,)), hidden) == ()
-    assert [*not_registered(ELECTION, hidden)] == []
+    assert find_dropped(replace(ELECTION, dropped=(1,)), hidden) == ()
+    assert [*find_registration_obstacles(ELECTION, hidden)] == []
 
 
 def test_an_order_with_another_replica_first_is_refused() -> None:
-    (reason,) = against(ELECTION, STATE, (2, 3, 1, 4))
+    (reason,) = find_obstacles(ELECTION, STATE, (2, 3, 1, 4))
     assert "the controller would elect broker 2, not the designated 3" in reason
 
 
 def test_a_replica_of_another_broker_is_never_put_into_the_order() -> None:
     election = replace(ELECTION, candidates=(*ELECTION.candidates, a_candidate(9, 3, 5, 10)))
-    assert designated_order(election) == (3, 2, 1, 4)
+    assert order_for_designated(election) == (3, 2, 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -321,25 +321,25 @@ def test_a_revived_replica_is_compared_with_logs_without_epochs(
     planned: tuple[int | None, int], revived: tuple[int | None, int]
 ) -> None:
     election = replace(ELECTION, candidates=(a_candidate(3, 1, *planned), ELECTION.candidates[1]))
-    verdict = judge(election, world({3: a_log(3, *planned), 4: a_log(4, *revived)}))
+    verdict = judge_election(election, world({3: a_log(3, *planned), 4: a_log(4, *revived)}))
     assert verdict.status is Status.REFUSED
     assert "replica 4, silent in the plan, answers now and holds more" in verdict.reason
 
 
 def test_a_designated_replica_that_was_fenced_itself_is_not_better_than_itself() -> None:
     fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
-    assert judge(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), world()).status is None
+    assert judge_election(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), world()).status is None
 
 
 def test_a_better_replica_that_was_fenced_in_the_plan_and_is_not_now_calls_for_a_new_plan() -> None:
     fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
     second = replace(ELECTION, designated_leader=2, candidates=(fenced, ELECTION.candidates[1]))
-    assert judge(second, world(offline_replicas=(1, 3))).status is None
-    verdict = judge(second, world())
+    assert judge_election(second, world(offline_replicas=(1, 3))).status is None
+    verdict = judge_election(second, world())
     assert verdict.status is Status.REFUSED
     assert "broker 3 of a better rank was fenced in the plan and can be elected now: make a new plan" in verdict.reason
     by_hand = replace(second, candidates=ELECTION.candidates)
-    assert judge(by_hand, world()).status is None, "a person may designate another one than the best"
+    assert judge_election(by_hand, world()).status is None, "a person may designate another one than the best"
 
 
 ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_leader=2, isr=(), elr=(2, 4))
@@ -358,7 +358,7 @@ ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_le
 def test_an_ordinary_election_goes_on_only_where_the_designated_member_will_be_elected(
     changes: dict[str, Any], reason: str | None
 ) -> None:
-    verdict = judge(ORDINARY, world(**{"isr": (), **changes}))
+    verdict = judge_election(ORDINARY, world(**{"isr": (), **changes}))
     assert verdict.status is (None if reason is None else Status.REFUSED)
     assert (reason or "") in verdict.reason
 

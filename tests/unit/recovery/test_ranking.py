@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
     RANKED_SCHEMA,
-    ranked_table,
+    rank_table,
     to_record_batch,
 )
 from unit.fakes.brokers import a_log
@@ -38,7 +38,7 @@ def to_table(logs: Sequence[ReplicaLog], fenced: frozenset[int] = frozenset()) -
 
 def rank(*logs: ReplicaLog, fenced: frozenset[int] = frozenset()) -> Ranked:
     """Return the ranking of one partition's replicas."""
-    rows = ranked_table(to_table(logs, fenced)).to_pylist()
+    rows = rank_table(to_table(logs, fenced)).to_pylist()
     return {row["broker_id"]: (row["rank"], row["flags"]) for row in rows}
 
 
@@ -160,7 +160,7 @@ def logs_of(partitions: Sequence[Sequence[Model]]) -> list[ReplicaLog]:
 
 @given(partitions)
 def test_ranking_agrees_with_a_look_at_every_record(partitions: list[list[Model]]) -> None:
-    table = ranked_table(to_table(logs_of(partitions)))
+    table = rank_table(to_table(logs_of(partitions)))
     assert table.schema.equals(RANKED_SCHEMA)
     found: dict[int, Ranked] = {}
     for row in table.to_pylist():

@@ -17,9 +17,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
     StartAdvice,
-    coming_back_in_words,
-    in_words,
-    start_order,
+    describe_advice,
+    describe_return,
+    find_start_order,
 )
 from unit.recovery.wreckage import an_offline_partition
 
@@ -35,15 +35,15 @@ FENCED = [a_fenced_broker(each) for each in range(1, 5)]
 
 
 def order(*partitions: PartitionState) -> list[int]:
-    return [each.broker_id for each in start_order(partitions, FENCED)]
+    return [each.broker_id for each in find_start_order(partitions, FENCED)]
 
 
 def advice(*partitions: PartitionState) -> dict[int, StartAdvice]:
-    return {each.broker_id: each for each in start_order(partitions, FENCED)}
+    return {each.broker_id: each for each in find_start_order(partitions, FENCED)}
 
 
 def will(found: StartAdvice) -> list[str]:
-    return [coming_back_in_words(each) for each in found.partitions]
+    return [describe_return(each) for each in found.partitions]
 
 
 def test_the_last_leader_comes_first() -> None:
@@ -103,14 +103,14 @@ def test_partitions_that_come_back_anyway_need_no_broker() -> None:
 
 def test_partitions_are_listed_up_to_the_limit_and_counted_beyond_it() -> None:
     many = [an_offline_partition(partition=each, isr=(1,), elr=None, offline=(1,)) for each in range(30)]
-    (only,) = start_order(many, FENCED, most_partitions=2)
+    (only,) = find_start_order(many, FENCED, most_partitions=2)
     assert [each.topic_partition.partition for each in only.partitions] == [0, 1]
     assert (only.replica_of, only.always_back) == (30, 30)
 
 
 def test_in_words() -> None:
     found = advice(ONLY_THREE_IS_UP, an_offline_partition(partition=1, isr=(1,), elr=(), offline=(1, 4)))
-    assert in_words(found[1]) == (
+    assert describe_advice(found[1]) == (
         "broker 1: last leader of 2, in the ISR or ELR of 2, alone for 1, replica of 2 partitions; "
         "1 partition back as soon as it returns, whoever holds more; "
         "1 partition back only if it was stopped cleanly: otherwise it leaves the ELR; "
@@ -120,7 +120,7 @@ def test_in_words() -> None:
 
 def test_a_broker_that_brings_nothing_back_by_itself() -> None:
     found = advice(an_offline_partition(elr=(), last_known_elr=(), offline=(1, 2)))
-    assert in_words(found[1]) == (
+    assert describe_advice(found[1]) == (
         "broker 1: last leader of 0, in the ISR or ELR of 0, replica of 1 partition; "
         "its return brings none of them back: the controller does not elect it, but it can then be compared"
     )
@@ -128,9 +128,9 @@ def test_a_broker_that_brings_nothing_back_by_itself() -> None:
 
 def test_an_unfenced_broker_lost_a_log_dir_and_an_unknown_one_is_named_so() -> None:
     online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
-    first, second = start_order([ONLY_THREE_IS_UP], [online])
-    assert "it is not fenced, but a log dir of it is offline: mend that, then restart it" in in_words(first)
-    assert "the controller does not know it" in in_words(second)
+    first, second = find_start_order([ONLY_THREE_IS_UP], [online])
+    assert "it is not fenced, but a log dir of it is offline: mend that, then restart it" in describe_advice(first)
+    assert "the controller does not know it" in describe_advice(second)
 
 
 members = st.lists(st.integers(1, 4), unique=True, max_size=3)
@@ -151,11 +151,11 @@ members = st.lists(st.integers(1, 4), unique=True, max_size=3)
 def test_every_broker_that_is_away_is_there_once_and_every_count_within_its_replicas(
     partitions: list[PartitionState],
 ) -> None:
-    found = start_order(partitions, FENCED)
+    found = find_start_order(partitions, FENCED)
     away = {each for partition in partitions for each in partition.offline_replicas}
     assert len(found) == len({each.broker_id for each in found})
     assert {each.broker_id for each in found} <= away
     for each in found:
         assert each.only_eligible_for <= each.eligible_for <= each.replica_of <= len(partitions)
         assert each.always_back + each.back_after_clean_stop <= each.replica_of
-        assert in_words(each)
+        assert describe_advice(each)

@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strate
     KipRule,
     Step,
     Strategy,
-    rule_on,
+    apply_strategy,
 )
 from unit.recovery.wreckage import an_offline_partition
 
@@ -79,12 +79,12 @@ GIVEN_UP = [
 @pytest.mark.parametrize("row", GIVEN_UP, ids=lambda row: row.name)
 def test_nobody_waits_for_a_broker_that_was_given_up(row: Row) -> None:
     for strategy in row.strategies:
-        ruling = rule_on(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered, {1})
+        ruling = apply_strategy(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered, {1})
         assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
 
 
 def test_where_all_are_given_up_balanced_recovers_nothing() -> None:
-    ruling = rule_on(BALANCED, an_offline_partition(**WITH_ELR), (), (), {1, 2, 3})
+    ruling = apply_strategy(BALANCED, an_offline_partition(**WITH_ELR), (), (), {1, 2, 3})
     assert ruling.step is Step.NEVER
     assert "given up: brokers 1, 2, 3" in ruling.reason
 
@@ -92,14 +92,14 @@ def test_where_all_are_given_up_balanced_recovers_nothing() -> None:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_the_table(row: Row) -> None:
     for strategy in row.strategies:
-        ruling = rule_on(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered)
+        ruling = apply_strategy(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered)
         assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
         assert all(str(broker_id) in ruling.reason for broker_id in row.awaited)
 
 
 def test_a_wait_says_for_whom_and_why() -> None:
     partition = an_offline_partition(last_known_elr=(1, 2))
-    assert rule_on(BALANCED, partition, {2, 3}, {3}).reason == (
+    assert apply_strategy(BALANCED, partition, {2, 3}, {3}).reason == (
         "no replica is known to hold all committed records, and balanced first compares the last known ELR: "
         "broker 1 cannot lead now (fenced, or its log dir offline); broker 2 can lead but did not answer"
     )
@@ -135,7 +135,7 @@ partitions = st.builds(
 def test_there_is_one_ruling_for_every_partition_without_a_leader(
     strategy: Strategy, partition: PartitionState, acceptable: frozenset[int], answered: frozenset[int]
 ) -> None:
-    ruling = rule_on(strategy, partition, acceptable, answered)
+    ruling = apply_strategy(strategy, partition, acceptable, answered)
     members_back = acceptable & {*partition.isr, *(partition.elr or ())}
     assert ruling.reason
     assert (ruling.step is Step.WAIT) == bool(ruling.awaited)
@@ -152,7 +152,7 @@ def test_each_strategy_recovers_what_the_more_careful_one_does(
     partition: PartitionState, acceptable: frozenset[int], answered: frozenset[int]
 ) -> None:
     recovers = [
-        rule_on(each, partition, acceptable, answered).step is Step.UNCLEAN_RECOVERY
+        apply_strategy(each, partition, acceptable, answered).step is Step.UNCLEAN_RECOVERY
         for each in (NONE, BALANCED, AGGRESSIVE)
     ]
     assert recovers == sorted(recovers)

@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, Flag
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import describe_forecast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import (
     Forecast,
-    forecast,
-    refusal_above,
+    explain_limit_refusal,
+    forecast_losses,
 )
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
@@ -34,13 +34,13 @@ def tiered(broker_id: int, *, local: int | None, last: int | None) -> Candidate:
 
 
 def of_first(*candidates: Candidate) -> Forecast:
-    return forecast(PARTITION, candidates, ())[0]
+    return forecast_losses(PARTITION, candidates, ())[0]
 
 
 def test_a_replica_that_was_rebuilt_from_the_tier_lacks_nothing_that_the_tier_holds() -> None:
     found = of_first(tiered(3, local=100, last=None), tiered(2, local=0, last=119))
     assert (found.at_least, found.at_most, found.is_exact) == (0, 0, True)
-    assert in_words(found) == (
+    assert describe_forecast(found) == (
         f"{NOTHING_ELSE}; the tier holds offsets 0..119, as broker 2 knows; the own disk of broker 3 has offsets from "
         "100 on only"
     )
@@ -61,8 +61,8 @@ def test_what_is_known_to_be_nowhere_is_unknown_and_never_nothing(
 ) -> None:
     found = of_first(tiered(3, local=local, last=last), tiered(2, local=0, last=None))
     assert (found.at_least, found.at_most, found.is_exact) == (0, None, False)
-    assert said in in_words(found)
-    refused = refusal_above(1000, found)
+    assert said in describe_forecast(found)
+    refused = explain_limit_refusal(1000, found)
     assert refused is not None
     assert said.split(" not known", maxsplit=1)[0] in refused
     assert refused.endswith("and the limit is 1000")
@@ -71,11 +71,11 @@ def test_what_is_known_to_be_nowhere_is_unknown_and_never_nothing(
 def test_a_log_that_is_all_on_the_own_disk_needs_no_tier() -> None:
     found = of_first(tiered(3, local=0, last=None), tiered(2, local=0, last=None))
     assert found.at_most == 0
-    assert refusal_above(0, found) is None
-    assert in_words(found) == f"{NOTHING_ELSE}; what the tier holds is unknown: no replica that answered knows"
+    assert explain_limit_refusal(0, found) is None
+    assert describe_forecast(found) == f"{NOTHING_ELSE}; what the tier holds is unknown: no replica that answered knows"
 
 
 def test_other_topics_have_no_tier() -> None:
     found = of_first(a_candidate(3, (0, 150)), a_candidate(2, (0, 150)))
     assert found.tier is None
-    assert in_words(found) == NOTHING_ELSE
+    assert describe_forecast(found) == NOTHING_ELSE

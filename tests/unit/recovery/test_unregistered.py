@@ -13,11 +13,14 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import with_unregistered
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError, policy_options
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
+    PolicyError,
+    read_policy_options,
+)
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import WELL, Fate
 from unit.fakes.journals import CLUSTER_ID, open_journal
@@ -40,7 +43,7 @@ def gone(request: pytest.FixtureRequest, wreck: Wreck, clock: FakeClock) -> Wrec
 
 
 def plan_of(wreck: Wreck, *, may_drop: bool) -> Plan:
-    return with_unregistered(wreck.cluster, wreck.plan(), may_drop=may_drop)
+    return plan_drops(wreck.cluster, wreck.plan(), may_drop=may_drop)
 
 
 def leaders(wreck: Wreck) -> list[int]:
@@ -127,7 +130,7 @@ def test_a_live_replica_behind_the_designated_one_is_no_reason_to_drop(gone: Wre
     order = (DEAD, BEST, 4, BEHIND)
     gone.cluster.change(FIRST, replicas=order)
     plan = replace(plan, elections=(replace(plan.elections[0], replicas=order),))
-    assert with_unregistered(gone.cluster, plan, may_drop=True) == plan
+    assert plan_drops(gone.cluster, plan, may_drop=True) == plan
     report = gone.run(plan)
     assert [each.status for each in report.outcomes] == [Status.RECOVERED]
     assert gone.cluster.states[FIRST].replicas == order
@@ -139,7 +142,7 @@ def test_another_replica_that_is_away_leaves_the_removal_in_progress(gone: Wreck
     gone.cluster.registered.add(4)
     gone.cluster.change(FIRST, replicas=(DEAD, BEHIND, BEST, 4))
     plan = gone.plan()
-    report = gone.run(with_unregistered(gone.cluster, replace(plan, elections=plan.elections[:1]), may_drop=True))
+    report = gone.run(plan_drops(gone.cluster, replace(plan, elections=plan.elections[:1]), may_drop=True))
     assert [(each.status, each.dropped) for each in report.outcomes] == [(Status.RECOVERED, (DEAD,))]
     assert gone.cluster.states[FIRST].replicas == (BEHIND, BEST, 4, DEAD)
     assert gone.cluster.removing == {FIRST: (DEAD,)}
@@ -247,10 +250,10 @@ def test_a_failed_election_leaves_a_partition_that_the_next_run_recovers(gone: W
 
 
 def test_designations_drop_it_with_the_option_only(gone: Wreck) -> None:
-    plan = plan_of_designations(gone.cluster, {FIRST: BEST, THIRD: BEST})
-    refused = with_unregistered(gone.cluster, plan, may_drop=False)
+    plan = plan_from_designations(gone.cluster, {FIRST: BEST, THIRD: BEST})
+    refused = plan_drops(gone.cluster, plan, may_drop=False)
     assert [each.topic_partition for each in refused.left_alone] == [FIRST]
-    report = gone.run(with_unregistered(gone.cluster, plan, may_drop=True))
+    report = gone.run(plan_drops(gone.cluster, plan, may_drop=True))
     assert [(each.status, each.dropped) for each in report.outcomes] == [
         (Status.RECOVERED, (DEAD,)),
         (Status.RECOVERED, ()),
@@ -262,7 +265,7 @@ def test_two_are_dropped_and_a_third_that_is_away_is_not(gone: Wreck) -> None:
     gone.cluster.registered.add(4)
     gone.cluster.change(FIRST, replicas=order)
     plan = gone.plan()
-    plan = with_unregistered(gone.cluster, replace(plan, elections=plan.elections[:1]), may_drop=True)
+    plan = plan_drops(gone.cluster, replace(plan, elections=plan.elections[:1]), may_drop=True)
     assert plan.elections[0].dropped == (DEAD, 5)
     report = gone.run(plan)
     assert [(each.status, each.dropped) for each in report.outcomes] == [(Status.RECOVERED, (DEAD, 5))]
@@ -320,7 +323,7 @@ def test_evidence_does_not_say_who_is_registered() -> None:
         "evidence": "/evidence",
     }
     with pytest.raises(PolicyError, match="leave it out, or leave out evidence"):
-        policy_options(params)
+        read_policy_options(params)
 
 
 def test_what_nobody_says_is_named(wreck: Wreck) -> None:

@@ -18,7 +18,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import in_words, start_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
+    describe_advice,
+    find_start_order,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
@@ -31,7 +34,7 @@ CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 def a_survey(*partitions: PartitionState) -> dict[str, Any]:
     """Return a result of offline_partition_info, with the fields that Ansible adds."""
-    advice = start_order(partitions, outages.brokers())
+    advice = find_start_order(partitions, outages.brokers())
     return {
         "changed": False,
         "failed": False,
@@ -39,7 +42,7 @@ def a_survey(*partitions: PartitionState) -> dict[str, Any]:
         "brokers": plain(outages.brokers()),
         "partitions": plain(partitions),
         "left_alone": [],
-        "start_order": [{**plain(each), "explanation": in_words(each)} for each in advice],
+        "start_order": [{**plain(each), "explanation": describe_advice(each)} for each in advice],
         "unfinished": [],
         "summary": {"offline": len(partitions)},
     }

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_of_designations
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
     ElectionOptions,
     ElectionReport,
@@ -40,7 +40,7 @@ def elect(cluster: SimulatedCluster, journal: Path, *, check_mode: bool = False)
     settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
     options = ElectionOptions(journal=in_file(str(journal)), attempts=2, verify_timeout_ms=5000, check_mode=check_mode)
     with Wire(settings) as wire:
-        plan = plan_of_designations(Kafka(wire), DESIGNATIONS)
+        plan = plan_from_designations(Kafka(wire), DESIGNATIONS)
         return run_elections(Kafka(wire), plan, options, NullProgress(), threading.Event())
 
 

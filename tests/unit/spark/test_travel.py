@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import work_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import divide_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import deal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
@@ -30,7 +30,7 @@ replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True)
 @given(st.dictionaries(st.tuples(st.sampled_from("ab"), st.integers(0, 20)), replica_lists), st.integers(0, 8))
 def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tuple[int, ...]], slots: int) -> None:
     partitions = [a_partition(topic, number, brokers) for (topic, number), brokers in replicas.items()]
-    work = work_by_broker([a_broker(broker_id) for broker_id in range(6)], partitions)
+    work = divide_by_broker([a_broker(broker_id) for broker_id in range(6)], partitions)
     tasks = deal(work, len, slots)
     found = Counter(
         (each.topic, each.partition, item.broker.broker_id, place)
@@ -48,7 +48,7 @@ def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tu
 
 
 def test_one_broker_a_task_while_there_are_slots() -> None:
-    work = work_by_broker([], [a_partition("t", 0, (5, 3, 1))])
+    work = divide_by_broker([], [a_partition("t", 0, (5, 3, 1))])
     assert [[item.broker.broker_id for item in task] for task in deal(work, len, 4)] == [[1], [3], [5]]
 
 
